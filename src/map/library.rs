@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::bundled;
-use super::{LAYOUT_FILE, META_FILE, Map, MapError};
+use super::{LAYOUT_FILE, META_FILE, Map, MapError, TEXT_EXTENSION, text_name};
 
 /// Levels above the executable that are searched for `maps/`: `target/TRIPLE/release/deps/` is the
 /// deepest build folder.
@@ -25,16 +25,16 @@ pub struct MapLibrary {
 pub struct MapEntry {
     /// The map's name.
     pub name: String,
-    /// The map's folder; `None` for a bundled map.
-    pub folder: Option<PathBuf>,
+    /// The map's folder or text file; `None` for a bundled map.
+    pub path: Option<PathBuf>,
 }
 
 impl MapEntry {
     /// Reads the map.
     pub fn load(&self) -> Result<Map, MapError> {
         let unknown = || MapError::UnknownName { name: self.name.clone(), known: known_names(&[]) };
-        match &self.folder {
-            Some(folder) => Map::load(folder),
+        match &self.path {
+            Some(path) => Map::load(path),
             None => bundled::find(&self.name).ok_or_else(unknown),
         }
     }
@@ -62,8 +62,8 @@ impl MapLibrary {
         &self.dirs
     }
 
-    /// Lists the maps by name, without reading them. A missing folder is an error; subfolders
-    /// without `layout.png` or `meta.json` are skipped.
+    /// Lists the maps by name, without reading them: subfolders with `layout.png` or `meta.json`, and
+    /// files `NAME.txt`. A missing folder is an error.
     pub fn list(&self) -> Result<Vec<MapEntry>, MapError> {
         let mut entries = BTreeMap::new();
         for dir in &self.dirs {
@@ -73,14 +73,14 @@ impl MapLibrary {
         }
         if self.has_bundled {
             for name in bundled::names() {
-                let entry = MapEntry { name: name.to_owned(), folder: None };
+                let entry = MapEntry { name: name.to_owned(), path: None };
                 entries.entry(entry.name.clone()).or_insert(entry);
             }
         }
         Ok(entries.into_values().collect())
     }
 
-    /// Reads the map with this name, or in the folder at this path. Text that looks like a path
+    /// Reads the map with this name, or at this path. Text that looks like a path
     /// (`./hall`, `../maps/hall`) is one; a bare name is looked up in the library first.
     pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
         let path = Path::new(name_or_path);
@@ -91,7 +91,7 @@ impl MapLibrary {
         let entries = self.list()?;
         match entries.iter().find(|entry| entry.name == name_or_path) {
             Some(entry) => entry.load(),
-            None if path.is_dir() => Map::load(path),
+            None if path.exists() => Map::load(path),
             None => Err(MapError::UnknownName { name: name_or_path.to_owned(), known: known_names(&entries) }),
         }
     }
@@ -99,19 +99,26 @@ impl MapLibrary {
 
 fn list_dir(dir: &Path) -> Result<Vec<MapEntry>, MapError> {
     if !dir.is_dir() {
-        return Err(MapError::NoFolder { path: dir.to_owned(), expected: "a folder with one subfolder per map" });
+        return Err(MapError::NoFolder { path: dir.to_owned() });
     }
     let failed = |source| MapError::Read { path: dir.to_owned(), source };
     let mut entries = Vec::new();
     for entry in fs::read_dir(dir).map_err(failed)? {
-        let folder = entry.map_err(failed)?.path();
-        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let is_map = folder.join(LAYOUT_FILE).exists() || folder.join(META_FILE).exists();
+        let path = entry.map_err(failed)?.path();
+        let name = if path.join(LAYOUT_FILE).exists() || path.join(META_FILE).exists() {
+            path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+        } else if path.extension().is_some_and(|extension| extension == TEXT_EXTENSION) && path.is_file() {
+            text_name(&path)
+        } else {
+            continue;
+        };
         // A map that is being written has a hidden name until it is complete.
-        if is_map && !name.starts_with('.') {
-            entries.push(MapEntry { name, folder: Some(folder) });
+        if !name.starts_with('.') {
+            entries.push(MapEntry { name, path: Some(path) });
         }
     }
+    // A folder and a text file may share a name; the folder wins on every file system.
+    entries.sort_by(|left, right| left.path.cmp(&right.path));
     Ok(entries)
 }
 
@@ -126,11 +133,11 @@ fn our_maps_dir() -> Option<PathBuf> {
 
 fn known_names(entries: &[MapEntry]) -> String {
     if entries.is_empty() {
-        return "the path of a map folder (no maps found)".to_owned();
+        return "the path of a map (no maps found)".to_owned();
     }
     let names: Vec<&str> = entries.iter().take(MAX_NAMES_IN_ERROR).map(|entry| entry.name.as_str()).collect();
     let more = if entries.len() > names.len() { ", ..." } else { "" };
-    format!("the path of a map folder or one of {}{more}", names.join(", "))
+    format!("the path of a map or one of {}{more}", names.join(", "))
 }
 
 #[cfg(test)]

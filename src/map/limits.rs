@@ -10,7 +10,7 @@ pub const MAX_SIDE: u32 = 1024;
 /// Minimum number of open tiles: with one tile the player cannot move.
 pub const MIN_OPEN_TILES: usize = 2;
 
-/// The reason an image is not a map, or a layout cannot be drawn.
+/// The reason an image or a text is not a map, or a layout cannot be drawn.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LayoutError {
@@ -28,8 +28,8 @@ pub enum LayoutError {
     /// An animated PNG whose first frame does not cover the whole image.
     #[error("invalid PNG: the first frame does not cover the image")]
     PartialFrame,
-    /// A side exceeds [`MAX_SIDE`]; nothing was decoded.
-    #[error("image too large: {width}x{height} pixels, expected at most {MAX_SIDE} per side")]
+    /// A side exceeds [`MAX_SIDE`]; an image was not decoded.
+    #[error("map too large: {width}x{height} tiles, expected at most {MAX_SIDE} per side")]
     TooLarge {
         /// Columns.
         width: u32,
@@ -63,6 +63,15 @@ pub enum LayoutError {
          and threats listed row by row"
     )]
     NotDrawable,
+}
+
+/// Checks the sides, too, which an image's header states.
+pub(super) fn check_text(layout: &Layout) -> Result<(), LayoutError> {
+    let [width, height] = [layout.width, layout.height].map(|side| side.unsigned_abs());
+    if width.max(height) > MAX_SIDE {
+        return Err(LayoutError::TooLarge { width, height });
+    }
+    check_limits(layout)
 }
 
 pub(super) fn check_limits(layout: &Layout) -> Result<(), LayoutError> {

@@ -1,8 +1,8 @@
 //! Reads and generates maps.
 //!
-//! A map on disk is a folder with `layout.png` and `meta.json`; the folder's name is the map's
-//! name. [`Map::load`] reads a map by path, [`MapLibrary`] finds one by name, [`generate`]
-//! generates one, and [`Map::save`] writes one in the format of the real challenge.
+//! A map on disk is a folder with `layout.png` and `meta.json`, or a text file with a letter per
+//! tile, `NAME.txt`. [`Map::load`] reads a map by path, [`MapLibrary`] finds one by name,
+//! [`generate`] generates one, and [`Map::save`] writes one in the format of the real challenge.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::files;
-use crate::game::Layout;
+use crate::game::{DrawingError, Layout};
 
 mod bundled;
 mod generator;
@@ -30,19 +30,22 @@ pub use limits::{LayoutError, MAX_SIDE, MIN_OPEN_TILES};
 
 const LAYOUT_FILE: &str = "layout.png";
 const META_FILE: &str = "meta.json";
+const TEXT_EXTENSION: &str = "txt";
 /// The largest valid image is 8 MB uncompressed; a larger file is not a map.
 const MAX_LAYOUT_FILE_BYTES: u64 = 16 << 20;
 /// A description has two short strings; a larger file is not one.
 const MAX_META_FILE_BYTES: u64 = 64 << 10;
+/// The largest drawing has a letter per tile, and room for spaces and line ends.
+const MAX_TEXT_FILE_BYTES: u64 = 4 << 20;
 
 /// A map with its name and description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
-    /// The name of its folder.
+    /// The name of its folder, or of its text file without `.txt`.
     pub name: String,
-    /// `type` in `meta.json`; the real maps say `challenge`.
+    /// `type` in `meta.json`; the real maps say `challenge`, and text files `drawing`.
     pub kind: String,
-    /// `difficulty` in `meta.json`; the real maps say `easy`.
+    /// `difficulty` in `meta.json`; the real maps say `easy`. Empty for text files.
     pub difficulty: String,
     /// Tiles and spawns.
     #[serde(flatten)]
@@ -61,13 +64,17 @@ struct Meta {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MapError {
-    /// The map's folder, or a folder of maps, does not exist or is not a folder.
-    #[error("{}: no such folder: expected {expected}", .path.display())]
+    /// The map does not exist.
+    #[error("{}: no such map: expected a folder with {LAYOUT_FILE} and {META_FILE}, or a text file", .path.display())]
+    NoMap {
+        /// The path that was tried.
+        path: PathBuf,
+    },
+    /// A folder of maps does not exist or is not a folder.
+    #[error("{}: no such folder: expected a folder with one subfolder or text file per map", .path.display())]
     NoFolder {
         /// The path that was tried.
         path: PathBuf,
-        /// The expected content of the folder.
-        expected: &'static str,
     },
     /// `layout.png` or `meta.json` is missing.
     #[error("{}: no such file: a map folder must contain {LAYOUT_FILE} and {META_FILE}", .path.display())]
@@ -90,6 +97,14 @@ pub enum MapError {
         path: PathBuf,
         /// The reason.
         source: LayoutError,
+    },
+    /// The text is not a drawing.
+    #[error("{}: {source}", .path.display())]
+    Drawing {
+        /// The text file.
+        path: PathBuf,
+        /// The reason.
+        source: DrawingError,
     },
     /// The description is not the expected JSON.
     #[error("{}: {source}, expected {{\"type\": \"challenge\", \"difficulty\": \"easy\"}}", .path.display())]
@@ -124,13 +139,26 @@ pub enum MapError {
 }
 
 impl Map {
-    /// Reads the map in a folder.
-    pub fn load(folder: impl AsRef<Path>) -> Result<Self, MapError> {
-        let folder = folder.as_ref();
-        if !folder.is_dir() {
-            let expected = "a map folder with layout.png and meta.json";
-            return Err(MapError::NoFolder { path: folder.to_owned(), expected });
+    /// Reads the map in a folder, or in a text file of at most 4 MB.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, MapError> {
+        let path = path.as_ref();
+        if path.is_dir() {
+            return Self::load_folder(path);
         }
+        let text = files::read_text(path, MAX_TEXT_FILE_BYTES).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => MapError::NoMap { path: path.to_owned() },
+            io::ErrorKind::InvalidData => {
+                let source = io::Error::new(source.kind(), format!("expected a drawing: {source}"));
+                MapError::Read { path: path.to_owned(), source }
+            }
+            _ => MapError::Read { path: path.to_owned(), source },
+        })?;
+        let layout = Layout::parse(&text).map_err(|source| MapError::Drawing { path: path.to_owned(), source })?;
+        limits::check_text(&layout).map_err(|source| MapError::Layout { path: path.to_owned(), source })?;
+        Ok(Self { name: text_name(path), kind: "drawing".to_owned(), difficulty: String::new(), layout })
+    }
+
+    fn load_folder(folder: &Path) -> Result<Self, MapError> {
         let path = folder.join(LAYOUT_FILE);
         let bytes = read_file(&path, MAX_LAYOUT_FILE_BYTES)?;
         let layout = decode_layout(&bytes).map_err(|source| MapError::Layout { path, source })?;
@@ -216,4 +244,8 @@ fn folder_name(folder: &Path) -> String {
     };
     let folder = resolved.as_deref().unwrap_or(folder);
     folder.file_name().unwrap_or_else(|| OsStr::new("map")).to_string_lossy().into_owned()
+}
+
+fn text_name(path: &Path) -> String {
+    path.file_stem().unwrap_or_else(|| OsStr::new("map")).to_string_lossy().into_owned()
 }

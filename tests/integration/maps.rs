@@ -331,13 +331,40 @@ fn library_finds_maps_by_name_and_by_path() {
     let path = dir.path().join("second/b");
     let by_path = library.find(path.to_str().unwrap()).unwrap();
     assert_eq!((by_path.name.as_str(), by_path.layout.width), ("b", 4));
-    assert_eq!(
-        library.find("c").unwrap_err().to_string(),
-        "no map named c: expected the path of a map folder or one of a, b"
-    );
+    assert_eq!(library.find("c").unwrap_err().to_string(), "no map named c: expected the path of a map or one of a, b");
     let missing = dir.path().join("third");
     let error = MapLibrary::new([&missing]).find("b").unwrap_err().to_string();
-    assert_eq!(error, format!("{}: no such folder: expected a folder with one subfolder per map", missing.display()));
+    assert_eq!(
+        error,
+        format!("{}: no such folder: expected a folder with one subfolder or text file per map", missing.display())
+    );
+}
+
+#[test]
+fn text_file_is_a_map_like_a_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let rows = "#####\n#P.S#\n#.~.#\n#####";
+    let path = write("yard.txt", &format!("\n  {}\n", rows.replace('\n', "\r\n  ")));
+    let map = Map::load(&path).unwrap();
+    assert_eq!((map.name.as_str(), map.difficulty.as_str()), ("yard", ""));
+    assert_eq!(map.layout, Layout::parse(rows).unwrap());
+    let library = MapLibrary::new([dir.path()]);
+    assert_eq!(library.find("yard").unwrap(), map);
+    assert_eq!(library.find(path.to_str().unwrap()).unwrap(), map);
+    map.save(dir.path().join("saved")).unwrap();
+    assert_eq!(Map::load(dir.path().join("saved")).unwrap().layout, map.layout);
+
+    let error = |name: &str, text: &str| Map::load(write(name, text)).unwrap_err().to_string();
+    assert!(error("a.txt", "#P?").ends_with("a.txt: '?' at (2, 0) is not a tile: expected one of # . ~ P B G S O D H"));
+    assert!(error("b.txt", "P#").ends_with("b.txt: too few open tiles: 1, expected at least 2"));
+    let wide = format!("P{}", "#".repeat(2000));
+    assert!(error("c.txt", &wide).ends_with("c.txt: map too large: 2001x1 tiles, expected at most 1024 per side"));
+    assert!(error("d.txt", &"\n".repeat(5 << 20)).contains("d.txt: expected a regular file of at most "));
 }
 
 const KINDS: [GeneratorKind; 3] = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];

@@ -81,8 +81,8 @@ TAKES = {
     "FILE of verify": {"certificate"},
     "FILE": {"recording", "long recording"},
     "RECORDING": {"recording", "long recording"},
-    "MAP": {"map folder"},
-    "FILE|MAP": {"recording", "long recording", "map folder"},
+    "MAP": {"map folder", "text map"},
+    "FILE|MAP": {"recording", "long recording", "map folder", "text map"},
     "--maps": {"maps folder"},
     "--out": {"folder"},
     "--logs": {"folder"},
@@ -207,6 +207,7 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
         "UTF-16": "my notes\n".encode("utf-16"),
     }.items():
         yield Content(kind, [(text, 1)] if text else [])
+    yield Content("text map", [(b"#####\n#P.S#\n#####\n", 1)], {"text map"})
     yield Content("empty object", [(b"{}", 1)], {"empty object"})
     yield Content("empty object with newline", [(b"{}\n", 1)], {"empty object"})
     values = (b"0,", 8 << 20)
@@ -418,8 +419,8 @@ def try_functions(files: list[Foreign]) -> int:
 
     snail = getaway.load_map("snail")
     functions: dict[str, tuple[Callable[[Path], object], set[str]]] = {
-        "load_map": (getaway.load_map, {"map folder"}),
-        "Game": (getaway.Game, {"map folder"}),
+        "load_map": (getaway.load_map, {"map folder", "text map"}),
+        "Game": (getaway.Game, {"map folder", "text map"}),
         "maps": (getaway.maps, {"maps folder", "folder"}),
         "Map.save": (snail.save, set()),
         "Recorder": (Recorder, set()),

@@ -239,7 +239,7 @@ def doubled(levels: int) -> list[Any]:
         (lambda: Batch(PATHS[0], 4, threads=0), ValueError, "threads: expected 1 to"),
         (lambda: Batch([], 4), ValueError, "maps: expected at least one"),
         (lambda: Batch(PATHS[0], 4, observation="pixels"), ValueError, "observation: expected 'compact'"),
-        (lambda: Batch("no/such/map", 4), FileNotFoundError, "no such folder"),
+        (lambda: Batch("no/such/map", 4), FileNotFoundError, "no such map"),
         (lambda: Batch(PATHS[0], 4)[4], IndexError, "game 4: expected one of 4"),
         (lambda: Batch(PATHS[0], 4).__setitem__(0, Game(PATHS[1]).state), ValueError, "expected a state of its map"),
     ],

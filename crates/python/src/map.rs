@@ -149,14 +149,14 @@ pub(crate) fn read_map(py: Python<'_>, map: &PathBuf) -> PyResult<map::Map> {
 
 fn map_error(error: MapError) -> PyErr {
     match error {
-        MapError::NoFolder { .. } | MapError::NoFile { .. } | MapError::UnknownName { .. } => {
+        MapError::NoMap { .. } | MapError::NoFolder { .. } | MapError::NoFile { .. } | MapError::UnknownName { .. } => {
             PyFileNotFoundError::new_err(error.to_string())
         }
         _ => value_error(error),
     }
 }
 
-/// The map in a folder, or the bundled map with that name.
+/// The map in a folder or text file, or the bundled map with that name.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such map.

@@ -6,7 +6,7 @@ use getaway::map::{Map, MapEntry, MapLibrary};
 
 use crate::CliError;
 
-/// The map folders, for every command that takes a map.
+/// The folders of maps, for every command that takes a map.
 #[derive(Args, Clone, Debug)]
 pub struct MapArgs {
     /// Search this folder for maps before the bundled ones; repeatable
@@ -48,7 +48,7 @@ impl MapArgs {
                 None => String::new(),
             };
             return Err(CliError::Input(format!(
-                "no maps in {}: expected a folder with one folder per map{advice}",
+                "no maps in {}: expected a folder with one subfolder or text file per map{advice}",
                 dir.display()
             )));
         }

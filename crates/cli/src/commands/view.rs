@@ -141,12 +141,12 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
 }
 
-/// An existing file is a recording, even if a map has the same name. Several sources are recordings
-/// or folders of them.
+/// An existing file is a recording, even if a map has the same name, unless its name ends in `.txt`.
+/// Several sources are recordings or folders of them.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();
-        path.is_file() || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
+        (path.is_file() && !name.ends_with(".txt")) || name.ends_with(".jsonl") || name.ends_with(".jsonl.gz")
     };
     let paths: Vec<PathBuf> = args.sources.iter().map(PathBuf::from).collect();
     if let [path] = &paths[..]

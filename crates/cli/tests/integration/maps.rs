@@ -252,13 +252,11 @@ fn text_from_outside_cannot_control_the_terminal() {
 fn invalid_maps_give_one_line() {
     let dir = tempfile::tempdir().unwrap();
     let missing = dir.path().join("missing").to_str().unwrap().to_owned();
-    let folder = format!("{missing}: no such folder: expected a map folder with layout.png and meta.json");
+    let folder = format!("{missing}: no such map: expected a folder with layout.png and meta.json, or a text file");
     assert_eq!(fails(&["maps", &missing]), folder);
-    let listed = format!("{missing}: no such folder: expected a folder with one subfolder per map");
+    let listed = format!("{missing}: no such folder: expected a folder with one subfolder or text file per map");
     assert_eq!(fails(&["maps", "--maps", &missing]), listed);
-    assert!(
-        fails(&["maps", "nowhere"]).starts_with("no map named nowhere: expected the path of a map folder or one of ")
-    );
+    assert!(fails(&["maps", "nowhere"]).starts_with("no map named nowhere: expected the path of a map or one of "));
 
     let good = rgba_png(2, 1, &[PLAYER, OPEN]);
     let mut many = vec![OPEN; 65 * 64];
@@ -272,7 +270,7 @@ fn invalid_maps_give_one_line() {
         ("no-player", rgba_png(2, 1, &[OPEN, OPEN]), "no player: expected an opaque pixel of colour 0,0,255"),
         ("transparent-player", rgba_png(2, 1, &[[0, 0, 255, 254], OPEN]), "no player: expected"),
         ("one-tile", rgba_png(1, 1, &[PLAYER]), "too few open tiles: 1, expected at least 2"),
-        ("huge", header_only(10_000, 10_000), "image too large: 10000x10000 pixels, expected at most 1024 per side"),
+        ("huge", header_only(10_000, 10_000), "map too large: 10000x10000 tiles, expected at most 1024 per side"),
         ("large", rgba_png(65, 64, &many), "too many open tiles (4160): expected at most 4096"),
         ("crowd", rgba_png(66, 1, &crowd), "too many threats (65): expected at most 64"),
     ];

@@ -126,9 +126,13 @@ fn folder_without_maps_is_an_error_that_names_the_likely_one() {
     let [empty, near, parent] = [&empty, &near, &folder.path().to_path_buf()].map(|path| path.display().to_string());
     for command in [&["solve"][..], &["eval"], &["battle", "random", "safest"], &["maps"], &["serve"]] {
         let error = |dir: &str| fails(&[command, &["--maps", dir]].concat());
-        assert_eq!(error(&empty), format!("no maps in {empty}: expected a folder with one folder per map"));
-        let expected =
-            format!("no maps in {parent}: expected a folder with one folder per map; there are maps in {near}");
+        assert_eq!(
+            error(&empty),
+            format!("no maps in {empty}: expected a folder with one subfolder or text file per map")
+        );
+        let expected = format!(
+            "no maps in {parent}: expected a folder with one subfolder or text file per map; there are maps in {near}"
+        );
         assert_eq!(error(&parent), expected);
     }
 }
