@@ -22,12 +22,10 @@ use crate::common::root;
 use crate::disturbed::{Disturbance, Maps, Server, draw_disturbances};
 use crate::harness::TIMEOUT;
 
-/// Time limit of the real server for a command.
-const TICK: Duration = Duration::from_millis(100);
 /// Maximum duration of a game. Only maps that the bot cannot decide take longer, because the bot
 /// uses its whole budget in every tick.
 const GAME_MAX: Duration = Duration::from_secs(5);
-/// Upper bounds of the classes of [`Times`].
+/// Upper bounds of the classes of [`Times`]; the last is the real server's limit for a command.
 const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
 
 /// A process that is killed at the end of the test.
