@@ -508,7 +508,7 @@ class Replay:
         """The viewer in a frame."""
 
 def load_map(map: str | PathLike[str]) -> Map:
-    """The map in a folder, or the bundled map with that name.
+    """The map in a folder or text file, or the bundled map with that name.
 
     Raises:
         FileNotFoundError: if there is no such map.
