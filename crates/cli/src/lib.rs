@@ -32,8 +32,10 @@ struct Invocation<'a> {
     host: Host<'a>,
 }
 
+const ABOUT: &str = "Simulates, solves, plays and analyses the car chase of Coveo's Blitz 2025.";
+
 #[derive(Parser)]
-#[command(name = "getaway", version, about, arg_required_else_help = true)]
+#[command(name = "getaway", version, about = ABOUT, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -51,7 +53,6 @@ pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 
     let command_line = ["getaway".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
     let invocation = Invocation { command_line, host };
     let result = match parse(arguments) {
-        // Removes colours if the terminal or the user does not want them.
         Ok(cli) => run(&cli.command, &invocation, &mut Terminal::new(anstream::stdout().lock())),
         Err(error) => report_usage(&error),
     };
@@ -79,15 +80,10 @@ fn run(command: &Command, invocation: &Invocation<'_>, out: &mut Terminal<impl W
     Ok(out.flush()?)
 }
 
-/// Prints help and version unchanged, and a usage error as one line.
 fn report_usage(error: &clap::Error) -> Result<(), CliError> {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => Ok(error.print()?),
-        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            let names: Vec<String> =
-                Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect();
-            Err(CliError::Input(format!("missing command: expected one of {} (try --help)", names.join(", "))))
-        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => Ok(Cli::command().print_help()?),
         _ => {
             let text = error.to_string();
             let what = text.split("\n\nUsage:").next().unwrap_or_default();

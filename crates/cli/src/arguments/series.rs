@@ -13,6 +13,10 @@ pub(crate) const MAX_THREADS: u64 = 1024;
 
 #[derive(Args)]
 pub(crate) struct SeriesArgs {
+    /// Map, by name or path; repeatable [default: all maps of every
+    /// {n}--maps DIR, or the bundled maps]
+    #[arg(long = "map", value_name = "MAP")]
+    pub map_names: Vec<String>,
     #[command(flatten)]
     pub maps: MapArgs,
     /// Number of games per planner and map

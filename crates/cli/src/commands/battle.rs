@@ -31,7 +31,7 @@ pub(crate) struct BattleArgs {
     /// Planner to compare it with
     #[arg(value_name = "RIGHT")]
     right: String,
-    /// Maps, by name or path [default: all maps of every --maps DIR, or the bundled maps]
+    /// Maps, as with --map
     #[arg(value_name = "MAP")]
     names: Vec<String>,
     #[command(flatten)]

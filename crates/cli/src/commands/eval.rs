@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EvalArgs {
-    /// Maps, by name or path [default: all maps of every --maps DIR, or the bundled maps]
+    /// Maps, as with --map
     #[arg(value_name = "MAP")]
     names: Vec<String>,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or a
@@ -109,7 +109,6 @@ fn percentage(share: f64) -> String {
     format!("{:.0}%", 100.0 * share)
 }
 
-/// Two significant digits.
 fn milliseconds(ms: f64) -> String {
     let digits = match ms {
         ms if ms < 0.1 => 3,

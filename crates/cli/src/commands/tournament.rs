@@ -27,10 +27,6 @@ pub(crate) struct TournamentArgs {
     /// {n}Python as MODULE:NAME
     #[arg(value_name = "ENTRANT", num_args = 2.., required = true)]
     entrants: Vec<String>,
-    /// Map, by name or path; repeatable [default: all maps of every --maps
-    /// {n}DIR, or the bundled maps]
-    #[arg(long = "map", value_name = "MAP")]
-    names: Vec<String>,
     /// Compare only the first entrant with every other
     #[arg(long)]
     gauntlet: bool,
@@ -49,7 +45,7 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &TournamentArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
     let options = TournamentOptions { gauntlet: args.gauntlet, sprt: args.sprt.sprt()? };
-    let mut run = SeriesRun::new(&args.series, &args.names, args.entrants.clone(), invocation)?;
+    let mut run = SeriesRun::new(&args.series, &[], args.entrants.clone(), invocation)?;
     let mut monitor = TournamentMonitor::new(&run.series, options);
     let is_wanted = monitor.wanted();
     run.play_wanted(&is_wanted, |series, games| {
@@ -122,7 +118,6 @@ fn standing_row(standing: &Standing) -> Vec<String> {
     ]
 }
 
-/// Writes a table of every entrant against every other, in order of place.
 fn write_cross_table(result: &Tournament, out: &mut impl Write) -> Result<(), CliError> {
     let row = |row: &Standing| {
         let cell = |column: &Standing| match pair(result, row.index, column.index) {

@@ -31,7 +31,6 @@ mod replays;
 const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
 /// A longer series prints an estimate of its duration.
 const LONG_SERIES: Duration = Duration::from_secs(60);
-/// Exit code of a second Ctrl-C.
 const INTERRUPTED: i32 = 130;
 
 #[derive(Serialize)]
@@ -52,7 +51,6 @@ struct Settings {
     #[serde(flatten)]
     budget: Budget,
     samples: u32,
-    /// Number of games played, and of all games.
     games: usize,
     games_max: usize,
 }
@@ -60,7 +58,6 @@ struct Settings {
 pub(crate) struct SeriesRun<'a> {
     args: &'a SeriesArgs,
     invocation: &'a Invocation<'a>,
-    /// The maps as given on the command line.
     map_arguments: Vec<String>,
     pub series: Series,
     pub games: Games,
@@ -90,17 +87,17 @@ fn processor() -> String {
 }
 
 impl<'a> SeriesRun<'a> {
-    /// A series on the named maps, by default on all maps of every `--maps DIR`, or on the bundled
-    /// maps.
+    /// A series on these maps and those given with `--map`; without any, on all maps of every
+    /// `--maps DIR`, or on the bundled maps.
     pub fn new(
         args: &'a SeriesArgs,
-        names: &[String],
+        maps: &[String],
         planners: Vec<String>,
         invocation: &'a Invocation<'a>,
     ) -> Result<Self, CliError> {
-        let maps = args.maps.load(names)?;
-        let map_arguments =
-            if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.to_vec() };
+        let names = [maps, &args.map_names].concat();
+        let maps = args.maps.load(&names)?;
+        let map_arguments = if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names };
         let SeriesArgs { samples, seed, .. } = *args;
         let rules = args.rules.rules()?;
         let options = SeriesOptions { planners, samples, seed, rules, budget: args.budget() };
@@ -289,7 +286,6 @@ impl<'a> SeriesRun<'a> {
         ]
     }
 
-    /// Fails if the series was interrupted; its results have been printed.
     fn end(self) -> Result<(), CliError> {
         if !self.interrupted {
             return Ok(());

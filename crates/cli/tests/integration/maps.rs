@@ -414,7 +414,7 @@ fn mapgen_rejects_invalid_arguments_in_one_line() {
 #[test]
 fn usage_errors_give_one_line_and_help_succeeds() {
     assert_eq!(fails(&["zzz"]), "unrecognized subcommand 'zzz' (try --help)");
-    assert!(fails(&[]).starts_with("missing command: expected one of analyse, battle, bridge, "));
+    assert_eq!(succeeds(&[]), succeeds(&["--help"]));
     for command in ["maps", "mapgen"] {
         assert!(succeeds(&[command, "--help"]).contains(&format!("  getaway {command} ")), "an example");
     }
