@@ -27,9 +27,7 @@ impl World {
         }
     }
 
-    /// Plays a tick of at most [`BLOCK_GAMES`] games in three passes: player, threats, catches.
     fn step_block<const NO_JUMP: bool>(&self, states: &mut [State], moves: &[Move]) {
-        // Index of each game whose threats move, and the player's tile before its move.
         let mut movers = [(0_u8, 0_u16); BLOCK_GAMES];
         let mut count = 0;
         for ((index, state), &player_move) in (0..).zip(&mut *states).zip(moves) {

@@ -16,7 +16,6 @@ pub struct Clock {
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockTick {
-    /// Moves per threat before this tick.
     moves_before: u16,
     /// Ticks since the threats' last move, at the end of this tick; 0 if they move in it.
     ticks_since_move: u8,

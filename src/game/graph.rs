@@ -49,7 +49,6 @@ impl StreetGraph {
         graph
     }
 
-    /// Takes the player's edges from a layout that differs only in see-through tiles.
     pub(super) fn set_player_ways(&mut self, layout: &Layout) {
         self.neighbours[Mover::Player as usize] = self.link(layout, Mover::Player);
     }

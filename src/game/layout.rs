@@ -93,10 +93,8 @@ impl Layout {
 
 #[derive(Serialize, Deserialize)]
 struct LayoutParts {
-    /// A letter per tile, row by row.
     tiles: Vec<String>,
     player: (i32, i32),
-    /// Style and position, in map order.
     threats: Vec<(Style, i32, i32)>,
 }
 
@@ -164,7 +162,6 @@ pub enum DrawingError {
     NoPlayer,
 }
 
-/// Drawings, one letter per tile.
 impl Layout {
     /// Parses a drawing: one line per row, `#` wall, `.` open, `~` see-through, `P` the player, and
     /// the letters of the styles. Blank lines and spaces around a row are ignored.

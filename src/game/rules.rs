@@ -204,7 +204,6 @@ impl Rules {
     /// The server's rules with the no-jump variant, which is not part of the server.
     pub const NO_JUMP: Self = Self { no_jump: true, ..Self::BLITZ_2025 };
 
-    /// True if owls that move at a clock (tick - 1) look at the player.
     pub(super) fn owls_look_at(&self, clock: u16) -> bool {
         clock % self.owl_minute_ticks.max(1) < self.owl_window_ticks
     }

@@ -142,7 +142,6 @@ impl State {
     }
 }
 
-/// Splits a lane number into its block and the lane in that block.
 pub(super) fn split_lane(lane: u8) -> (usize, usize) {
     (usize::from(lane) / LANES, usize::from(lane) % LANES)
 }

@@ -87,7 +87,6 @@ impl Style {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StyleMemory {
     Nothing,
-    /// The tile on which it spawned.
     Spawn,
     /// The player's tile at its last look, if any.
     LastLook,

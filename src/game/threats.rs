@@ -52,7 +52,6 @@ impl LaneMap {
     }
 }
 
-/// The order of the styles in a block's lanes.
 pub(super) const fn lane_rank(style: Style) -> usize {
     match style {
         Style::Goldfish => 0,
@@ -64,7 +63,6 @@ pub(super) const fn lane_rank(style: Style) -> usize {
     }
 }
 
-/// True if a threat's next step depends on its direction.
 const fn goes_by_direction(style: Style) -> bool {
     match style {
         Style::Bull | Style::Deer => true,
