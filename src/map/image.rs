@@ -102,7 +102,6 @@ fn build_layout(picture: &Picture) -> Result<Layout, LayoutError> {
     Ok(layout)
 }
 
-/// The nearest palette colour within the tolerance, otherwise plain open.
 fn pixel_of(color: [u8; 3]) -> Pixel {
     let distance = |other: [u8; 3]| -> u32 { color.iter().zip(other).map(|(a, b)| u32::from(a.abs_diff(b))).sum() };
     PALETTE

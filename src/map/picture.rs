@@ -69,7 +69,6 @@ struct RawImage<'a> {
 }
 
 impl RawImage<'_> {
-    /// The sample at an index in a row, unscaled.
     fn sample(&self, y: usize, index: usize) -> u16 {
         let line = &self.samples[y * self.line_bytes..][..self.line_bytes];
         match self.depth {
@@ -182,7 +181,6 @@ mod tests {
         bytes
     }
 
-    /// Packs samples into rows, each with filter 0.
     fn pack(header: Header, channels: usize, samples: &[u16]) -> Vec<u8> {
         let (width, height, depth) = (header.width as usize, header.height as usize, usize::from(header.depth));
         let passes = if header.is_interlaced { &ADAM7[..] } else { &[[0, 0, 1, 1]] };
@@ -205,7 +203,6 @@ mod tests {
         bytes
     }
 
-    /// Every kind of PNG: depth, colour type, channels.
     const KINDS: [(u8, ColorType, usize); 15] = [
         (1, ColorType::Grayscale, 1),
         (2, ColorType::Grayscale, 1),

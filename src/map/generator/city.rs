@@ -8,17 +8,12 @@ use super::options::GeneratorOptions;
 use super::streets::{Streets, positions_from};
 use crate::game::{Direction, Position, StreetGraph};
 
-/// Smallest side of a block of houses.
 const MIN_BLOCK: i32 = 2;
-/// Largest side of a block of houses.
 const MAX_BLOCK: i32 = 5;
-/// One in this many streets is a candidate for closing.
 const BUILT_OVER_ONE_IN: usize = 3;
-/// One in this many small blocks becomes a plaza.
 const PLAZA_ONE_IN: usize = 8;
 /// Longest side of a plaza. Larger plazas make the map too easy: the player cannot be cornered.
 const MAX_PLAZA: i32 = 3;
-/// One in this many blocks gets an alley, if the block is large enough.
 const ALLEY_ONE_IN: usize = 2;
 
 /// A block of houses between four streets; bounds are inclusive.
@@ -82,7 +77,6 @@ fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     lines
 }
 
-/// Closes some street segments, if both junctions keep two others and the streets stay connected.
 fn build_over(streets: &mut Streets, columns: &[i32], rows: &[i32], dice: &mut Dice) {
     let across = rows.iter().flat_map(|&y| columns.windows(2).map(move |x| (Position::new(x[0], y), Direction::Right)));
     let along = columns.iter().flat_map(|&x| rows.windows(2).map(move |y| (Position::new(x, y[0]), Direction::Down)));
@@ -110,7 +104,6 @@ fn build_over(streets: &mut Streets, columns: &[i32], rows: &[i32], dice: &mut D
     }
 }
 
-/// Opens some small blocks that border a street; returns the remaining blocks.
 fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Vec<Block> {
     let (plazas, houses): (Vec<Block>, Vec<Block>) = blocks.into_iter().partition(|block| {
         let is_small = block.right - block.left < MAX_PLAZA && block.bottom - block.top < MAX_PLAZA;

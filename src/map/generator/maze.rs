@@ -61,7 +61,6 @@ fn wander(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Moves to a random closed cell next to the current one, or backtracks if there is none.
 fn walk(streets: &mut Streets, dice: &mut Dice) {
     let start = random_cell(streets, dice);
     streets.set(start, true);

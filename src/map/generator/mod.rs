@@ -131,7 +131,6 @@ fn check_options(options: &GeneratorOptions) -> Result<(), GeneratorError> {
     Ok(())
 }
 
-/// A rough difficulty by open tiles per threat.
 fn difficulty(layout: &Layout) -> &'static str {
     let open_tiles = layout.tiles.iter().filter(|tile| tile.is_open()).count();
     match open_tiles / layout.threats.len().max(1) {
@@ -141,7 +140,6 @@ fn difficulty(layout: &Layout) -> &'static str {
     }
 }
 
-/// Places the player on a tile with enough room around it, and the threats on distant tiles.
 fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Result<Layout, GeneratorError> {
     let GeneratorOptions { width, height, threats, .. } = *options;
     let mut starts = streets.open_positions();

@@ -2,7 +2,6 @@
 
 use crate::game::{BreadthFirst, Direction, Layout, Mover, Position, StreetGraph, Tile};
 
-/// A grid of walls with streets carved into it.
 pub(super) struct Streets {
     pub width: i32,
     pub height: i32,
