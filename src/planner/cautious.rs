@@ -75,7 +75,6 @@ struct MoveCriteria {
     avoids_dead_end: bool,
     /// The tiles on such paths, weighted by the player's lead over the threats in ticks.
     room: u32,
-    /// True if the move does not undo the previous one.
     keeps_direction: bool,
     arrival: u16,
 }
@@ -119,7 +118,6 @@ impl CautiousRules {
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
     }
 
-    /// The criteria of every move; none if the player is not on an open tile.
     fn criteria(&mut self, layout: &Layout, sighting: &Sighting) -> Vec<MoveCriteria> {
         let Sighting { tick, player, threats } = *sighting;
         let came_from = self.observe(layout, tick, player, threats);
@@ -223,7 +221,6 @@ impl CautiousRules {
         }
     }
 
-    /// Updates the earliest arrivals; returns the tile that the player has just left, if it moved.
     fn observe(&mut self, layout: &Layout, tick: u16, player: Position, threats: &[ObservedThreat]) -> Option<u16> {
         self.measure_arrivals(layout, tick, threats);
         let terrain = self.terrain.as_ref().expect("built by `measure_arrivals` above");
@@ -258,7 +255,6 @@ struct Paths<'a> {
     arrivals: &'a [u16],
     layer: Vec<Path>,
     ticks: u16,
-    /// Ticks that a path survives, per first move.
     life_ticks: [u16; Move::ALL.len()],
 }
 
@@ -273,7 +269,6 @@ impl<'a> Paths<'a> {
         Self { world, arrivals, layer, ticks: 0, life_ticks: [0; Move::ALL.len()] }
     }
 
-    /// Extends all paths by one tick; returns false if none survives or the budget is used up.
     fn grow(&mut self, random: &mut Generator, meter: &mut BudgetMeter) -> bool {
         let mut next: Vec<Path> = Vec::new();
         let mut known: Vec<(u64, usize)> = Vec::new();

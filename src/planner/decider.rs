@@ -27,7 +27,6 @@ pub struct Decider {
     search: SurvivalSearch,
     search_ticks: u64,
     prover: Option<Box<dyn Prover>>,
-    /// True if proofs do not support the map.
     is_unprovable: bool,
     best: Solution,
 }

@@ -2,7 +2,6 @@
 
 use crate::game::{Move, State, World};
 
-/// The remaining moves, and the state expected before the next one.
 #[derive(Clone, Debug)]
 pub(super) struct PlanFollower {
     moves: Vec<Move>,

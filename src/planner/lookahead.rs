@@ -85,7 +85,6 @@ impl LookaheadPlanner {
     }
 }
 
-/// Manhattan distance to the nearest threat.
 pub(super) fn threat_distance(world: &World, state: &State) -> i32 {
     let player = world.player(state);
     let distances = world.threats(state).map(|threat| threat.position.manhattan_distance(player));

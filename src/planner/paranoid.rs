@@ -38,7 +38,7 @@ impl Planner for ParanoidPlanner {
         let terrain = &distances.terrain;
         let threats: Vec<u16> = world.threats(state).filter_map(|threat| terrain.graph.tile(threat.position)).collect();
         let player = world.tile_after(state, Move::Stay);
-        let mut game = Game {
+        let mut game = GameSearch {
             rules: *world.rules(),
             moves_before: moves_before(world.clock(), state.tick(), self.depth_ticks),
             distances,
@@ -75,7 +75,6 @@ impl Planner for ParanoidPlanner {
     }
 }
 
-/// The number of threat moves before the start of each tick, from the current one on.
 fn moves_before(clock: &Clock, tick: u16, depth_ticks: u16) -> Vec<u16> {
     let delays: Vec<u16> = move_delays(clock, tick).take_while(|&delay| delay <= depth_ticks).collect();
     (0..=depth_ticks).map(|ahead| delays.partition_point(|&delay| delay <= ahead) as u16).collect()
@@ -83,7 +82,7 @@ fn moves_before(clock: &Clock, tick: u16, depth_ticks: u16) -> Vec<u16> {
 
 struct Stop;
 
-struct Game<'a> {
+struct GameSearch<'a> {
     distances: &'a mut Distances,
     rules: Rules,
     moves_before: Vec<u16>,
@@ -92,7 +91,7 @@ struct Game<'a> {
     meter: BudgetMeter,
 }
 
-impl Game<'_> {
+impl GameSearch<'_> {
     fn best_move(&mut self, moves: &[(Move, u16)]) -> Result<(usize, i32), Stop> {
         let mut best = (0, i32::MIN);
         for (index, &(_, next)) in moves.iter().enumerate() {

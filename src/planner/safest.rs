@@ -22,13 +22,11 @@ impl SafestPlanner {
         Self::default()
     }
 
-    /// The choice of a planner that found no move after `simulated_ticks`.
     pub(super) fn fall_back(&mut self, world: &World, state: &State, simulated_ticks: u64) -> Choice {
         let player_move = self.choose(world, state);
         Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks }
     }
 
-    /// The move with the most margin among those that are not immediately fatal, if any.
     fn choose(&mut self, world: &World, state: &State) -> Move {
         let terrain = Terrain::cached(&mut self.terrain, world.layout());
         let threats =

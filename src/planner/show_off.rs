@@ -34,7 +34,6 @@ impl ShowOffPlanner {
         Self { survival: SurvivalPlanner::new(options), random: Generator::from_seed(options.seed) }
     }
 
-    /// A surviving variation of `plan`, if one is found within the budget.
     fn vary(&mut self, world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<Vec<Move>> {
         let mut state = state.clone();
         let mut moves = plan[..self.random.below(PREFIX_TICKS_MAX.min(plan.len()))].to_vec();

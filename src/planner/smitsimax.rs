@@ -58,9 +58,7 @@ const MOVES: usize = Move::ALL.len();
 #[derive(Clone, Debug)]
 pub struct SmitsimaxRules {
     distances: Option<Distances>,
-    /// The fallback when there is no time for a playout.
     cautious: CautiousRules,
-    /// One per threat, in the given order.
     habits: Vec<Habit>,
     last_tick: Option<u16>,
 }
@@ -268,12 +266,10 @@ struct UnmodelledThreat {
 }
 
 impl UnmodelledThreat {
-    /// Returns true if it is expected to stay while the player is on this tile.
     fn is_calm(&self, distances: &mut Distances, player: u16) -> bool {
         self.calm_distance != UNREACHED && distances.distance(player, self.tile) >= self.calm_distance
     }
 
-    /// Chooses a step and makes it, given the player's tile after its move.
     fn step(&mut self, distances: &mut Distances, player: u16, ahead: usize) {
         if self.is_calm(distances, player) {
             return;
@@ -310,7 +306,6 @@ impl UnmodelledThreat {
     }
 }
 
-/// All agents in a position, and the statistics of the playouts.
 struct Agents<'a> {
     world: &'a World,
     state: &'a State,
@@ -430,7 +425,6 @@ impl<'a> Agents<'a> {
         state.is_caught() || self.unmodelled.iter().any(|threat| threat.tile == after)
     }
 
-    /// The player's bandit in a new situation, and the situation's value.
     fn evaluate(&mut self, state: &State, ahead: usize, meter: &mut BudgetMeter) -> Option<(Bandit, f32)> {
         self.measure_arrivals(state, meter)?;
         let player = self.world.tile_after(state, Move::Stay);
@@ -526,7 +520,6 @@ fn catch_reward(ahead: usize) -> f32 {
     CATCH_COST * (ahead as f32 / HORIZON_TICKS as f32 - 1.0)
 }
 
-/// Per tick ahead, whether a threat with this pace moves.
 fn moves_ahead(clock: &Clock, tick: u16, period_ticks: Option<u8>) -> Vec<bool> {
     let moves = |ahead: usize| match period_ticks {
         Some(period) => ahead.is_multiple_of(usize::from(period.max(1))),

@@ -120,7 +120,6 @@ impl Default for SurvivalOptions {
 
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    /// Index of the parent in the previous layer.
     parent: u32,
     player_move: Move,
 }
@@ -148,7 +147,6 @@ pub struct SurvivalSearch {
     options: SurvivalOptions,
     random: Generator,
     root: Option<State>,
-    /// From the root on; extended or truncated only at the end.
     layers: Vec<Layer>,
     nodes: Vec<Node>,
     checkpoint_states: Vec<State>,
@@ -266,7 +264,6 @@ impl SurvivalSearch {
         self.root = Some(state.clone());
     }
 
-    /// Moves the root to a successor and keeps its descendants; returns whether any are left.
     fn follow(&mut self, player_move: Move, root: &State) -> bool {
         let on_plan = self.best.moves.first() == Some(&player_move);
         if self.best.outcome != Outcome::Undecided {
@@ -291,7 +288,6 @@ impl SurvivalSearch {
         self.frontier.push(root.clone());
     }
 
-    /// Keeps only descendants of the root by `player_move`, then backtracks to a checkpoint.
     fn keep_descendants(&mut self, player_move: Move, root: &State) -> bool {
         let (layers, nodes, checkpoint_states) = (
             std::mem::take(&mut self.layers),
@@ -351,7 +347,6 @@ impl SurvivalSearch {
         }
     }
 
-    /// Handles a dead end: the game is decided, or the search backtracks and widens the beam.
     fn handle_dead_end(&mut self, death: Death) {
         let depth = self.layers.len() - 1;
         if death.final_tick > LAST_TICK {
@@ -449,7 +444,6 @@ impl SurvivalSearch {
         self.options.slack_moves == 0 || survives_waiting(world, state, self.options.slack_moves)
     }
 
-    /// Returns true if the move stays out of reach as the options demand.
     #[inline]
     fn keeps_guard(&self, world: &World, before: &State, player_move: Move) -> bool {
         let is_due = match self.options.guard {

@@ -35,7 +35,6 @@ impl Solver {
 #[derive(Debug)]
 pub struct SurvivalPlanner {
     solver: Solver,
-    /// The final answer and the last tick of its line.
     follower: Option<(PlanFollower, u16)>,
     safest: SafestPlanner,
 }
