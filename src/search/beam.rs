@@ -6,7 +6,6 @@ use super::run::{Run, Stop};
 struct Kept<S, A> {
     state: S,
     path: Vec<A>,
-    /// The best known sequence through the state, with its reward.
     best: Option<(f64, Vec<A>)>,
 }
 

@@ -127,7 +127,6 @@ struct Stall {
 }
 
 impl Stall {
-    /// The stall to remember when `elapsed` separates the last check from the one at `now`.
     fn after(known: Option<Self>, elapsed: Duration, now: Instant) -> Option<Self> {
         let known = known.filter(|stall| now.saturating_duration_since(stall.at) < MEMORY);
         let is_longest = known.is_none_or(|stall| elapsed >= stall.time);

@@ -88,5 +88,5 @@ pub use expression::{
 };
 pub use parse::{ParseError, TEXT_MAX};
 pub use problem::{Generator, Problem};
-pub use run::{Line, Outcome, Search};
+pub use run::{Line, Search, SearchOutcome};
 pub use tree::TREE_NODES_MAX;

@@ -113,13 +113,11 @@ impl Parser<'_> {
         Expression::new(components).map_err(|error| self.error(end, error.to_string()))
     }
 
-    /// Parses a component without the one that it wraps.
     fn component(&mut self) -> Result<Component, ParseError> {
         let name = self.token(char::is_alphanumeric);
         if name.text == "simulate" {
             return self.simulate();
         }
-        // Parses the arguments and returns whether a comma follows them.
         let arguments: fn(&mut Self) -> Result<(Component, bool), ParseError> = match name.text.as_str() {
             "repeat" => |parser| Ok((Component::Repeat(parser.count("repetitions", REPEAT_MAX)?), true)),
             "select" => |parser| Ok((Component::Select(parser.constant(C_MAX)?), true)),

@@ -119,11 +119,11 @@ pub(super) struct Rollout {
     pub(super) reward: Option<f64>,
     codes: Vec<u64>,
     priors: Vec<f64>,
-    steps: Vec<Step>,
+    steps: Vec<RolloutStep>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Step {
+struct RolloutStep {
     /// The end of the step's codes, which start at the previous step's end.
     end: usize,
     played: usize,
@@ -172,7 +172,7 @@ impl Rollout {
             left -= factors[chosen];
             chosen += 1;
         }
-        self.steps.push(Step { end: self.codes.len(), played: first + chosen });
+        self.steps.push(RolloutStep { end: self.codes.len(), played: first + chosen });
         chosen
     }
 

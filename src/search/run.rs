@@ -18,7 +18,7 @@ pub struct Line<A> {
 
 /// The result of a run and its cost.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Outcome<A> {
+pub struct SearchOutcome<A> {
     /// The best sequence evaluated in this or an earlier run, if any.
     pub best: Option<Line<A>>,
     /// Sequences evaluated in this run.
@@ -31,7 +31,6 @@ pub struct Outcome<A> {
     pub ending: StopReason,
 }
 
-/// The best sequence of a component since its last invocation.
 #[derive(Clone)]
 pub(super) struct Record<A> {
     pub(super) reward: Option<f64>,
@@ -68,7 +67,6 @@ pub struct Search<A> {
     /// One per component; only `select` uses them.
     trees: Vec<Tree<A>>,
     pub(super) action_buffers: Vec<Vec<A>>,
-    /// The actions from the root to the current state.
     pub(super) path: Vec<A>,
     pub(super) adapter: Adapter,
     pub(super) sequence: Vec<A>,
@@ -106,7 +104,7 @@ impl<A: Copy + Eq> Search<A> {
     /// Searches from `state` until the budget is used up or nothing is left to find. The best
     /// sequence of an earlier run is first replayed to update its reward, at no cost to the budget.
     /// If it cannot be played from `state`, the search is reset.
-    pub fn run<P>(&mut self, problem: &P, state: &P::State, budget: Budget) -> Outcome<A>
+    pub fn run<P>(&mut self, problem: &P, state: &P::State, budget: Budget) -> SearchOutcome<A>
     where
         P: Problem<Action = A>,
     {
@@ -124,7 +122,7 @@ impl<A: Copy + Eq> Search<A> {
         let (evaluations, simulated_ticks) = (run.meter.evaluations(), run.meter.ticks());
         let Record { reward, actions } = &self.best;
         let best = reward.map(|reward| Line { reward, actions: actions.clone() });
-        Outcome { best, evaluations, simulated_ticks, passes, ending }
+        SearchOutcome { best, evaluations, simulated_ticks, passes, ending }
     }
 
     /// Moves the root to the successor by `action`. If the best sequence starts with the action,

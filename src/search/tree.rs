@@ -49,7 +49,6 @@ impl<A: Copy + Eq> Tree<A> {
         *self = Self::new(self.nodes_max);
     }
 
-    /// Returns to the root and creates it if necessary.
     pub(super) fn reset_path(&mut self) {
         if self.nodes.is_empty() {
             self.nodes.push(Node::new(None));
