@@ -66,12 +66,11 @@ pub(super) struct Beliefs {
 struct StyleTrial {
     index: usize,
     style: usize,
-    /// The belief if the threat has the style.
     assumed: ThreatBelief,
     tick: u16,
 }
 
-pub(super) struct Step<'a> {
+pub(super) struct BeliefStep<'a> {
     pub first_tick: u16,
     /// The player's positions from the earlier observation to the later one. Empty if there is
     /// nothing to predict.
@@ -162,7 +161,7 @@ impl Beliefs {
         Some(catches)
     }
 
-    fn set_styles(&mut self, step: &Step<'_>, player: Position, map: &mut KnownMap, deadline: Deadline) {
+    fn set_styles(&mut self, step: &BeliefStep<'_>, player: Position, map: &mut KnownMap, deadline: Deadline) {
         let limit = HypothesisLimit::new(self.threats.len(), deadline);
         let context = PriorContext::new(&map.layout, &self.world, step.first_tick, player, limit);
         for &(index, style) in step.restyled {
@@ -173,7 +172,7 @@ impl Beliefs {
     }
 
     /// Predicts along the player's path, updates the beliefs, and identifies unmodelled threats.
-    pub fn step(&mut self, step: &Step<'_>, map: &mut KnownMap, deadlines: Deadlines) {
+    pub fn step(&mut self, step: &BeliefStep<'_>, map: &mut KnownMap, deadlines: Deadlines) {
         let Some(observation) = step.log.last() else { return };
         if !step.restyled.is_empty() {
             let player = step.path.first().copied().unwrap_or(observation.player);
@@ -198,7 +197,6 @@ impl Beliefs {
         self.refresh(map);
     }
 
-    /// Adopts the first style that explains every move of an unmodelled threat.
     fn identify_styles(&mut self, log: &[Observation], layout: &Layout, deadline: Deadline) {
         let Some(last) = log.last().filter(|_| self.world.open_tiles() <= IDENTIFY_TILES_MAX) else { return };
         let moves = self.world.clock().moves_before(last.tick);
@@ -227,7 +225,6 @@ impl Beliefs {
         }
     }
 
-    /// Starts a comparison if the style exists and the threat has moved often enough.
     fn try_style(&mut self, index: usize, style: usize, log: &[Observation], layout: &Layout) {
         self.trial = None;
         let (threat, number) = (&self.threats[index], style);
@@ -308,11 +305,9 @@ impl Hypothesis {
 struct PriorContext<'a> {
     layout: &'a Layout,
     world: &'a World,
-    /// The next tick to be played.
     tick: u16,
     player: Position,
     limit: HypothesisLimit,
-    /// The open tiles, nearest to the player first.
     tiles_by_distance: OnceCell<Vec<Position>>,
     player_steps: OnceCell<Vec<u16>>,
     last_look: OnceCell<Option<u16>>,
@@ -408,7 +403,6 @@ impl StyleTrial {
 struct ThreatBelief {
     style: Option<Style>,
     first_position: Position,
-    /// True if it was first observed in tick 1, at its spawn.
     is_spawn_known: bool,
     position: Position,
     direction: Direction,
@@ -567,7 +561,6 @@ impl ThreatBelief {
         self.is_unmodelled() && moves >= self.moves_at_last_attempt + IDENTIFY_MOVES
     }
 
-    /// Moves the hypotheses to the observed pose and appends all other possible ones.
     fn regenerate(&mut self, context: &PriorContext<'_>) {
         let (position, direction) = (self.position, self.direction);
         let kept = self.hypotheses.iter().map(|hypothesis| Hypothesis {
@@ -580,7 +573,6 @@ impl ThreatBelief {
         self.hypotheses = all.take(context.limit.now()).collect();
     }
 
-    /// Restarts after a gap so long that no earlier hypothesis is valid.
     fn reinitialise(&mut self, observed: ObservedPose, context: &PriorContext<'_>) {
         self.position = observed.position;
         self.direction = observed.direction.unwrap_or(self.direction);
@@ -658,7 +650,6 @@ impl ThreatBelief {
     }
 }
 
-/// The number of moves on a path before a catch; `None` if there is no catch.
 fn moves_before_catch(
     world: &World,
     world_index: usize,

@@ -45,7 +45,6 @@ fn count(player_move: Move, futures: &[(&World, &State)], meter: &mut BudgetMete
     futures.iter().filter(|(world, state)| lives(world, state, player_move, limits, meter)).count()
 }
 
-/// True if the game is over, or if a line that begins with a move and survives is found.
 fn lives(
     world: &World,
     state: &State,

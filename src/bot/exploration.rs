@@ -105,7 +105,6 @@ impl KnownMap {
         has_refused && self.unvisited().next().is_some()
     }
 
-    /// Unvisited tiles, except those treated as closed.
     fn unvisited(&self) -> impl Iterator<Item = Position> + '_ {
         let open = self.layout.open_positions().filter(|&position| self.layout.tile(position) == Tile::Open);
         open.filter(|position| !self.visited.contains(position))
@@ -135,7 +134,6 @@ impl<'a> Explorer<'a> {
         (self.state.tick() + PESSIMISTIC_TICKS).min(LAST_TICK + 1)
     }
 
-    /// A step onto or towards an unknown tile that is safe in both worlds.
     fn exploring_step(&self) -> Option<Choice> {
         let moves = self.tracker.beliefs.world.moves(self.state);
         let onto = moves.filter(|&player_move| self.unknown_target(player_move).is_some());
@@ -171,7 +169,6 @@ impl<'a> Explorer<'a> {
         too_short.into_iter().map(|(_, player_move)| player_move).find(|&player_move| survives(player_move))
     }
 
-    /// Requires survival even if the move is refused.
     fn survives_optimistic(&self, player_move: Move, until_tick: u16) -> bool {
         let survives = |world: &World, state: State, player_move: Move| {
             self.survival_after(world, state, player_move, OPTIMISTIC_STATES_MAX, until_tick) >= until_tick
@@ -183,7 +180,6 @@ impl<'a> Explorer<'a> {
         self.world_without(std::iter::once(target)).is_some_and(|(world, state)| survives(&world, state, Move::Stay))
     }
 
-    /// The survival after a move, even if the move is refused.
     fn pessimistic_survival(&self, player_move: Move) -> u16 {
         let survival = |player_move: Move| {
             let Some((world, state)) = self.visited_world(player_move) else { return 0 };
@@ -230,7 +226,6 @@ impl<'a> Explorer<'a> {
         ways.find(is_on_path).map(|(direction, _)| Move::from(direction))
     }
 
-    /// The world in which only visited tiles and the target of a move are open.
     fn visited_world(&self, player_move: Move) -> Option<(World, State)> {
         let player = self.tracker.player;
         let target = player.after(player_move);

@@ -8,7 +8,6 @@ use super::observation::Decoded;
 
 const WINDOW_SIDE: i32 = 64;
 
-/// Decides on `layout`, the known map, or else on a window of the message's map.
 pub(super) fn decide_from_positions(
     cautious: &mut CautiousRules,
     decoded: &Decoded<'_>,

@@ -17,9 +17,7 @@ const SENT_MAX: usize = 16;
 
 pub(super) struct Game {
     pub map: MessageMap,
-    /// The tick of the last playable message.
     message_tick: u32,
-    /// The answer to the last message, playable or not.
     pub answer: Option<Answer>,
     pub history: History,
     /// `None` before the first message is processed.
@@ -37,9 +35,7 @@ pub(super) struct Answer {
 }
 
 pub(super) enum Observed {
-    /// A repetition of the last message, with the decision on it.
     Repeated(Decision),
-    /// Any other message, with the sentences learnt from it.
     New { learnt: Vec<String> },
 }
 
@@ -117,7 +113,6 @@ impl Game {
         })
     }
 
-    /// See [`Learning::explain_loss`].
     pub fn explain_loss(&self, options: &BotOptions) -> Option<(Rules, Vec<(String, Style)>)> {
         let Answer { observation, decision, .. } = self.answer.as_ref()?;
         let is_observed = self.history.queue.is_empty() && self.message_tick == observation.message_tick;

@@ -89,7 +89,6 @@ impl HedgedPlan {
         self.final_tick >= (self.tick + LIKELY_TICKS).min(LAST_TICK + 1)
     }
 
-    /// The rest of the plan at a later tick, if the player has followed it and it is still hedged.
     fn after(mut self, tick: u16, player: Position) -> Option<Self> {
         let played = usize::from(tick.checked_sub(self.tick)?).min(self.moves.len());
         self.player = self.moves.drain(..played).fold(self.player, |at, player_move| at.after(player_move));
@@ -99,7 +98,6 @@ impl HedgedPlan {
     }
 }
 
-/// Finds the plan with the longest hedged part. `world` is reused for the crowd.
 fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &mut BudgetMeter) -> Option<HedgedPlan> {
     let (tick, beliefs) = (state.tick(), &tracker.beliefs);
     let enough_tick = (tick + HEDGED_TICKS).min(LAST_TICK + 1);

@@ -8,7 +8,7 @@
 //! other rules that also explain the game (`conformant`).
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
-use crate::inference::{Learner, Named, Sight, Streets, differences};
+use crate::inference::{Learner, Sight, Streets, StyleWord, differences};
 use crate::protocol::MessageMap;
 use crate::search::Deadline;
 
@@ -32,15 +32,13 @@ pub(super) struct Learning {
     shown: usize,
     /// The best explanation when the learner last reached the latest observation.
     best: Option<(Rules, Vec<(String, Style)>)>,
-    /// The learnt rules and styles of the tracker.
     learnt: Option<Explanation>,
     /// The latest explanation that did not reduce the mispredictions.
     rejected: Option<Explanation>,
     /// A replay under another explanation, or under the expected rules after learning has stopped.
     replay: Option<(Explanation, Box<Replay>)>,
     alternatives: Vec<Alternative>,
-    /// The words for the threats' styles in the last message.
-    words: Vec<Named>,
+    words: Vec<StyleWord>,
 }
 
 type Explanation = (Rules, Vec<Option<Style>>);
@@ -83,7 +81,7 @@ impl Learning {
     pub fn learn(
         &mut self,
         tracker: &mut Tracker,
-        (map, words): (&MessageMap, &[Named]),
+        (map, words): (&MessageMap, &[StyleWord]),
         options: &BotOptions,
         deadline: Deadline,
     ) -> Vec<String> {
@@ -155,8 +153,13 @@ impl Learning {
         news
     }
 
-    /// A learner with the first observation; `None` if the map cannot be played.
-    fn begin(&self, map: &MessageMap, words: &[Named], options: &BotOptions, world: Option<&World>) -> Option<Learner> {
+    fn begin(
+        &self,
+        map: &MessageMap,
+        words: &[StyleWord],
+        options: &BotOptions,
+        world: Option<&World>,
+    ) -> Option<Learner> {
         let first = self.log.first()?;
         let streets = match world {
             Some(world) => Streets::of(world),
@@ -182,8 +185,7 @@ impl Learning {
         self.replay = replay.map(|replay| (explanation, Box::new(replay)));
     }
 
-    /// Stops learning for this game and begins to return to the expected rules.
-    fn give_up(&mut self, tracker: &Tracker, words: &[Named], options: &BotOptions) {
+    fn give_up(&mut self, tracker: &Tracker, words: &[StyleWord], options: &BotOptions) {
         self.has_stopped = true;
         self.learner = None;
         self.best = None;
@@ -236,7 +238,6 @@ impl Learning {
         }
     }
 
-    /// The state under other rules; `None` if they do not explain the game.
     fn alternative(&self, rules: Rules, tracker: &Tracker) -> Option<Alternative> {
         let first = self.log.first()?;
         let styles = &self.learnt.as_ref()?.1;
@@ -326,15 +327,14 @@ fn sight(observation: &Observation) -> Sight {
     }
 }
 
-pub(super) fn named(decoded: &Decoded<'_>) -> Vec<Named> {
-    let name = |(index, style): (usize, &Option<Style>)| Named {
+pub(super) fn named(decoded: &Decoded<'_>) -> Vec<StyleWord> {
+    let name = |(index, style): (usize, &Option<Style>)| StyleWord {
         word: decoded.words.get(index).cloned().or(style.map(|style| style.to_string())).unwrap_or_default(),
         style: *style,
     };
     decoded.styles.iter().enumerate().map(name).collect()
 }
 
-/// The map at the start of the game; `None` if a style is unknown.
 fn layout_of(streets: &Layout, styles: &[Option<Style>], first: &Observation) -> Option<Layout> {
     let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| {
         style.map(|style| Spawn { style, position: threat.position })

@@ -81,7 +81,6 @@ pub(super) struct Planning {
     exploration: Exploration,
     hedged: HedgedPlanner,
     doubt: Doubt,
-    /// For games with unmodelled threats.
     smitsimax: SmitsimaxRules,
 }
 
@@ -117,13 +116,10 @@ impl Doubt {
 
 enum ActivePlanner {
     Plain(Box<dyn Planner>),
-    /// `survival` with slack.
     WithSlack(SlackPlanner),
-    /// `survival` outside the threats' reach.
     Guarded(Box<GuardedPlanner>),
 }
 
-/// Fails if an external planner fails.
 pub(super) fn decide(
     tracked: Option<(&mut Tracker, &mut Planning, &Learning)>,
     cautious: &mut CautiousRules,
@@ -303,7 +299,6 @@ impl ActivePlanner {
 struct SlackPlanner {
     levels: Vec<SurvivalPlanner>,
     current_level: usize,
-    /// The tick of the next attempt at more slack, and the current retry interval.
     retry_tick: u16,
     retry_interval_ticks: u16,
     has_begun: bool,
@@ -375,7 +370,6 @@ impl SlackPlanner {
         }
     }
 
-    /// Tries higher levels within half of the remaining budget.
     fn increase_slack(&mut self, world: &World, state: &State, mut choice: Choice, meter: &mut BudgetMeter) -> Choice {
         let mut share = BudgetMeter::new(halved(meter.remaining()));
         while self.current_level + 1 < self.levels.len() {
@@ -393,7 +387,6 @@ impl SlackPlanner {
     }
 }
 
-/// Follows guarded plans, or plans with slack if there is none.
 struct GuardedPlanner {
     seed: u64,
     /// True if plans must be ready for the threats' next phase.
@@ -464,7 +457,6 @@ impl GuardedPlanner {
         choice.survives().then_some(choice)
     }
 
-    /// Finds a guarded plan that is ready for the next phase, if that phase is quicker.
     fn find_ready(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         if !self.early.as_ref().is_some_and(|early| early.is_next(world, state.tick())) {
             self.early = EarlyPhase::new(world, state.tick());

@@ -10,7 +10,6 @@ use super::records::Sent;
 const RANDOM_PATHS_MAX: usize = 256;
 const DELAY_TICKS_MAX: usize = 16;
 
-/// The player's position at the start of each tick, from one observation to the next.
 pub(super) type Path = Vec<Position>;
 
 #[derive(Clone, Copy, Debug)]
@@ -108,7 +107,6 @@ impl Gap<'_> {
         path
     }
 
-    /// Random paths that arrive in time; `None` if there are none.
     fn random_paths(&self) -> impl Iterator<Item = Option<Path>> {
         // Created only after the likely paths have failed.
         let mut drawn: Option<(Vec<u16>, Generator)> = None;

@@ -15,7 +15,7 @@ use crate::game::{
 use crate::protocol::MessageMap;
 use crate::search::Deadline;
 
-use super::belief::{Beliefs, Step};
+use super::belief::{BeliefStep, Beliefs};
 use super::deadline::Deadlines;
 use super::observation::{Observation, ObservedPose};
 use super::options::BotOptions;
@@ -50,14 +50,12 @@ pub(super) struct Tracker {
     pub player: Position,
     pub map: KnownMap,
     pub beliefs: Beliefs,
-    /// The last tick in which missing information explains mispredictions.
     grace_until: u16,
     effective_commands: u32,
     /// Commands without effect into tiles that the player can enter.
     late_commands: u32,
 }
 
-/// Processes queued observations until the deadline. Returns `None` if the world cannot be built.
 pub(super) fn track(
     tracking: Option<Tracking>,
     map: &MessageMap,
@@ -178,7 +176,8 @@ impl Tracker {
             self.grace_until = self.tick + GRACE_TICKS;
         }
         keep_processed(history, observation, ticks == 1);
-        let step = Step { first_tick, path: &path, log: &history.log, restyled, counts_mispredictions, is_rejoin };
+        let step =
+            BeliefStep { first_tick, path: &path, log: &history.log, restyled, counts_mispredictions, is_rejoin };
         self.beliefs.step(&step, &mut self.map, deadlines);
     }
 
@@ -229,7 +228,6 @@ impl Tracker {
     }
 }
 
-/// A tracker that replays a game under other rules and styles.
 #[derive(Debug)]
 pub(super) struct Replay {
     tracker: Tracker,
