@@ -23,7 +23,6 @@ impl Learner {
         self.best_until(Deadline::NEVER).expect("time without end")
     }
 
-    /// Like [`best`](Self::best), but `None` if the deadline passes.
     pub(crate) fn best_until(&self, deadline: Deadline) -> Option<Rules> {
         let expected = &self.expected;
         let mut rules = self.best_clock();
@@ -77,7 +76,6 @@ impl Learner {
         Some(if rules.validate().is_ok() { rules } else { *expected })
     }
 
-    /// The sets common to all hawks; `None` at the deadline.
     fn hawks(&self, deadline: Deadline) -> Option<HawkSets> {
         let mut of_game = self.game.iter().flat_map(|game| game.hawks.iter().flatten());
         of_game.try_fold(self.sets.hawks, |sets, hawk| {
@@ -216,7 +214,6 @@ impl Learner {
         self.alternatives_until(best, count, Deadline::NEVER)
     }
 
-    /// Like [`alternatives`](Self::alternatives), but returns fewer at the deadline.
     pub(crate) fn alternatives_until(&self, best: &Rules, count: usize, deadline: Deadline) -> Vec<Rules> {
         let breadth = count / 2;
         let mut found: Vec<Rules> = Vec::new();
@@ -392,7 +389,6 @@ fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
     }
 }
 
-/// A few views, minutes and windows that explain the owls with the order of these rules.
 fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
     let mut found = Vec::with_capacity(OWL_CHOICES_MAX + 1);
     for (view, minutes) in owls.minutes.iter().enumerate() {

@@ -47,7 +47,6 @@ const PERIODS: usize = u8::MAX as usize;
 #[derive(Clone, Debug)]
 pub struct ClockFilter {
     expected: Rules,
-    /// True if the reported personalities are taken as the phases.
     trusts_personalities: bool,
     /// By phase, then by period.
     alive: Vec<Lane>,
@@ -115,7 +114,6 @@ impl ClockFilter {
         }
     }
 
-    /// By phase: the histories with which it may begin in this tick.
     fn entries(&self, expected: &PeriodsAndClocks) -> [Entries; 5] {
         let mut entries: [Entries; 5] = Default::default();
         if self.clock == 0 {
@@ -176,7 +174,6 @@ impl ClockFilter {
     }
 }
 
-/// The lane one tick later: histories that stay, and cheaper ones that enter.
 fn advance(
     lane: &[(u8, History)],
     period: u8,
@@ -362,7 +359,6 @@ fn is_reported(phase: u8, evidence: &ClockEvidence, trusts_personalities: bool) 
     !trusts_personalities || evidence.personality.is_none_or(|personality| personality as u8 == phase)
 }
 
-/// The hypothesis after a tick in which its phase continues.
 fn stays(
     (phase, period, since): Phase,
     evidence: &ClockEvidence,
@@ -378,7 +374,6 @@ fn stays(
     after_tick(period, since, evidence.moved).map(|since| (phase, period, since))
 }
 
-/// The hypotheses in which a later phase begins in a tick.
 fn begins<'a>(
     (phase, since): (u8, u8),
     evidence: &'a ClockEvidence,

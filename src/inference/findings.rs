@@ -93,7 +93,6 @@ impl Learner {
         self.past_evidence.iter().map(Vec::as_slice).chain(of_game).collect()
     }
 
-    /// The open values in words; `None` if every explanation agrees.
     fn open(&self, parameter: Parameter, rules: &Rules, clock: Option<&ClockSets>) -> Option<String> {
         let sets = &self.sets;
         let views = |alive: [bool; 2]| match alive {
@@ -278,7 +277,6 @@ fn best_clock(all: &[&[ClockEvidence]], trusts: bool, sets: &ClockSets, expected
     }
 }
 
-/// Numbers in words; `None` if there is only one.
 fn numbers(values: impl Iterator<Item = u32>, most: u32) -> Option<String> {
     let values: Vec<u32> = values.collect();
     let (&first, &last) = (values.first()?, values.last()?);

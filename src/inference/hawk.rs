@@ -132,7 +132,6 @@ impl Hawk {
         Some(after)
     }
 
-    /// Merges hypotheses that differ only in the orders or in irrelevant posts.
     fn merge(&mut self) {
         self.hypotheses.sort_unstable();
         self.hypotheses.dedup_by(|next, kept| {
@@ -208,7 +207,6 @@ pub struct PostDraws {
     /// By draw from 1, then by rank bit: the numbers of posts with which the draw picks it, as
     /// bits.
     counts: Vec<[u128; 128]>,
-    /// All distinguishable numbers of posts, as bits.
     all: u128,
 }
 
@@ -377,7 +375,6 @@ impl HawkHypothesis {
         }
     }
 
-    /// The hawk keeps waiting or gets any post.
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {

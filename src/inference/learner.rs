@@ -17,7 +17,7 @@ use super::clock::{ClockEvidence, ClockFilter};
 use super::hawk::{FEW_POSTS_MAX, Hawk, HawkSets};
 use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, PickSearch, Picks, pick};
-use super::streets::{Named, Sight, Step, Streets, Views};
+use super::streets::{Sight, Step, Streets, StyleWord, Views};
 
 /// Moves that a style must explain before it is assigned, and moves between two attempts.
 pub(crate) const IDENTIFY_MOVES: u16 = 6;
@@ -93,9 +93,9 @@ pub(super) enum Factor {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Game {
+pub(super) struct ObservedGame {
     pub streets: Streets,
-    pub named: Vec<Named>,
+    pub named: Vec<StyleWord>,
     pub styles: Vec<Option<Style>>,
     homes: Vec<Option<Position>>,
     first_facing: Vec<Option<Direction>>,
@@ -103,7 +103,6 @@ pub(super) struct Game {
     steps: Vec<Step>,
     /// By step: true if the threats were assumed to move.
     moves: Vec<bool>,
-    /// The next step and threat for updating the sets.
     next: (usize, usize),
     pub evidence: Vec<ClockEvidence>,
     /// The clocks if the reported personalities are taken as the phases.
@@ -127,7 +126,6 @@ enum Task {
     #[default]
     Wait,
     Clock,
-    /// Updates the sets with new steps.
     Follow,
     Identify(Box<Identification>),
     Solve(Box<PickSearch>),
@@ -138,9 +136,8 @@ enum Task {
 pub struct Learner {
     pub(super) expected: Rules,
     pub(super) sets: Sets,
-    /// The sets at the start of the game.
     base: Sets,
-    pub(super) game: Option<Game>,
+    pub(super) game: Option<ObservedGame>,
     pub(super) games: usize,
     pub(super) past_evidence: Vec<Vec<ClockEvidence>>,
     pub(super) past_unexplained: Vec<Unexplained>,
@@ -190,20 +187,20 @@ impl Learner {
 
     /// Begins another game with its first message; the threats' spawns in the layout are ignored.
     /// Fails if the layout cannot be played.
-    pub fn begin(&mut self, layout: &Layout, named: Vec<Named>, first: Sight) -> Result<(), WorldError> {
+    pub fn begin(&mut self, layout: &Layout, named: Vec<StyleWord>, first: Sight) -> Result<(), WorldError> {
         self.begin_on(Streets::new(layout)?, named, first);
         Ok(())
     }
 
-    pub(crate) fn begin_on(&mut self, streets: Streets, named: Vec<Named>, first: Sight) {
+    pub(crate) fn begin_on(&mut self, streets: Streets, named: Vec<StyleWord>, first: Sight) {
         self.end_game();
         let is_whole = first.tick == FIRST_TICK;
         let words = &self.past_words;
-        let style = |one: &Named| {
+        let style = |one: &StyleWord| {
             one.style.or_else(|| words.iter().find(|(word, _)| *word == one.word).map(|&(_, style)| style))
         };
         let count = named.len();
-        let mut game = Game {
+        let mut game = ObservedGame {
             styles: named.iter().map(style).collect(),
             homes: first.threats.iter().map(|&(position, _)| Some(position).filter(|_| is_whole)).collect(),
             first_facing: first.threats.iter().map(|&(_, direction)| direction).collect(),
@@ -323,7 +320,6 @@ impl Learner {
         true
     }
 
-    /// Returns true if there are steps to follow.
     fn accept(&mut self, sight: &Sight) -> bool {
         let Some(game) = &mut self.game else { return false };
         if sight.tick <= game.last.tick || sight.threats.len() != game.named.len() {
@@ -396,7 +392,6 @@ impl Learner {
         game.unexplained.iter_mut().for_each(|unexplained| *unexplained = None);
     }
 
-    /// Updates the sets with the next threat in the next step; returns false if there is none.
     fn follow(&mut self) -> bool {
         let (records, number) = (self.records, self.games - 1);
         let Some(game) = &mut self.game else { return false };
@@ -482,7 +477,6 @@ impl Learner {
         true
     }
 
-    /// Searches for other explanations of the picks if the known ones are refuted.
     fn begin_picks(&mut self) -> Task {
         let Some(game) = &mut self.game else { return Task::Wait };
         let moves = game.moves_made.unwrap_or(0);
@@ -524,7 +518,6 @@ impl Learner {
         Some(posts)
     }
 
-    /// Restricts orders shared by two factors to those possible for both.
     pub(super) fn reconcile(&mut self) {
         let Sets { deer, owls, hawks, picks, .. } = &mut self.sets;
         for _ in 0..2 {
@@ -587,7 +580,7 @@ impl Learner {
     }
 }
 
-impl Game {
+impl ObservedGame {
     /// `None` if a position is not an open tile or a threat moved more than one tile.
     fn step_to(&self, sight: &Sight) -> Option<Step> {
         let graph = self.streets.graph();
@@ -646,7 +639,7 @@ struct Identification {
 
 impl Identification {
     /// Returns false if no comparison is left.
-    fn advance(&mut self, game: &Game) -> bool {
+    fn advance(&mut self, game: &ObservedGame) -> bool {
         if let Some(trial) = &mut self.trial {
             match trial.advance(game) {
                 Trial::Continues => return true,
@@ -689,7 +682,7 @@ struct StyleTrial {
 }
 
 impl StyleTrial {
-    fn new(game: &Game, word: &str, style: Style) -> Self {
+    fn new(game: &ObservedGame, word: &str, style: Style) -> Self {
         let threats: Vec<usize> = (0..game.named.len()).filter(|&other| game.named[other].word == word).collect();
         let mut sets = Sets::new((style == Style::Owl).then(|| Owls::new(&game.streets)));
         let is_whole = game.homes.first().is_none_or(Option::is_some) && game.evidence.len() == game.steps.len();
@@ -702,7 +695,7 @@ impl StyleTrial {
         Self { style, threats, sets, draws, hawks, next: 0 }
     }
 
-    fn advance(&mut self, game: &Game) -> Trial {
+    fn advance(&mut self, game: &ObservedGame) -> Trial {
         let Some(step) = game.steps.get(self.next) else { return Trial::Explains };
         self.next += 1;
         if !game.moves[self.next - 1] {
@@ -722,7 +715,6 @@ impl StyleTrial {
     }
 }
 
-/// The styles, most specific first.
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
 
 /// Returns false if nothing explains the move.
@@ -766,7 +758,6 @@ fn game_step(
     }
 }
 
-/// The sizes of the sets that a threat of this style can shrink.
 fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Factor, usize)> {
     let views = |alive: [bool; 2]| alive.iter().filter(|&&alive| alive).count();
     match style {

@@ -21,5 +21,5 @@ pub use learner::{Decided, Learner, Unexplained};
 pub use orders::Orders;
 pub use picks::{Effort, Pick, PickExplanation, PickExplanations, Picks};
 pub(crate) use streets::Streets;
-pub use streets::{Named, Sight};
+pub use streets::{Sight, StyleWord};
 pub use variants::{Difference, Parameter, differences, first_direction, phase_clock, sentence, variant, view_name};

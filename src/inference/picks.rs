@@ -266,7 +266,6 @@ impl PickSearch {
         self.found.truncate(self.effort.found_max);
     }
 
-    /// If too many scales were found, adds the expected one if it explains the picks.
     fn add_scales(&mut self, search: ScaleSearch) {
         let (first_seed, scale) = (self.expected.first_seed, self.expected.pick_scale);
         let order = order_of(search.order);
@@ -332,7 +331,6 @@ fn explanations_with_seed(
     alive.iter().map(explanation).collect()
 }
 
-/// A search for the scales that explain the picks with an order and a seed.
 #[derive(Clone, Debug)]
 struct ScaleSearch {
     order: usize,
@@ -446,7 +444,6 @@ fn twelfth(first_seed: i32, draw: usize, scale: f64) -> u8 {
     pick(first_seed, draw, scale, 12) as u8
 }
 
-/// The number with the fewest digits between two numbers.
 fn simplest(low: f64, high: f64) -> f64 {
     for exponent in (-9..=6).rev() {
         let digits = 10f64.powi(-exponent);

@@ -118,7 +118,7 @@ impl Views {
 
 /// A threat's style in the messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Named {
+pub struct StyleWord {
     /// The word for the style.
     pub word: String,
     /// The style, if the word is known.
