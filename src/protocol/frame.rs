@@ -125,7 +125,6 @@ impl ClientFrame {
     }
 }
 
-/// Formats a JSON value for an error message, shortened if necessary.
 fn short(json: &Value) -> String {
     const SHORT_CHARS: usize = 40;
     shortened(&json.to_string(), SHORT_CHARS)

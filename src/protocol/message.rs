@@ -152,9 +152,7 @@ impl<T: Word> fmt::Display for Name<T> {
 pub trait Word: Copy + 'static {
     /// The kind of name, for error messages.
     const EXPECTED: &'static str;
-    /// All values.
     const WORDS: &'static [Self];
-    /// The name.
     fn word(self) -> &'static str;
 }
 
@@ -363,7 +361,6 @@ impl From<Tile> for MessageTile {
 }
 
 impl From<MessageTile> for Tile {
-    /// The tile, assuming that an empty one is not see-through.
     fn from(tile: MessageTile) -> Self {
         match tile {
             MessageTile::Wall => Self::Wall,
@@ -519,7 +516,6 @@ impl GameMessage {
         Ok(())
     }
 
-    /// The verbatim fields with their paths.
     fn verbatim(&self) -> [(&'static str, Option<&Value>); 6] {
         [
             ("type", self.kind.as_ref()),
@@ -609,7 +605,6 @@ impl MessageMap {
     }
 }
 
-/// True if a value has at most this many levels of nesting.
 fn is_shallow(value: &Value, levels: usize) -> bool {
     match (value, levels) {
         (Value::Array(_) | Value::Object(_), 0) => false,

@@ -31,7 +31,7 @@ pub use notes::{
     CommandNote, DecisionNotes, GameNotes, TickNotes, UNREADABLE_CHARS_MAX, UnreadableNote, WireNotes, milliseconds,
     shortened,
 };
-pub use verify::{Divergence, Report, verify, verify_all};
+pub use verify::{Divergence, VerifyReport, verify, verify_all};
 
 /// Maximum size of a line: a message, its actions, and additional fields of clients.
 pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);
@@ -163,12 +163,10 @@ pub struct RecordingReader {
     bytes_left: u64,
     blank_bytes: usize,
     truncated_line: Option<usize>,
-    /// True after the end or an error; nothing more is read.
     ended: bool,
 }
 
-/// The end of a line.
-enum Line {
+enum LineEnd {
     Whole,
     /// No newline: the last line, possibly truncated.
     Last,
@@ -232,7 +230,7 @@ impl RecordingReader {
     pub fn next_tick(&mut self) -> Result<Option<RecordedTick>, RecordingError> {
         while !self.ended {
             let end = self.read_line().inspect_err(|_| self.ended = true)?;
-            self.ended = !matches!(end, Line::Whole);
+            self.ended = !matches!(end, LineEnd::Whole);
             if self.buffer.trim_ascii().is_empty() {
                 self.blank_bytes += self.buffer.len();
                 if self.blank_bytes > MAX_BLANK_BYTES {
@@ -243,7 +241,7 @@ impl RecordingReader {
             }
             match from_json(&self.buffer) {
                 Ok(tick) => return Ok(Some(tick)),
-                Err(_) if matches!(end, Line::Last) => self.truncated_line = Some(self.line),
+                Err(_) if matches!(end, LineEnd::Last) => self.truncated_line = Some(self.line),
                 Err(_) if from_json::<RefusedTick>(&self.buffer).is_ok() => {}
                 Err(source) => return Err(RecordingError::Line { path: self.path.clone(), line: self.line, source }),
             }
@@ -251,7 +249,7 @@ impl RecordingReader {
         Ok(None)
     }
 
-    fn read_line(&mut self) -> Result<Line, RecordingError> {
+    fn read_line(&mut self) -> Result<LineEnd, RecordingError> {
         self.buffer.clear();
         self.line += 1;
         let limit_bytes = self.bytes_left.min(MAX_LINE_BYTES as u64) + 1;
@@ -265,11 +263,11 @@ impl RecordingReader {
         }
         self.bytes_left -= read_bytes;
         match result {
-            Ok(0) => Ok(Line::End),
-            Ok(_) if self.buffer.ends_with(b"\n") => Ok(Line::Whole),
-            Ok(_) => Ok(Line::Last),
+            Ok(0) => Ok(LineEnd::End),
+            Ok(_) if self.buffer.ends_with(b"\n") => Ok(LineEnd::Whole),
+            Ok(_) => Ok(LineEnd::Last),
             // A gzip file is truncated.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Line::Last),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(LineEnd::Last),
             Err(source) => Err(RecordingError::Read { path: self.path.clone(), line: self.line, source }),
         }
     }
@@ -292,7 +290,6 @@ impl Iterator for RecordingReader {
 pub struct RecordingWriter {
     path: PathBuf,
     output: Output,
-    /// Complete lines.
     lines: u64,
 }
 
@@ -356,7 +353,6 @@ impl RecordingWriter {
 
     /// Appends a tick with notes. Fails like [`Self::write`].
     pub fn write_with(&mut self, frame: &str, actions: &[Action], notes: &TickNotes) -> Result<(), RecordingError> {
-        // The notes become fields of the line.
         let mut fields = to_json(notes);
         fields.remove(0);
         let separator = if fields == "}" { "" } else { "," };

@@ -108,7 +108,6 @@ pub struct TickNotes {
     pub decision: Option<Box<DecisionNotes>>,
 }
 
-/// Reads a note; `None` if it is something else.
 pub(super) fn readable<'de, D, T>(deserializer: D) -> Result<Option<Box<T>>, D::Error>
 where
     D: Deserializer<'de>,

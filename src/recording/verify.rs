@@ -11,14 +11,13 @@ use super::{RecordedTick, RecordingError, RecordingReader};
 use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World};
 use crate::protocol::{GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances, personality_word};
 
-/// Ticks shown before and after a divergence.
 const CONTEXT_TICKS: usize = 3;
 /// Maximum number of inferred see-through tiles; each one requires a new world.
 const MAX_SEE_THROUGH: usize = 256;
 
 /// The result of verifying a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
+pub struct VerifyReport {
     /// Verified ticks.
     pub ticks: usize,
     /// The last tick reached. A game that ends there scores five times as much.
@@ -93,16 +92,16 @@ struct Difference {
 ///
 /// # Errors
 /// If the file cannot be read, a line before the last is not a tick, or the map cannot be played.
-pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<Report, RecordingError> {
+pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<VerifyReport, RecordingError> {
     verify_all(RecordingReader::open(path)?, rules)
 }
 
 /// Like [`verify`], for a reader that has not read anything yet.
-pub fn verify_all(mut reader: RecordingReader, rules: &Rules) -> Result<Report, RecordingError> {
+pub fn verify_all(mut reader: RecordingReader, rules: &Rules) -> Result<VerifyReport, RecordingError> {
     let Some(mut tick) = reader.next_tick()? else {
         return Err(RecordingError::Empty { path: reader.path().to_owned() });
     };
-    let mut report = Report {
+    let mut report = VerifyReport {
         ticks: 0,
         tick: 0,
         status: Status::Running,
@@ -148,9 +147,7 @@ struct Replay {
     world: World,
     state: State,
     first: GameMessage,
-    /// For each threat of the world, its index in the message.
     places: Vec<usize>,
-    /// The previous state and the actions in answer to it.
     before: Option<(State, Vec<Action>)>,
     visited: BTreeSet<Position>,
     /// Inferred see-through tiles, each with the divergence that would result if it were open.
@@ -158,7 +155,6 @@ struct Replay {
 }
 
 impl Replay {
-    /// Starts the game of a first message.
     fn begin(path: &Path, first: &GameMessage, rules: &Rules) -> Result<Result<Self, Difference>, RecordingError> {
         let layout = match first.validate().and_then(|()| first.layout()) {
             Ok(layout) => layout,
@@ -223,7 +219,7 @@ impl Replay {
         let _ = self.world.play(&mut self.state, actions);
     }
 
-    fn conclude(&self, report: &mut Report) {
+    fn conclude(&self, report: &mut VerifyReport) {
         report.tick = self.state.tick();
         report.status = self.state.status();
         report.see_through = self.see_through.keys().copied().collect();
@@ -339,7 +335,6 @@ impl Replay {
 }
 
 impl Difference {
-    /// The difference for an invalid message.
     fn of(error: ProtocolError) -> Self {
         match error {
             ProtocolError::Field { path, expected, found } => Self { path, expected, found },
