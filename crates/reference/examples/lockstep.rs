@@ -57,7 +57,6 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// A progress line, rewritten in place, if standard error is a terminal.
 struct Progress {
     last_shown: Option<Instant>,
 }

@@ -34,7 +34,6 @@ pub struct Audit {
 /// Counts over all pairs of map and rules.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
-    /// Pairs checked.
     pub pairs: u64,
     /// Pairs decided by the exhaustive search.
     pub exhausted: u64,
@@ -60,13 +59,10 @@ pub struct Counts {
 #[derive(Clone, Debug, Error)]
 #[error("seed {seed}: {what}\nrules: {rules}\n{map}")]
 pub struct Failure {
-    /// The seed of the pair.
     pub seed: u64,
     /// The failure in one sentence, and the certificate.
     pub what: String,
-    /// The rules as JSON.
     pub rules: String,
-    /// The map as a drawing.
     pub map: String,
 }
 
@@ -107,7 +103,6 @@ pub fn pair(seed: u64) -> (Layout, Rules) {
     (layout, rules(&mut dice))
 }
 
-/// A generated map of up to `11 * size` x `9 * size` tiles.
 fn streets(dice: &mut Dice, size: i32) -> Layout {
     loop {
         let options = GeneratorOptions {

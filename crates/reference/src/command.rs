@@ -72,7 +72,6 @@ mod tests {
         }
     }
 
-    /// A room with a closed cell at the right, and a way down to a see-through tile.
     fn room() -> Layout {
         draw(&["P..#.", "..~#.", "#.###"])
     }

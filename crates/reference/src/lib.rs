@@ -28,13 +28,10 @@ pub use verify::{STEPS_MAX, VerifyError, verify, verify_within};
 /// A game between two ticks, with the fields of the server's game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Game {
-    /// The map.
     pub layout: Layout,
-    /// The rules.
     pub rules: Rules,
     /// The tick to be played, from 1.
     pub tick: u16,
-    /// The player's position.
     pub player: Position,
     /// The threats in map order.
     pub threats: Vec<Threat>,
@@ -109,7 +106,6 @@ impl Game {
         self.step_by(actions, Threat::update);
     }
 
-    /// [`step`](Self::step) with a different update of a threat.
     fn step_by(&mut self, actions: &[Action], update: impl Fn(&mut Threat, &Layout, u16, Position)) {
         if self.over() {
             return;
@@ -126,7 +122,6 @@ impl Game {
         self.tick += 1;
     }
 
-    /// Applies the first action that moves the player.
     fn apply(&mut self, actions: &[Action]) {
         for &action in actions {
             if let Ok(Some(tile)) = self.try_action(action) {
@@ -143,7 +138,6 @@ mod tests {
     use super::*;
     use getaway::game::{Direction, Personality};
 
-    /// A game without actions: the ticks with a move, and the personality after each tick.
     fn quiet_game() -> (Vec<u16>, Vec<Personality>) {
         let mut game = Game::new(&draw(&["P#B"]), &Rules::BLITZ_2025);
         let (mut moves, mut personalities) = (Vec::new(), Vec::new());

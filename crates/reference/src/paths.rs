@@ -34,7 +34,6 @@ impl<T> IndexMut<Position> for Columns<T> {
     }
 }
 
-/// The distance in steps from every tile to `target`; `None` without a path.
 fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
     let mut distances = Columns::filled(layout, None);
     if !layout.is_open(target) {

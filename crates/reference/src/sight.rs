@@ -33,7 +33,6 @@ pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     intersections
 }
 
-/// Number of tiles visible up, down, left and right before a wall or the map's edge.
 fn tiles_in_view(layout: &Layout, position: Position) -> usize {
     [Direction::Up, Direction::Down, Direction::Left, Direction::Right]
         .into_iter()

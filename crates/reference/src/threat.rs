@@ -10,11 +10,8 @@ use getaway::game::{Direction, Layout, Personality, PhaseClocks, Position, Rules
 pub struct Threat {
     /// The rules, which are constants on the server.
     pub rules: Rules,
-    /// The rule by which it chooses its moves.
     pub style: Style,
-    /// Its position.
     pub position: Position,
-    /// Its first position.
     pub spawn: Position,
     /// The direction of its last move, or its initial direction.
     pub direction: Direction,
@@ -26,7 +23,6 @@ pub struct Threat {
     pub personality: Personality,
     /// The player's position at this threat's last update; (-1, -1) before the first.
     pub stale_player: Position,
-    /// The memory of its style.
     pub memory: Memory,
 }
 
@@ -154,7 +150,6 @@ impl Threat {
         }
     }
 
-    /// The directions whose neighbour is open, in the server's order.
     fn options(&self, layout: &Layout) -> Vec<Direction> {
         self.rules
             .option_order
@@ -460,7 +455,6 @@ mod tests {
         assert_eq!((owl.position, owl.memory.remembered), (p(1, 0), Some(p(6, 0))), "unreachable: it stays");
     }
 
-    /// A hawk at (1, 1) of a cross with one intersection, (3, 1), and a hidden cell on the right.
     fn hawk_layout() -> Layout {
         draw(&["###.#####", "#H...##.#", "###.#####"])
     }

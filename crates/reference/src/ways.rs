@@ -85,7 +85,6 @@ impl Surveyed {
         self.tiles.get(place as usize).copied().flatten().filter(|_| is_inside)
     }
 
-    /// The steps of a search that takes `work` per tile.
     fn steps(&self, work: usize, search: impl FnOnce() -> Vec<(Position, Option<Position>)>) -> Steps {
         self.work.set(self.work.get() + (work * self.shared.len()) as u64);
         search().into_iter().map(|(_, step)| step).collect()

@@ -7,7 +7,6 @@ use getaway_reference::audit::{Audit, Counts, change};
 use getaway_reference::lockstep::Dice;
 use getaway_reference::{verify, verify_within};
 
-/// A generated map of a kind that is mostly doomed, with the decider's result.
 fn decide(index: u64, ticks: u64) -> (Layout, Certificate, Outcome) {
     let options = GeneratorOptions {
         kind: if index.is_multiple_of(2) { GeneratorKind::Labyrinth } else { GeneratorKind::Maze },

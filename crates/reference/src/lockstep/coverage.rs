@@ -8,15 +8,11 @@ use getaway::game::{Personality, Rules, Style};
 /// Counts over any number of games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// Games played.
     pub games: u64,
-    /// Ticks played and compared.
     pub ticks: u64,
-    /// Games of the no-jump variant.
     pub no_jump_games: u64,
     /// Games under rules other than the server's and their no-jump variant.
     pub other_rules_games: u64,
-    /// Games that ended after tick 2000.
     pub complete_games: u64,
     /// Games that ended because a threat moved onto the player or started there.
     pub caught_games: u64,
@@ -36,11 +32,8 @@ pub struct Coverage {
     pub posts: u64,
     /// Posts that hawks reached.
     pub rests: u64,
-    /// Steps of the player.
     pub player_steps: u64,
-    /// Actions sent.
     pub actions: u64,
-    /// Actions that failed with an error.
     pub action_errors: u64,
     /// Actions that were refused silently.
     pub refusals: u64,

@@ -15,7 +15,6 @@ enum Source<'a> {
 }
 
 impl<'a> Dice<'a> {
-    /// Creates an endless source.
     pub fn from_seed(seed: u64) -> Self {
         Self(Source::Generator(Pcg64Mcg::seed_from_u64(seed)))
     }
@@ -25,7 +24,6 @@ impl<'a> Dice<'a> {
         Self(Source::Bytes(bytes))
     }
 
-    /// True if all bytes are used.
     pub fn is_exhausted(&self) -> bool {
         matches!(self.0, Source::Bytes([]))
     }

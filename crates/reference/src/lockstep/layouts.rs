@@ -44,7 +44,6 @@ fn layout_of(dice: &mut Dice, side_max: i32) -> Layout {
     layout
 }
 
-/// An empty map of random size, down to single rows, columns and tiles.
 fn blank(dice: &mut Dice, side_max: i32) -> Layout {
     let side =
         |dice: &mut Dice| if dice.one_in(12) { dice.between(1, 3) } else { dice.between(side_max / 3, side_max) };

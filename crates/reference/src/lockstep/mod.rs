@@ -37,13 +37,9 @@ const PLAN_WIDTH: usize = 48;
 pub struct Divergence {
     /// The tick that was played, or 0 for the map's tables.
     pub tick: u16,
-    /// The field that differs.
     pub field: String,
-    /// The value in `game`.
     pub game: String,
-    /// The value in the reference model.
     pub reference: String,
-    /// The actions of that tick.
     pub actions: String,
 }
 
@@ -56,9 +52,7 @@ pub struct Divergence {
 pub struct Failure {
     /// The kind of rules.
     pub draw: RulesDraw,
-    /// The seed of the game.
     pub seed: u64,
-    /// The first difference.
     pub divergence: Divergence,
 }
 
@@ -139,7 +133,6 @@ fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -
     Err(Difference { field: field.to_string(), game: format!("{game:?}"), reference: format!("{reference:?}") })
 }
 
-/// Compares paths and lines of sight of all pairs of tiles, and the posts. Returns the pair count.
 fn compare_tables(world: &World) -> Result<u64, Difference> {
     let (layout, rules) = (world.layout(), world.rules());
     let neighbour = |from: Position, step: Option<Direction>| step.map(|direction| from.towards(direction));

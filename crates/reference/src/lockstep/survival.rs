@@ -8,7 +8,6 @@ use std::collections::HashSet;
 use super::Dice;
 use getaway::game::{Move, State, World};
 
-/// The index of the parent in the previous tick, and the move.
 type Step = (u32, Move);
 
 /// Finds a plan with a beam search that keeps, per tick, a uniform sample of `width` distinct

@@ -85,7 +85,6 @@ pub const STEPS_MAX: u64 = 100_000_000_000;
 pub struct VerifyError {
     /// The line number in the certificate, from 1.
     pub line: usize,
-    /// The error in that line.
     pub message: String,
 }
 
@@ -128,7 +127,6 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
     check(certificate, layout, steps_max)
 }
 
-/// Checks with `N` words per set of tiles and `W` per combination. Returns the number of steps.
 fn check<const N: usize, const W: usize>(
     certificate: &Certificate,
     layout: &Layout,
@@ -210,7 +208,6 @@ impl<const N: usize, const W: usize> Trail<N, W> {
         Self { layers: Vec::new(), distance: 1, bytes_max }
     }
 
-    /// Adds the layer of the next tick, unless it is between two kept layers.
     fn push(&mut self, tick: usize, layer: Layer<N, W>) {
         let from = self.layers.first().map_or(tick, |(from, _)| *from);
         if !(tick - from).is_multiple_of(self.distance) {
@@ -278,7 +275,6 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         })
     }
 
-    /// Plays the line in the literal model, and follows the number of each pursuer beside it.
     fn replay(&mut self, certificate: &Certificate) -> Result<(), String> {
         let Self { board, pursuers, line, .. } = self;
         let mut game = Game::new(&board.layout, &certificate.rules);
@@ -331,7 +327,6 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         tick <= self.line.len()
     }
 
-    /// Switches to a target. Sets known for earlier targets remain valid.
     fn set_target(&mut self, tick: usize) -> Result<(), String> {
         if tick == self.target.tick {
             return Ok(());
@@ -379,7 +374,6 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.cover_by(layer, by)
     }
 
-    /// Repeats a sweep. Returns its target if it runs out of states.
     fn sweep(&mut self, step: &Step, is_last: bool) -> Result<Option<usize>, String> {
         let (from, until) = (usize::from(step.from_tick), usize::from(step.until_tick));
         let target_tick = usize::from(step.target_tick);

@@ -37,7 +37,6 @@ pub(super) struct Way<const N: usize> {
     pub tile: u16,
 }
 
-/// The steps from a number in a case, as far as they were needed.
 #[derive(Clone, Debug)]
 struct Row<const N: usize> {
     asked: Tiles<N>,
@@ -47,7 +46,6 @@ struct Row<const N: usize> {
 /// A tick in which a threat may move, and the number of its case.
 pub(super) type Case = (Moment, usize);
 
-/// A threat that sees the player: its keys by number, and their steps.
 pub(super) struct Pursuer<const N: usize> {
     spawned: Threat,
     is_stale: bool,
@@ -104,7 +102,6 @@ impl<const N: usize> Pursuer<N> {
         self.tiles[key_number(number) as usize]
     }
 
-    /// The numbers of the exact keys for which a number stands.
     fn exact<'a>(&'a self, number: &'a u32) -> &'a [u32] {
         match self.keys[*number as usize].several {
             0 => std::slice::from_ref(number),
@@ -300,7 +297,6 @@ impl<const N: usize> Pursuer<N> {
         self.add(Key { position, direction, memory: Memory::default(), several: place }, board)
     }
 
-    /// The number of the threat at its spawn.
     pub fn first(&mut self, board: &Board<N>) -> Result<u32, String> {
         let first = self.spawned.clone();
         match first.style {
@@ -371,7 +367,6 @@ impl<const N: usize> Pursuer<N> {
         if covered { Ok(hawks) } else { Err("a hawk has a memory that it should not have".to_owned()) }
     }
 
-    /// The next numbers when the threat moves and notices `noticed`.
     fn step(
         &mut self,
         board: &Board<N>,
