@@ -56,7 +56,6 @@ pub struct Morpion {
 pub struct Move {
     x: u8,
     y: u8,
-    /// Index in [`STEPS`].
     direction: u8,
     /// Number of the line's dots before the new one.
     before: u8,
@@ -133,7 +132,6 @@ impl Morpion {
         (SIZE - 3 * (self.length - 2)) / 2
     }
 
-    /// The cross before the first move.
     pub fn start(&self) -> Board {
         let unused = Move { x: 0, y: 0, direction: 0, before: 0 };
         let mut board = Board {
@@ -181,7 +179,6 @@ impl Morpion {
         u32::from(COMPLETABLE[self.length - 4][window.dots as usize % WINDOWS]) & !blocked
     }
 
-    /// The dots or segments used by a line that starts at bit 0.
     fn uses(&self) -> u32 {
         (1 << (self.length - usize::from(self.touching))) - 1
     }

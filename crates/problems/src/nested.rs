@@ -67,7 +67,6 @@ impl<P: Problem, R: Fn(&mut P::State, &mut Generator, &mut Vec<P::Action>)> Nest
             return problem.reward(state);
         }
         let mut actions = Vec::new();
-        // The best reward and its actions from the current state, last action first.
         let mut best: Option<(f64, Vec<P::Action>)> = None;
         while !problem.is_final(state) {
             if self.memory == Memory::None {

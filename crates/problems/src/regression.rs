@@ -75,7 +75,6 @@ impl Formula {
     /// The formula without symbols.
     pub const EMPTY: Self = Self { symbols: [Symbol::End; LENGTH_MAX], length: 0, stack: 0, has_ended: false };
 
-    /// The symbols so far, without the end.
     pub fn symbols(&self) -> &[Symbol] {
         &self.symbols[..usize::from(self.length)]
     }

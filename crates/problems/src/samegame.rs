@@ -15,9 +15,7 @@ use getaway::search::{Generator, Problem};
 
 use crate::distribution::Distribution;
 
-/// Columns and rows.
 pub const SIZE: usize = 15;
-/// Number of colours.
 pub const COLOURS: usize = 5;
 /// Points for an empty board.
 pub const EMPTY_BONUS: u32 = 1000;
@@ -41,7 +39,6 @@ impl Cells {
         cells
     }
 
-    /// Returns true if the set is empty.
     #[inline]
     pub fn is_empty(self) -> bool {
         self.words() == [0; 4]
@@ -52,7 +49,6 @@ impl Cells {
         !self.and(other).is_empty()
     }
 
-    /// The number of cells.
     #[inline]
     pub fn len(self) -> u32 {
         self.words().iter().map(|word| word.count_ones()).sum()
@@ -221,9 +217,7 @@ fn fill(mut from: u16, column: u16) -> u16 {
 /// A group of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Group {
-    /// The cells.
     pub cells: Cells,
-    /// The colour, from 0.
     pub colour: u8,
 }
 
@@ -440,7 +434,6 @@ fn everywhere(column: u32) -> u64 {
     u64::from(column) * 0x1_0001_0001
 }
 
-/// The prior weight of a group of the spared colour.
 const SPARED_PRIOR: f64 = -5.0;
 
 /// The time for which a rollout spares a colour.
@@ -462,7 +455,6 @@ pub struct Sparing {
     pub until: Until,
 }
 
-/// SameGame from one board.
 #[derive(Clone, Debug)]
 pub struct SameGame {
     start: Board,
@@ -472,7 +464,6 @@ pub struct SameGame {
 }
 
 impl SameGame {
-    /// The game that starts from this board.
     pub fn new(start: Board) -> Self {
         Self { start, spared: start.spared, is_selective: false }
     }
@@ -495,7 +486,6 @@ impl SameGame {
         }
     }
 
-    /// The board at the start.
     pub fn start(&self) -> &Board {
         &self.start
     }

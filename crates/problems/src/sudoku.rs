@@ -99,7 +99,6 @@ impl Sudoku {
         self.order * self.order
     }
 
-    /// The grid with the given values filled in.
     pub fn start(&self) -> Grid {
         let cells = self.givens.len();
         let mut grid = Grid {

@@ -7,19 +7,16 @@ use getaway::search::{Generator, Problem};
 
 use crate::distribution::Distribution;
 
-/// The game on one map.
 #[derive(Clone, Debug)]
 pub struct Survival {
     world: World,
 }
 
 impl Survival {
-    /// The game in `world`.
     pub fn new(world: World) -> Self {
         Self { world }
     }
 
-    /// The world.
     pub fn world(&self) -> &World {
         &self.world
     }

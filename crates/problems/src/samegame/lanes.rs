@@ -23,7 +23,6 @@ type Vector = [u16; LANES];
 
 const ZERO: Vector = [0; LANES];
 
-/// Bits that equal no colour's number.
 const NO_COLOUR: u16 = (1 << DIGITS) - 1;
 
 /// No move: the drawn cell was not the first of its group.
@@ -82,7 +81,7 @@ struct Start {
 }
 
 #[derive(Clone, Default)]
-struct Line {
+struct MoveLine {
     points: u32,
     cells: Vec<Cell>,
 }
@@ -415,15 +414,15 @@ struct Progress {
 
 impl Nested<'_> {
     /// Searches of a level from each start; level 0 is a rollout.
-    fn search_all(&mut self, level: usize, starts: &[Start]) -> Vec<Line> {
+    fn search_all(&mut self, level: usize, starts: &[Start]) -> Vec<MoveLine> {
         if level == 0 { self.play_all(starts) } else { self.search_chunks(level, starts) }
     }
 
-    fn search_chunks(&mut self, level: usize, starts: &[Start]) -> Vec<Line> {
+    fn search_chunks(&mut self, level: usize, starts: &[Start]) -> Vec<MoveLine> {
         starts.chunks(SEARCHES).flat_map(|chunk| self.search_together(level, chunk)).collect()
     }
 
-    fn search_together(&mut self, level: usize, starts: &[Start]) -> Vec<Line> {
+    fn search_together(&mut self, level: usize, starts: &[Start]) -> Vec<MoveLine> {
         let begin = |&start: &Start| Progress { start, board: start.board, played: Vec::new(), best: None };
         let mut searches: Vec<Progress> = starts.iter().map(begin).collect();
         let mut actions = Vec::new();
@@ -466,12 +465,12 @@ impl Nested<'_> {
                 search.played.push(cell);
             }
         }
-        let line = |search: Progress| Line { points: search.board.points(), cells: search.played };
+        let line = |search: Progress| MoveLine { points: search.board.points(), cells: search.played };
         searches.into_iter().map(line).collect()
     }
 
-    fn play_all(&mut self, starts: &[Start]) -> Vec<Line> {
-        let mut lines = vec![Line::default(); starts.len()];
+    fn play_all(&mut self, starts: &[Start]) -> Vec<MoveLine> {
+        let mut lines = vec![MoveLine::default(); starts.len()];
         let mut rollouts: [Option<(usize, usize)>; LANES] = [None; LANES];
         let mut waiting = 0;
         *self.lanes = Lanes::EMPTY;
@@ -526,7 +525,7 @@ mod tests {
     use super::*;
     use getaway::search::Generator;
 
-    fn rollout(start: &Start, policy: Policy) -> Line {
+    fn rollout(start: &Start, policy: Policy) -> MoveLine {
         let Start { mut board, key, .. } = *start;
         let LaneRandom { mut state, step } = LaneRandom::from_key(key);
         let spared = board.most_frequent();
@@ -546,16 +545,16 @@ mod tests {
                 cells.push(cell);
             }
         }
-        Line { points: board.points(), cells }
+        MoveLine { points: board.points(), cells }
     }
 
-    fn literal(game: &SameGame, start: Start, level: usize, policy: Policy, memory: Memory) -> Line {
+    fn literal(game: &SameGame, start: Start, level: usize, policy: Policy, memory: Memory) -> MoveLine {
         if level == 0 {
             return rollout(&start, policy);
         }
         let mut board = start.board;
         let mut played = Vec::new();
-        let mut best: Option<Line> = None;
+        let mut best: Option<MoveLine> = None;
         while !board.is_over() {
             if memory == Memory::None {
                 best = None;
@@ -570,17 +569,16 @@ mod tests {
                 let line = literal(game, next, level - 1, policy, memory);
                 if best.as_ref().is_none_or(|best| line.points > best.points) {
                     let cells = [&played[..], &[first_cell(group)], &line.cells].concat();
-                    best = Some(Line { points: line.points, cells });
+                    best = Some(MoveLine { points: line.points, cells });
                 }
             }
             let cell = best.as_ref().expect("an action").cells[step];
             remove_at(&mut board, cell);
             played.push(cell);
         }
-        Line { points: board.points(), cells: played }
+        MoveLine { points: board.points(), cells: played }
     }
 
-    /// A board with random colours in the lower left corner, after some random moves.
     fn board(seed: u64, size: usize, colours: usize) -> Board {
         let mut random = Generator::from_seed(seed);
         let mut cells = [[None; SIZE]; SIZE];
@@ -596,7 +594,7 @@ mod tests {
         board
     }
 
-    fn assert_equal(found: &Line, expected: &Line) {
+    fn assert_equal(found: &MoveLine, expected: &MoveLine) {
         assert_eq!((found.points, &found.cells), (expected.points, &expected.cells));
     }
 

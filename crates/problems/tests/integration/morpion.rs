@@ -10,7 +10,6 @@ use getaway_problems::morpion::{Board, Morpion, Move};
 /// Lines as sorted end points, which determine a position up to the symmetries of the cross.
 type Position = Vec<[(usize, usize); 2]>;
 
-/// The canonical form under the eight symmetries.
 fn canonical(morpion: &Morpion, moves: &[Move]) -> Position {
     let mirror = morpion.mirror_sum();
     let image = |symmetry: u32, (x, y): (usize, usize)| {
@@ -32,7 +31,6 @@ fn canonical(morpion: &Morpion, moves: &[Move]) -> Position {
     images.min().expect("a symmetry group of eight")
 }
 
-/// The number of positions after 0, 1, 2, ... moves.
 fn count_positions(morpion: &Morpion, moves_max: usize) -> Vec<usize> {
     let mut layer: BTreeMap<Position, (Board, Vec<Move>)> = BTreeMap::new();
     layer.insert(Vec::new(), (morpion.start(), Vec::new()));

@@ -18,7 +18,6 @@ fn formula(symbols: &[Symbol]) -> Formula {
     formula
 }
 
-/// The number of formulas of each length up to `most`, by enumeration.
 fn count(formula: &Formula, most: usize, counts: &mut Vec<u64>) {
     let any = Regression::of(|x| x);
     let mut actions = Vec::new();

@@ -5,7 +5,6 @@ use getaway::search::{Budget, Generator, Problem, Search};
 use getaway_problems::distribution::Distribution;
 use getaway_problems::samegame::{Board, COLOURS, Cells, Group, RandomBoards, SIZE, SameGame, Sparing, Until};
 
-/// The literal rules; columns from the left, each from the bottom.
 #[derive(Clone, Debug, PartialEq)]
 struct Literal {
     columns: Vec<Vec<u8>>,

@@ -21,7 +21,6 @@ pub fn published_mean(variant: &str, expression: &str) -> Option<(f64, f64)> {
 pub struct Sample {
     count: f64,
     mean: f64,
-    /// Sum of squared differences from the mean.
     squares: f64,
 }
 
