@@ -18,9 +18,7 @@ const AHEAD_PER_THREAD: usize = 32;
 /// The plays and rewards of an arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Arm {
-    /// The number of plays.
     pub plays: u64,
-    /// The sum of the rewards.
     pub sum: f64,
 }
 
@@ -84,12 +82,10 @@ impl Bandit {
         Self { c, arms: vec![Arm::default(); arms], queue }
     }
 
-    /// The arms.
     pub fn arms(&self) -> &[Arm] {
         &self.arms
     }
 
-    /// The arm to play next.
     pub fn next_arm(&self) -> usize {
         self.queue.peek().expect("every arm is in the queue").arm
     }
@@ -137,13 +133,13 @@ impl Bandit {
         play: impl Fn(usize, u64) -> f64 + Sync,
         report: impl FnMut(&Self, &[(usize, f64)]) -> ControlFlow<B>,
     ) -> ControlFlow<B> {
-        Ahead::new(self, plays).run(play, report)
+        Speculation::new(self, plays).run(play, report)
     }
 }
 
 /// Plays made ahead of their turn, here or remotely, and taken in the order of the sequential
 /// bandit.
-pub(crate) struct Ahead<'a> {
+pub(crate) struct Speculation<'a> {
     pub(crate) bandit: &'a mut Bandit,
     plays: u64,
     made: u64,
@@ -151,7 +147,7 @@ pub(crate) struct Ahead<'a> {
     awaited: HashSet<ArmPlay>,
 }
 
-impl<'a> Ahead<'a> {
+impl<'a> Speculation<'a> {
     pub(crate) fn new(bandit: &'a mut Bandit, plays: u64) -> Self {
         let made = bandit.arms.iter().map(|arm| arm.plays).sum();
         Self { bandit, plays, made, known: HashMap::new(), awaited: HashSet::new() }
@@ -286,7 +282,7 @@ mod tests {
         let bank = Synthetic::new(20, 7);
         let expected = bank.run(600, 1);
         let mut bandit = Bandit::new(20, 5.0);
-        let mut ahead = Ahead::new(&mut bandit, 600);
+        let mut ahead = Speculation::new(&mut bandit, 600);
         let mut random = Generator::from_seed(1);
         let (mut open, mut taken) = (Vec::new(), Vec::new());
         loop {

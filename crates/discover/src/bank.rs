@@ -25,7 +25,6 @@ pub enum Split {
 /// A problem and a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Play {
-    /// The set of the problem.
     pub split: Split,
     /// The number of the problem in its set.
     pub number: u64,
@@ -43,7 +42,6 @@ pub trait Bank: Send + Sync {
     fn scale(&self) -> f64;
 }
 
-/// The bank of a distribution.
 pub struct DistributionBank<D: Distribution> {
     distribution: D,
     seed: u64,

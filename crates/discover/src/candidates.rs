@@ -15,7 +15,6 @@ pub const OPERATORS_MAX: usize = 5;
 /// The components of candidates.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vocabulary {
-    /// Components that wrap another.
     pub operators: Vec<Component>,
     /// Innermost components.
     pub leaves: Vec<Component>,
@@ -116,7 +115,6 @@ impl Vocabulary {
     }
 }
 
-/// The canonical form of these operators around `leaf`, with any outermost `repeat`.
 fn canonical(operators: &[Component], leaf: Component) -> Expression {
     let mut components: Vec<Component> = Vec::with_capacity(operators.len() + 1);
     for &operator in operators {

@@ -13,7 +13,7 @@ use getaway_arena::{FileKind, Jobs, Journal, JournalError, RemoteError};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::bandit::{Ahead, Bandit};
+use crate::bandit::{Bandit, Speculation};
 use crate::bank::{Bank, Play, Split};
 use crate::ranking::Comparison;
 use crate::remote::{Cluster, RemotePlay};
@@ -32,9 +32,10 @@ const KIND: FileKind = FileKind { name: "discovery", version: 1 };
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum Entry {
-    /// A play of the bandit.
-    Play { arm: usize, score: f64 },
-    /// A score outside the bandit.
+    Play {
+        arm: usize,
+        score: f64,
+    },
     Score {
         #[serde(flatten)]
         play: Play,
@@ -48,7 +49,6 @@ enum Entry {
 pub struct Settings {
     /// The problem, with its options.
     pub problem: String,
-    /// The vocabulary's name.
     pub grammar: String,
     /// Maximum number of operators around a rollout.
     pub operators: usize,
@@ -58,7 +58,6 @@ pub struct Settings {
     pub plays: u64,
     /// The constant of the bandit's index, for scores divided by the bank's scale.
     pub c: f64,
-    /// The seed of problems and searches.
     pub seed: u64,
     /// The number of unseen problems.
     pub unseen: u64,
@@ -79,10 +78,8 @@ impl Settings {
     }
 }
 
-/// The progress of a discovery.
 #[derive(Clone, Debug)]
 pub struct Progress<'a> {
-    /// The stage.
     pub stage: Stage,
     /// Plays or scores made, including those of earlier runs.
     pub done: u64,
@@ -90,7 +87,6 @@ pub struct Progress<'a> {
     pub made: u64,
     /// Total plays or scores of the stage.
     pub total: u64,
-    /// The bandit.
     pub bandit: &'a Bandit,
 }
 
@@ -128,13 +124,11 @@ pub enum Budgets {
     Several,
 }
 
-/// A row of the ranking.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranked {
     /// The name of a named algorithm.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The expression.
     pub expression: String,
     /// The bandit's plays of the expression; `None` if it is not a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,14 +140,12 @@ pub struct Ranked {
     pub mean: f64,
     /// The lower bound of the mean's 95% confidence interval.
     pub low: f64,
-    /// The upper bound.
     pub high: f64,
 }
 
 /// The convergence of an arm's mean.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Settling {
-    /// The expression.
+pub struct Convergence {
     pub expression: String,
     /// Total plays of all arms, and the arm's mean score at that time.
     pub points: Vec<(u64, f64)>,
@@ -164,19 +156,15 @@ pub struct Settling {
 pub struct BudgetCurve {
     /// The name of a named algorithm.
     pub name: Option<String>,
-    /// The expression.
     pub expression: String,
     /// Evaluations, mean score, and the bounds of its 95% confidence interval.
     pub points: Vec<(u64, f64, f64, f64)>,
 }
 
-/// The result of a discovery.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
-    /// The settings.
+pub struct DiscoveryReport {
     #[serde(flatten)]
     pub settings: Settings,
-    /// The number of candidates.
     pub arms: usize,
     /// The total plays of the bandit.
     pub plays_in_all: u64,
@@ -187,13 +175,12 @@ pub struct Report {
     pub comparisons: Vec<Comparison>,
     /// The convergence of the finalists' means, for the page.
     #[serde(skip)]
-    pub settling: Vec<Settling>,
+    pub convergence: Vec<Convergence>,
     /// Scores by budget, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub budgets: Vec<BudgetCurve>,
 }
 
-/// An error of a discovery.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
     /// The state file failed.
@@ -215,7 +202,6 @@ pub enum DiscoveryError {
     },
 }
 
-/// An algorithm of the ranking; only named algorithms have a name.
 struct Contender {
     name: Option<String>,
     expression: Expression,
@@ -234,7 +220,7 @@ impl Contender {
 }
 
 struct BanditPlan<'a, 'b, R> {
-    ahead: &'a mut Ahead<'b>,
+    ahead: &'a mut Speculation<'b>,
     texts: Vec<String>,
     indices: HashMap<String, usize>,
     training: &'a dyn Fn(u64) -> Play,
@@ -303,12 +289,10 @@ pub struct Discovery<'b> {
     arms: Vec<Expression>,
     bank: &'b dyn Bank,
     bandit: Bandit,
-    /// Arm and score of every play of the bandit.
     history: Vec<(u32, f64)>,
     scores: HashMap<(Play, String), f64>,
     journal: Option<Journal>,
     cluster: Option<Cluster<'b>>,
-    /// Plays and scores of this run, and their duration.
     made: u64,
     elapsed: Duration,
 }
@@ -366,7 +350,6 @@ impl<'b> Discovery<'b> {
         }
     }
 
-    /// The candidates.
     pub fn arms(&self) -> &[Expression] {
         &self.arms
     }
@@ -392,7 +375,7 @@ impl<'b> Discovery<'b> {
         budgets: Budgets,
         stop: &AtomicBool,
         mut progress: impl FnMut(&Progress<'_>) + Send,
-    ) -> Result<Report, DiscoveryError> {
+    ) -> Result<DiscoveryReport, DiscoveryError> {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
         let pool = pool.map_err(|error| DiscoveryError::Threads(error.to_string()))?;
         let start = Instant::now();
@@ -406,7 +389,7 @@ impl<'b> Discovery<'b> {
         budgets: Budgets,
         stop: &AtomicBool,
         progress: &mut (impl FnMut(&Progress<'_>) + Send),
-    ) -> Result<Report, DiscoveryError> {
+    ) -> Result<DiscoveryReport, DiscoveryError> {
         self.run_bandit(stop, progress)?;
         let leaders = self.leaders();
         let mut contenders = vec![];
@@ -417,12 +400,12 @@ impl<'b> Discovery<'b> {
         let scores = self.scores_of(Stage::Ranking, &contenders, &plays, stop, progress)?;
         let budgets =
             if budgets == Budgets::Several { self.budget_curves(&contenders, stop, progress)? } else { Vec::new() };
-        Ok(Report {
+        Ok(DiscoveryReport {
             arms: self.arms.len(),
             plays_in_all: self.history.len() as u64,
             ranking: self.ranking(&contenders, &scores),
             comparisons: compare(&contenders, &scores),
-            settling: self.settling(&leaders),
+            convergence: self.convergence(&leaders),
             budgets,
             settings: self.settings.clone(),
         })
@@ -457,7 +440,7 @@ impl<'b> Discovery<'b> {
             }
             ControlFlow::Continue(())
         };
-        let mut ahead = Ahead::new(bandit, total);
+        let mut ahead = Speculation::new(bandit, total);
         if let Some(cluster) = cluster {
             let texts: Vec<String> = arms.iter().map(ToString::to_string).collect();
             let indices = texts.iter().enumerate().map(|(arm, text)| (text.clone(), arm)).collect();
@@ -616,11 +599,11 @@ impl<'b> Discovery<'b> {
         rows
     }
 
-    fn settling(&self, leaders: &[usize]) -> Vec<Settling> {
+    fn convergence(&self, leaders: &[usize]) -> Vec<Convergence> {
         let moment = |index: usize| self.history.len() * (index + 1) / CURVE_POINTS;
-        let mut settling: Vec<Settling> = leaders
+        let mut convergence: Vec<Convergence> = leaders
             .iter()
-            .map(|&arm| Settling { expression: self.arms[arm].to_string(), points: Vec::new() })
+            .map(|&arm| Convergence { expression: self.arms[arm].to_string(), points: Vec::new() })
             .collect();
         let mut sums = vec![(0_u64, 0.0); leaders.len()];
         let mut made = 0;
@@ -631,13 +614,13 @@ impl<'b> Discovery<'b> {
                 }
             }
             made = moment(index);
-            for (curve, &(plays, sum)) in settling.iter_mut().zip(&sums) {
+            for (curve, &(plays, sum)) in convergence.iter_mut().zip(&sums) {
                 if plays > 0 {
                     curve.points.push((made as u64, sum / plays as f64));
                 }
             }
         }
-        settling
+        convergence
     }
 
     fn budget_curves(

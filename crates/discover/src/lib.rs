@@ -4,7 +4,7 @@
 //! 1208.4692).
 //!
 //! A [`Vocabulary`] enumerates the [`Candidates`], a [`Bandit`] allots the plays, and a [`Bank`]
-//! makes them. A [`Discovery`] runs these steps with a state file, and returns a [`Report`].
+//! makes them. A [`Discovery`] runs these steps with a state file, and returns a [`DiscoveryReport`].
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -38,7 +38,7 @@ pub use bandit::{Arm, Bandit};
 pub use bank::{Bank, DistributionBank, Play, Split};
 pub use candidates::{Candidates, OPERATORS_MAX, Vocabulary};
 pub use discovery::{
-    BudgetCurve, Budgets, Discovery, DiscoveryError, Progress, Ranked, Report, Settings, Settling, Stage,
+    BudgetCurve, Budgets, Convergence, Discovery, DiscoveryError, DiscoveryReport, Progress, Ranked, Settings, Stage,
 };
 pub use getaway_problems::Distribution;
 pub use page::page;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::discovery::{BudgetCurve, Ranked, Report, Settling};
+use crate::discovery::{BudgetCurve, Convergence, DiscoveryReport, Ranked};
 use crate::ranking::Comparison;
 
 const HEAD: &str = include_str!("page.html");
@@ -16,7 +16,7 @@ const BOTTOM: f64 = 40.0;
 const COLOURS: usize = 7;
 
 /// The page of a discovery made by this command.
-pub fn page(report: &Report, command: &str) -> String {
+pub fn page(report: &DiscoveryReport, command: &str) -> String {
     let settings = &report.settings;
     let mut page = HEAD.to_owned();
     let mut add = |text: String| page.push_str(&text);
@@ -42,7 +42,7 @@ pub fn page(report: &Report, command: &str) -> String {
     add("</header>\n<main>\n".to_owned());
     add(section("Ranking on unseen problems", &ranking(&report.ranking)));
     add(section("The best discovered algorithm against the named ones", &comparisons(&report.comparisons)));
-    add(section("The finalists' mean scores as they settled", &settling(&report.settling)));
+    add(section("The finalists' mean scores as plays were added", &convergence(&report.convergence)));
     add(section("Mean score by budget", &budgets(&report.budgets)));
     add(format!(
         "</main>\n<footer class=\"faint\">Made by <code>{}</code> with getaway {}.</footer>\n</body>\n</html>\n",
@@ -115,10 +115,10 @@ fn p_value(p: f64) -> String {
     }
 }
 
-fn settling(curves: &[Settling]) -> String {
-    let lines: Vec<Line> = curves
+fn convergence(curves: &[Convergence]) -> String {
+    let lines: Vec<Curve> = curves
         .iter()
-        .map(|curve| Line {
+        .map(|curve| Curve {
             label: format!("<code>{}</code>", escape(&curve.expression)),
             points: curve.points.iter().map(|&(made, mean)| (made as f64, mean)).collect(),
         })
@@ -127,9 +127,9 @@ fn settling(curves: &[Settling]) -> String {
 }
 
 fn budgets(curves: &[BudgetCurve]) -> String {
-    let lines: Vec<Line> = curves
+    let lines: Vec<Curve> = curves
         .iter()
-        .map(|curve| Line {
+        .map(|curve| Curve {
             label: label(curve.name.as_deref(), &curve.expression),
             points: curve.points.iter().map(|&(budget, mean, ..)| (budget as f64, mean)).collect(),
         })
@@ -137,8 +137,7 @@ fn budgets(curves: &[BudgetCurve]) -> String {
     chart(&lines, "evaluations per problem", Scale::Logarithmic)
 }
 
-struct Line {
-    /// HTML.
+struct Curve {
     label: String,
     points: Vec<(f64, f64)>,
 }
@@ -149,8 +148,7 @@ enum Scale {
     Logarithmic,
 }
 
-/// A line chart with its legend; `scale` is that of the x axis.
-fn chart(lines: &[Line], x_label: &str, scale: Scale) -> String {
+fn chart(lines: &[Curve], x_label: &str, scale: Scale) -> String {
     let points = || lines.iter().flat_map(|line| line.points.iter().copied());
     if points().next().is_none() {
         return "<p class=\"faint\">No data.</p>\n".to_owned();
@@ -210,7 +208,6 @@ fn chart(lines: &[Line], x_label: &str, scale: Scale) -> String {
     svg + "</svg>\n" + &legend + "</ul>\n"
 }
 
-/// A score with at least four digits.
 fn number(value: f64) -> String {
     if value.abs() >= 1000.0 {
         format!("{value:.0}")

@@ -26,13 +26,10 @@ pub const PROBLEMS: [(&str, &str); 8] = [
 /// The maps of the problem `survival`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapOptions {
-    /// Options of the generator.
     pub generator: GeneratorOptions,
-    /// The rules.
     pub rules: Rules,
 }
 
-/// The error of an unavailable bank.
 #[derive(Debug, Error)]
 pub enum ProblemError {
     /// No problem has this name.

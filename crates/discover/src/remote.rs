@@ -104,7 +104,6 @@ pub fn scores(bank: &dyn Bank, plays: &str) -> Result<Vec<String>, SpecError> {
     plays.iter().map(|play| play.score(bank)).collect()
 }
 
-/// A cluster that makes plays.
 pub struct Cluster<'a> {
     /// The specification of the problems.
     pub spec: String,
