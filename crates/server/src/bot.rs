@@ -24,7 +24,6 @@ pub(super) struct CommandCounts {
     pub commands: u32,
     /// Commands that arrived after their tick was played.
     pub late_commands: u32,
-    /// Unreadable commands.
     pub invalid_commands: u32,
 }
 
@@ -90,7 +89,6 @@ impl<'a> BotConnection<'a> {
         ))
     }
 
-    /// Counts an ignored frame; returns the mistake and its description.
     fn ignored(&mut self, frame: &ClientFrame, expected: u32) -> (Mistake, String) {
         match frame {
             ClientFrame::Command(Command { tick, .. }) => self.ignored_command(*tick, expected),

@@ -9,7 +9,7 @@ use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, sleep, tim
 
 use super::disconnect::Disconnect;
 use super::event::Event;
-use super::game::Game;
+use super::game::HostedGame;
 use super::limits::{MAX_IDLE_FRAMES_PER_SECOND, PING_INTERVAL, REGISTRATION_TIMEOUT, VIEWER_SHUTDOWN_TIMEOUT};
 use super::mistakes::{Mistakes, early_frame};
 use super::recorder::Recorder;
@@ -70,7 +70,6 @@ async fn role(socket: &mut WebSocket, shared: &Shared) -> Result<Role, Disconnec
     }
 }
 
-/// Waits for the bot's turn and plays its game; returns the close code and reason.
 async fn bot(socket: &mut WebSocket, shared: &Shared, register: Register) -> (CloseCode, String) {
     let team = register.team_name.unwrap_or_else(|| DEFAULT_TEAM.to_owned());
     if team.chars().count() > MAX_TEAM_NAME_CHARS {
@@ -110,7 +109,7 @@ async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode
     };
     shared.report(Event::Start { game: number, map: map.name.clone(), team: team.to_owned() });
     shared.live.begin(&map.name, team, Arc::clone(&world));
-    let game = Game {
+    let game = HostedGame {
         number,
         map: &map.name,
         world: &world,
@@ -128,7 +127,6 @@ async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode
     (code, reason)
 }
 
-/// Waits for the bot's turn, in order of arrival.
 async fn wait_for_turn<'a>(socket: &mut WebSocket, shared: &'a Shared) -> Result<SemaphorePermit<'a>, Disconnect> {
     let Ok(_permit) = shared.waiting.try_acquire() else {
         return Err(Disconnect::new(close_code::AGAIN, "too many waiting bots"));
@@ -168,7 +166,6 @@ async fn wait_for_turn<'a>(socket: &mut WebSocket, shared: &'a Shared) -> Result
     }
 }
 
-/// Sends states to a viewer until it disconnects or falls behind.
 async fn viewer(socket: &mut WebSocket, shared: &Shared) -> (CloseCode, String) {
     let Some(mut states) = shared.viewers.join() else {
         return (close_code::AGAIN, "too many viewers".to_owned());
@@ -206,7 +203,6 @@ fn check_speed(keeps_up: bool) -> Result<(), Disconnect> {
     if keeps_up { Ok(()) } else { Err(Disconnect::new(close_code::POLICY, "too slow to read")) }
 }
 
-/// Limits the frame rate of a peer that need not send any.
 struct RateLimiter {
     since: Instant,
     frames: u32,

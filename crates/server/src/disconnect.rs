@@ -1,6 +1,5 @@
 use axum::extract::ws::CloseCode;
 
-/// A disconnected bot cannot return to its game.
 #[derive(Clone, Debug)]
 pub(super) struct Disconnect {
     /// For the log.

@@ -1,6 +1,5 @@
 use super::game::GameResult;
 
-/// An event reported by the server.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A game has started.

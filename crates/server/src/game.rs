@@ -19,23 +19,17 @@ use getaway::protocol::MessageWriter;
 use getaway::recording::{GameNotes, TickNotes, WireNotes, milliseconds};
 use getaway_viewer::LiveReplay;
 
-/// The result of a game.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GameResult {
     /// The number of the game on this server, from 1.
     pub game: u64,
-    /// The map's name.
     pub map: String,
-    /// The bot's team.
     pub team: String,
-    /// The rules that were played.
     #[serde(flatten, with = "rules_fields")]
     pub rules: Rules,
     /// 5 points per tick.
     pub score: u32,
-    /// The last tick reached.
     pub tick: u16,
-    /// The reason for the end.
     pub end: Status,
     /// Ticks played with a command.
     pub commands: u32,
@@ -43,14 +37,12 @@ pub struct GameResult {
     pub missed_ticks: u32,
     /// Commands that arrived after their tick was played.
     pub late_commands: u32,
-    /// Unreadable commands.
     pub invalid_commands: u32,
     /// Set if the bot was disconnected; the remaining ticks were played without it.
     #[serde(rename = "left")]
     pub disconnect: Option<BotDisconnect>,
     /// Duration from the first state to the last tick.
     pub seconds: f64,
-    /// The file of the recording, if any.
     pub recording: Option<PathBuf>,
 }
 
@@ -59,11 +51,10 @@ pub struct GameResult {
 pub struct BotDisconnect {
     /// The first tick without the bot.
     pub tick: u16,
-    /// The reason.
     pub reason: String,
 }
 
-pub(super) struct Game<'a> {
+pub(super) struct HostedGame<'a> {
     pub number: u64,
     pub map: &'a str,
     pub world: &'a World,
@@ -78,14 +69,14 @@ pub(super) struct Game<'a> {
 }
 
 struct Play<'a> {
-    game: Game<'a>,
+    game: HostedGame<'a>,
     writer: MessageWriter<'a>,
     state: State,
     missed_ticks: u32,
     disconnect: Option<(u16, Disconnect)>,
 }
 
-impl<'a> Game<'a> {
+impl<'a> HostedGame<'a> {
     /// Plays a game; returns the result, and the close code and reason for the bot.
     pub async fn play(self, socket: &mut WebSocket) -> (GameResult, Disconnect) {
         let (world, team) = (self.world, self.team);

@@ -72,7 +72,6 @@ fn check_recording(path: PathBuf, existing: Existing) -> Result<(), RecordingErr
     RecordingWriter::create(path).map(drop)
 }
 
-/// An error that prevents a server from starting.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServerError {
@@ -186,7 +185,6 @@ impl Server {
         }
     }
 
-    /// Serves a connection in a new task, if the limit permits.
     fn connect(&self, stream: TcpStream, router: &Router) {
         let Ok(permit) = Arc::clone(&self.connections).try_acquire_owned() else { return };
         // Sends small packets at once, because a delay would delay the tick.

@@ -8,7 +8,6 @@ use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 pub const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of viewers; each gets a copy of every state.
 pub const MAX_VIEWERS: usize = 64;
-/// Maximum number of bots waiting for their turn.
 pub const MAX_WAITING_BOTS: usize = 32;
 /// Time limit for REGISTER or VIEWER, as on the real server.
 pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
@@ -16,7 +15,6 @@ pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a request's head; browsers send less than 4 KiB.
 pub const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
-/// Maximum size of a client's frame.
 pub const MAX_FRAME_BYTES: usize = MAX_CLIENT_FRAME_BYTES;
 /// Maximum number of frames from a bot per tick; a flood would keep the game busy.
 pub const MAX_FRAMES_PER_TICK: usize = 100;
@@ -24,7 +22,6 @@ pub const MAX_FRAMES_PER_TICK: usize = 100;
 pub const MAX_IDLE_FRAMES_PER_SECOND: u32 = 100;
 /// Time limit for sending a frame; a peer that reads nothing for this long is gone.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
-/// Time limit of the closing handshake.
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for viewers to fetch the end of the last game: four polling intervals of the page.
 pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
@@ -32,7 +29,6 @@ pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
 /// Maximum size of the states queued for a viewer: a game on a real map. Slower ones are dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;
-/// Maximum number of states queued for a viewer.
 pub const MAX_VIEWER_BACKLOG_STATES: usize = 4096;
 /// Maximum size of the states queued for the disk: several games. Beyond it, the recording ends.
 pub const MAX_RECORDING_BACKLOG_BYTES: usize = 64 << 20;

@@ -4,14 +4,11 @@ use getaway::protocol::ClientFrame;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Mistake {
-    /// A command for a played tick.
     LateCommand,
     SecondCommand,
-    /// A command for a future tick.
     OtherTick,
     InvalidCommand,
     EarlyCommand,
-    /// A frame that is neither a registration nor a command.
     OtherFrame,
 }
 
@@ -31,7 +28,6 @@ impl Mistakes {
     }
 }
 
-/// Describes a frame sent before the game, and the mistake.
 pub(super) fn early_frame(frame: &ClientFrame) -> (Mistake, String) {
     match frame {
         ClientFrame::Command(_) => (Mistake::EarlyCommand, "a COMMAND".to_owned()),

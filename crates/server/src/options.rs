@@ -7,24 +7,19 @@ use getaway::map::Map;
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
 
-/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// The maps; each game draws one at random.
     pub maps: Vec<Map>,
-    /// The seed of the draws.
     pub seed: u64,
     /// The time limit per tick for bots.
     pub tick_time: Duration,
-    /// The pause after each tick.
     pub delay: Duration,
     /// The number of games to play; `None` for no limit.
     pub games: Option<u64>,
-    /// The rules of the games.
     pub rules: Rules,
     /// The recording of the first game, `game.jsonl`; later ones are `game-2.jsonl` and so on.
     pub recording: Option<PathBuf>,
-    /// Treatment of existing recordings.
     pub existing_recordings: Existing,
 }
 

@@ -19,7 +19,6 @@ pub(super) struct Shared {
     /// The replay of the game, for the viewer page.
     pub live: Arc<LiveReplay>,
     pub events: mpsc::UnboundedSender<Event>,
-    /// True if the last game has been played.
     pub all_played: watch::Sender<bool>,
 }
 

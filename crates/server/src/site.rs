@@ -45,7 +45,6 @@ const PATH_CHARS_MAX: usize = 100;
 /// An endpoint of the server.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// GET or POST.
     pub method: Method,
     /// The path, with placeholders in braces.
     pub path: &'static str,
@@ -84,7 +83,6 @@ pub(crate) struct Site {
     permits: Semaphore,
 }
 
-/// A status with an optional sentence.
 type Failure = (StatusCode, String);
 type Answer = Result<Vec<u8>, Failure>;
 
@@ -119,7 +117,6 @@ impl Site {
         }
     }
 
-    /// Computes an answer on a separate thread.
     async fn compute(self: Arc<Self>, answer: impl FnOnce(&Self) -> Answer + Send + 'static) -> Response {
         let Ok(_permit) = self.permits.acquire().await else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
         let site = Arc::clone(&self);
@@ -136,7 +133,6 @@ impl Site {
     }
 }
 
-/// Admits requests from programs and from this server's page.
 async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
     let mut response = match origin::check(request.method(), request.headers(), site.on_loopback) {
         Ok(()) => next.run(request).await,
@@ -154,7 +150,6 @@ async fn guard(State(site): State<Arc<Site>>, request: Request, next: Next) -> R
     response
 }
 
-/// The page, or a websocket of the game server.
 async fn page(
     State(site): State<Arc<Site>>,
     permit: Option<Extension<Arc<OwnedSemaphorePermit>>>,

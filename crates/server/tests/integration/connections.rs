@@ -83,7 +83,6 @@ async fn bots_play_in_order_of_arrival() {
         // Long enough for the server to accept them in this order.
         sleep(Duration::from_millis(50)).await;
     }
-    // A disconnect and a second registration in the queue use up no game.
     let gone = waiting.remove(1);
     drop(gone);
     let mut rude = waiting.remove(1);
@@ -182,7 +181,6 @@ async fn number_of_connections_is_limited() {
     let mut further = TcpStream::connect(&server.address).await.unwrap();
     let read = timeout(TIMEOUT, further.read(&mut byte)).await.expect("closed unread");
     assert!(matches!(read, Ok(0) | Err(_)) && start.elapsed() < limits::HTTP_TIMEOUT / 2, "{read:?}");
-    // The last one within the limit is still served.
     let mut last = crowd.pop().unwrap();
     last.write_all(b"GET /nothing HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").await.unwrap();
     let mut answer = String::new();

@@ -85,7 +85,6 @@ async fn only_the_first_command_for_the_current_tick_counts() {
     let state: Value = serde_json::from_str(&client.next().await.expect("a state")).unwrap();
     assert_eq!((&state["tick"], &state["yourCharacter"]["position"]), (&json!(3), &json!({"x": 2, "y": 1})));
     assert_eq!(state["lastTickErrors"], json!([]), "empty, as on the real server");
-    // One note for each kind of mistake.
     let expected = [
         "tick 1: ignored a command for tick 2: expected tick 1 (reported once per game)",
         "tick 1: ignored a command that cannot be read: tick: expected a non-negative whole number, found nothing (reported once per game)",
@@ -143,7 +142,6 @@ async fn game_of_a_disconnected_bot_continues() {
         client.state().await;
         match game {
             1 => client.socket.close(None).await.unwrap(),
-            // Without a close frame, and with a reset.
             2 => drop(client),
             3 => {
                 client.socket.get_ref().set_zero_linger().unwrap();

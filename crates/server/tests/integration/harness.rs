@@ -223,7 +223,6 @@ pub fn score_without_bot(map: &Map) -> u32 {
     world.score(&state)
 }
 
-/// A request of the page's script.
 pub fn page_request(address: &str, path: &str) -> String {
     let headers = format!("Host: {address}\r\nOrigin: http://{address}\r\nSec-Fetch-Site: same-origin");
     format!("POST {path} HTTP/1.1\r\n{headers}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")

@@ -10,7 +10,6 @@ use tokio_tungstenite::tungstenite::http::StatusCode;
 
 use super::harness::*;
 
-/// The headers that reveal a request's origin.
 #[derive(Clone, Debug)]
 struct Source {
     host: String,
@@ -19,7 +18,6 @@ struct Source {
 }
 
 impl Source {
-    /// True if a server at `address` must reject the request.
     fn is_refused(&self, address: &str, method: &str) -> bool {
         let own = format!("http://{address}");
         let is_read = method == "GET" || method == "HEAD";
@@ -41,7 +39,6 @@ impl Source {
     }
 }
 
-/// The headers of programs, of the page at `address`, and of other pages in new and old browsers.
 fn sources(address: &str) -> Vec<Source> {
     let source = |host: &str, origin: Option<&str>, fetch_site| Source {
         host: host.to_owned(),

@@ -28,7 +28,6 @@ const GAME_MAX: Duration = Duration::from_secs(5);
 /// Upper bounds of the classes of [`Times`]; the last is the real server's limit for a command.
 const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
 
-/// A process that is killed at the end of the test.
 struct Running(Child);
 
 impl Drop for Running {
@@ -38,7 +37,6 @@ impl Drop for Running {
     }
 }
 
-/// Starts the bot of the checkout, with the extension in `.venv`.
 fn start_bot(folder: &Path, port: u16, no_jump: bool) -> Running {
     let mut command = Command::new(folder.join(".venv/bin/python"));
     command.arg(folder.join("bot/application.py")).args(["--url", &format!("ws://127.0.0.1:{port}")]);
