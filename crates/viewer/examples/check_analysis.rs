@@ -38,7 +38,6 @@ impl Hash for Key {
     }
 }
 
-/// True if no line survives from a state, by exhaustive search; `None` after the time limit.
 fn is_doomed(world: &World, state: &State, limit: Duration) -> Option<bool> {
     let start = Instant::now();
     let mut layer = vec![state.clone()];

@@ -64,7 +64,6 @@ pub enum LossKind {
     Undecided,
 }
 
-/// Serializes how a game ended; a recording that ends before its game is unfinished.
 pub(crate) fn serialize_end<S: Serializer>(end: &Status, serializer: S) -> Result<S::Ok, S::Error> {
     if *end == Status::Running { serializer.serialize_str("unfinished") } else { end.serialize(serializer) }
 }
@@ -72,11 +71,8 @@ pub(crate) fn serialize_end<S: Serializer>(end: &Status, serializer: S) -> Resul
 /// A move after which the room fell steeply or the game was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fall {
-    /// The tick of the move.
     pub tick: u16,
-    /// The room before the move.
     pub from: u16,
-    /// The room after the move.
     pub to: u16,
     /// True if this move lost the game.
     pub is_decisive: bool,
@@ -102,7 +98,6 @@ pub struct CommandCounts {
 /// The analysis of a game, serialized as an object with these fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
-    /// The map's name, if known.
     pub map: Option<String>,
     /// The status at the end of the recording.
     #[serde(serialize_with = "serialize_end")]
@@ -133,13 +128,11 @@ pub struct Analysis {
     pub longest_tick: Option<u16>,
     /// The room left, by tick from `first_tick` on.
     pub room: Vec<u16>,
-    /// Number of ticks that the room looks ahead.
     pub room_ticks: u16,
     /// The tick of the first number in `room`.
     pub first_tick: u16,
     /// Moves after which the room was much smaller, and the one that lost the game.
     pub falls: Vec<Fall>,
-    /// Counts of the commands.
     pub commands: CommandCounts,
     /// The first tick after a misprediction or a missing message.
     pub uncertain_tick: Option<u16>,
@@ -154,7 +147,6 @@ struct PlayedGame<'a> {
     moves: &'a [Option<Move>],
 }
 
-/// The known bounds of the tick in which survival was lost.
 #[derive(Clone, Debug, Default)]
 struct Boundary {
     /// The last state from which a line survives, and the line.
@@ -171,7 +163,6 @@ enum Answer {
 }
 
 impl Analysis {
-    /// Analyses a recorded game.
     pub fn of_log(log: &GameLog, budget: Budget) -> Self {
         // Only states before the first gap can be followed.
         let known = log.ticks.iter().take_while(|tick| tick.state.is_some()).count();
@@ -263,7 +254,6 @@ impl Analysis {
         analysis
     }
 
-    /// The analysis of a recording that cannot be replayed from its first line.
     fn without_states(map: Option<String>, ticks: &[LoggedTick]) -> Self {
         Self {
             map,
@@ -450,7 +440,6 @@ fn is_missing(tick: &LoggedTick) -> bool {
     tick.wire.as_ref().is_some_and(|wire| wire.command.is_none() && wire.left.is_none())
 }
 
-/// The tick in which a late command arrived, and its delay from the tick's state in milliseconds.
 fn late_command(ticks: &[LoggedTick], index: usize) -> Option<(u32, f64)> {
     let wanted = ticks[index].tick;
     ticks[index..].iter().find_map(|tick| {
@@ -473,7 +462,6 @@ fn catchers(world: &World, state: &State) -> Vec<String> {
     names
 }
 
-/// The styles of the threats within one step of the player's position or its next one.
 fn close_threats(ticks: &[LoggedTick], styles: &[String], next: Position) -> Vec<String> {
     let Some(LoggedTick { positions, .. }) = ticks.last() else { return Vec::new() };
     let distance = |one: Position, two: Position| one.x.abs_diff(two.x) + one.y.abs_diff(two.y);
@@ -614,7 +602,6 @@ impl PlayedGame<'_> {
         }
     }
 
-    /// Tries to decide a state and returns whether it succeeded.
     fn probe(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, index: usize, ticks: u64, seed: u64) -> bool {
         match self.answer(boundary, meter, index, ticks, seed) {
             Answer::Survives(line) => {
@@ -654,7 +641,6 @@ impl PlayedGame<'_> {
         Answer::Unknown
     }
 
-    /// The last game state on a line from `index`, and the rest of the line.
     fn last_shared(&self, index: usize, line: Vec<Move>) -> (usize, Vec<Move>) {
         let mut state = self.states[index].clone();
         let mut shared = 0;
@@ -668,7 +654,6 @@ impl PlayedGame<'_> {
         (index + shared, line[shared..].to_vec())
     }
 
-    /// True if the played move would have survived if the threats had moved as predicted.
     fn survives_as_predicted(&self, index: usize) -> bool {
         let Some(&Some(played)) = self.moves.get(index) else { return false };
         let mut state = self.states[index].clone();

@@ -83,12 +83,10 @@ impl IntentKind {
     }
 }
 
-/// The intent of a threat.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {
     /// The reason for its move.
     pub kind: IntentKind,
-    /// Its target.
     pub target: Option<Position>,
     /// The path to the target, if the rules define one.
     pub path: Vec<Direction>,
@@ -96,7 +94,6 @@ pub struct Intent {
     pub count: u8,
 }
 
-/// The annotation of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     /// By threat of the replay.

@@ -18,13 +18,10 @@ const BRANCH_TICKS: u64 = 20_000_000;
 /// The continuation of a game: first the moves, then those of the planner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
-    /// Moves; those after the end of the game are ignored.
     pub moves: Vec<Move>,
-    /// The planner that continues after the moves, if any.
     pub planner: Option<PlannerSpec>,
 }
 
-/// An error in a branch request.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BranchError {
     /// The moves are invalid.

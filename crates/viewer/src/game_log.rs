@@ -12,7 +12,7 @@ use getaway::game::{Direction, Move, Position, Rules, State, Status, Threat, Til
 use getaway::map::Map;
 use getaway::protocol::{GameMessage, MessageMap, MessageThreat};
 use getaway::recording::{
-    DecisionNotes, GameNotes, RecordedTick, RecordingError, RecordingReader, Report, WireNotes, verify_all,
+    DecisionNotes, GameNotes, RecordedTick, RecordingError, RecordingReader, VerifyReport, WireNotes, verify_all,
 };
 
 const TICKS_MAX: usize = 10_000;
@@ -20,9 +20,7 @@ const TICKS_MAX: usize = 10_000;
 /// A tick of a recorded game.
 #[derive(Clone, Debug)]
 pub struct LoggedTick {
-    /// The tick number in the message.
     pub tick: u32,
-    /// The recorded positions.
     pub positions: Positions,
     /// The state at the start of the tick; `None` if the recording cannot be followed.
     pub state: Option<State>,
@@ -36,7 +34,6 @@ pub struct LoggedTick {
     pub played: Option<Move>,
     /// The command as received by the server, if recorded.
     pub wire: Option<Box<WireNotes>>,
-    /// Details of the bot's decision, if recorded.
     pub decision: Option<Box<DecisionNotes>>,
 }
 
@@ -45,13 +42,10 @@ pub struct LoggedTick {
 pub struct Misprediction {
     /// Its index in the recording.
     pub threat: usize,
-    /// The position predicted by the rules.
     pub predicted: Position,
-    /// The recorded position.
     pub found: Position,
 }
 
-/// A recorded game.
 #[derive(Clone, Debug)]
 pub struct GameLog {
     /// The recording's name without extensions.
@@ -62,18 +56,15 @@ pub struct GameLog {
     pub notes: Option<GameNotes>,
     /// The map's name: as recorded, or that of a known map with the same layout.
     pub map: Option<String>,
-    /// The map and the rules.
     pub world: Arc<World>,
     /// The recorded names of the threats' styles.
     pub styles: Vec<String>,
     /// By threat of the world, its index in the recording.
     pub indices: Vec<usize>,
-    /// The ticks, in order.
     pub ticks: Vec<LoggedTick>,
-    /// The state after the last tick.
     pub last: Option<State>,
     /// Comparison of the recording with the rules.
-    pub report: Report,
+    pub report: VerifyReport,
     /// True if the recording exceeded the limit.
     pub is_cut: bool,
 }
@@ -82,11 +73,9 @@ pub struct GameLog {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected another recording of the same game, but they differ in tick {tick}")]
 pub struct OtherGame {
-    /// The first tick that differs.
     pub tick: u32,
 }
 
-/// The source of a recording's bytes.
 #[derive(Clone, Debug)]
 pub enum RecordingSource {
     /// A file.
@@ -297,7 +286,6 @@ impl GameLog {
         self.world.threats(state).zip(&self.indices).filter_map(differs).collect()
     }
 
-    /// The state that a message shows, with its hidden fields from another state.
     fn placed(&self, hidden: &State, message: &GameMessage) -> Option<State> {
         let threats: Option<Vec<Threat>> = (self.world.threats(hidden).zip(&self.indices))
             .map(|(threat, &index)| {
@@ -371,7 +359,7 @@ fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Ma
 fn world_of(
     path: &Path,
     first: &GameMessage,
-    report: &Report,
+    report: &VerifyReport,
     known: Option<&Map>,
     rules: &Rules,
 ) -> Result<World, RecordingError> {

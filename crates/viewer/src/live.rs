@@ -42,13 +42,9 @@ struct Built {
     forecast_at: Option<Instant>,
 }
 
-/// A copy of a game in progress.
 pub struct LiveGame {
-    /// The map's name.
     pub title: String,
-    /// The world.
     pub world: Arc<World>,
-    /// The states, including the first.
     pub states: Vec<State>,
 }
 
@@ -62,7 +58,6 @@ impl LiveReplay {
         *lock(&self.game) = Some(Game { number, title, subtitle, world, states: Vec::new(), notes: Vec::new() });
     }
 
-    /// Appends a state.
     pub fn push(&self, state: &State) {
         if let Some(game) = &mut *lock(&self.game) {
             game.states.push(state.clone());
@@ -108,7 +103,6 @@ impl LiveReplay {
         Some(pack(&built.builder.replay, built.number, if game == built.number { from } else { 0 }))
     }
 
-    /// Starts a new replay for a new game, and returns the states and notes that the replay lacks.
     fn catch_up(&self, built: &mut Option<Built>) -> Option<News> {
         let game = lock(&self.game);
         let game = game.as_ref()?;
@@ -124,7 +118,6 @@ impl LiveReplay {
 }
 
 impl Built {
-    /// Computes a new forecast from the last state, unless the game matches the old one.
     fn update_forecast(&mut self, states: &[State]) {
         let Some(last) = states.last() else { return };
         let replay = &mut self.builder.replay;

@@ -109,7 +109,6 @@ struct PreviousValues {
 }
 
 impl PreviousValues {
-    /// The previous value of the next number, to be replaced.
     fn next(&mut self) -> &mut i32 {
         if self.next == self.numbers.len() {
             self.numbers.push(0);

@@ -206,7 +206,7 @@ struct DrawnPart {
     line: Option<f32>,
 }
 
-struct Line {
+struct StreetLine {
     color: Color,
     width: f32,
     /// Offset to the right and down, so that lines in the same street stay apart.
@@ -296,7 +296,6 @@ impl<'a> Renderer<'a> {
         canvas
     }
 
-    /// The threats on the player's tile in the last frame, if the game ends in it with a catch.
     fn catchers(&self, index: usize) -> Vec<usize> {
         if self.replay.status != Status::Caught || index + 1 != self.replay.frames.len() {
             return Vec::new();
@@ -351,7 +350,7 @@ impl<'a> Renderer<'a> {
                 let shift = ((threat as f32 + 0.5) / self.replay.styles.len() as f32 - 0.5) * self.tile * 0.5;
                 let place = |positions: &Positions| positions.threats[threat].0;
                 let color = color(&drawing().sprite(name).color);
-                let line = Line { color, width: (self.tile * style.path_width).max(1.5), shift, dash: None };
+                let line = StreetLine { color, width: (self.tile * style.path_width).max(1.5), shift, dash: None };
                 self.draw_future_path(canvas, index, style.path_ticks, place, line);
             }
         }
@@ -359,13 +358,12 @@ impl<'a> Renderer<'a> {
             let unit = (self.tile * style.plan_width).max(1.5);
             let dash = Some(style.plan_dash.map(|length| unit * length));
             for (name, width) in [("outline", unit * style.plan_outline), ("plan", unit)] {
-                let line = Line { color: self.color(name), width, shift: 0.0, dash };
+                let line = StreetLine { color: self.color(name), width, shift: 0.0, dash };
                 self.draw_future_path(canvas, index, style.plan_ticks, |positions| positions.player, line);
             }
         }
     }
 
-    /// Draws a square and a cross, which are recognisable without colour.
     fn draw_deadly(&self, canvas: &mut Pixmap, at: Position) {
         let style = style();
         let (x, y) = (at.x as f32 * self.tile, at.y as f32 * self.tile);
@@ -401,9 +399,9 @@ impl<'a> Renderer<'a> {
         index: usize,
         ticks: usize,
         place: impl Fn(&Positions) -> Position,
-        line: Line,
+        line: StreetLine,
     ) {
-        let Line { color, width, shift, dash } = line;
+        let StreetLine { color, width, shift, dash } = line;
         let mut path = PathBuilder::new();
         let (x, y) = self.center(place(&self.replay.frames[index].positions));
         path.move_to(x + shift, y + shift);
@@ -629,7 +627,6 @@ fn difference(shown: &mut [Option<u8>], pixels: &[u8], width: usize, delay: u16)
     }
 }
 
-/// A GIF's palette: the most frequent colours of its frames.
 struct Palette {
     colors: Vec<[u8; 3]>,
     known: HashMap<[u8; 3], u8>,
@@ -653,7 +650,6 @@ impl Palette {
         Self { colors, known }
     }
 
-    /// Maps an image to palette indices, using the nearest colour where necessary.
     fn indices(&mut self, canvas: &Pixmap) -> Vec<u8> {
         let Self { colors, known } = self;
         let nearest = |color: [u8; 3]| {

@@ -4,18 +4,16 @@ use std::path::Path;
 
 use getaway::game::{Direction, Position};
 use getaway::protocol::GameMessage;
-use getaway::recording::Report;
+use getaway::recording::VerifyReport;
 
-/// The positions of the player and the threats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Positions {
-    /// The player's position.
     pub player: Position,
     /// The threats and their directions, in the order of the replay.
     pub threats: Vec<(Position, Direction)>,
 }
 
-pub(super) fn note_on(report: &Report) -> Option<String> {
+pub(super) fn note_on(report: &VerifyReport) -> Option<String> {
     let divergence = report.divergence.as_ref()?;
     let getaway::recording::Divergence { tick, path, expected, found, .. } = divergence;
     Some(format!(

@@ -93,7 +93,6 @@ fn color(name: &str) -> &'static str {
     &drawing().themes["light"][name]
 }
 
-/// Draws one path for the tiles of each kind, and one for the walls' edges.
 fn draw_streets(out: &mut String, layout: &Layout) {
     let (width, height) = (layout.width * TILE, layout.height * TILE);
     let _ = write!(out, "<path fill=\"{}\" d=\"M0 0h{width}v{}H0z\"/>", color("paper"), height + CAPTION);
@@ -164,7 +163,6 @@ fn list(values: impl Iterator<Item = String>) -> String {
     values.collect::<Vec<_>>().join(";")
 }
 
-/// Draws a part of a sprite: a halo or an outline, then the part itself.
 fn draw_part(out: &mut String, part: &Part, body: &str) {
     let inks = Inks { body, ink: color("ink"), pale: color("pale"), outline: color("outline") };
     for (width, color) in part.paint.strokes(part.line, inks) {

@@ -23,7 +23,6 @@ fn world(name: &str) -> World {
     World::new(&map(name).layout, &Rules::BLITZ_2025).unwrap()
 }
 
-/// The moves of a surviving game, and the states before each move and at the end.
 fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
     let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
     let solution = SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(20_000_000));
@@ -107,8 +106,7 @@ fn blunder(
     found.expect("a move that loses")
 }
 
-/// A tick of a recording: the sent move, the played move, and the notes.
-struct Line {
+struct RecordedLine {
     said: Vec<Action>,
     played: Move,
     notes: TickNotes,
@@ -118,16 +116,20 @@ fn command(player_move: Move) -> Vec<Action> {
     player_move.direction().map(Action::Move).into_iter().collect()
 }
 
-fn heard(player_move: Move) -> Line {
+fn heard(player_move: Move) -> RecordedLine {
     let command_note = CommandNote { ms: 3.0, tick: None, actions: command(player_move) };
     with_wire(player_move, WireNotes { command: Some(command_note), ..WireNotes::default() })
 }
 
-fn with_wire(played: Move, wire: WireNotes) -> Line {
-    Line { said: command(played), played, notes: TickNotes { wire: Some(Box::new(wire)), ..TickNotes::default() } }
+fn with_wire(played: Move, wire: WireNotes) -> RecordedLine {
+    RecordedLine {
+        said: command(played),
+        played,
+        notes: TickNotes { wire: Some(Box::new(wire)), ..TickNotes::default() },
+    }
 }
 
-fn sent(said: Move, played: Move) -> Line {
+fn sent(said: Move, played: Move) -> RecordedLine {
     let decision = DecisionNotes {
         ms: 1.5,
         source: "plan".into(),
@@ -136,21 +138,21 @@ fn sent(said: Move, played: Move) -> Line {
         learnt: Vec::new(),
     };
     let notes = TickNotes { decision: Some(Box::new(decision)), ..TickNotes::default() };
-    Line { said: command(said), played, notes }
+    RecordedLine { said: command(said), played, notes }
 }
 
-fn without_command() -> Line {
+fn without_command() -> RecordedLine {
     with_wire(Move::Stay, WireNotes::default())
 }
 
-fn gone() -> Line {
+fn gone() -> RecordedLine {
     with_wire(Move::Stay, WireNotes { left: Some("closed the connection".into()), ..WireNotes::default() })
 }
 
 #[test]
 fn replay_says_what_the_bot_had_learnt_from_which_frame_on() {
     let world = World::new(&Layout::parse("P..\n.#.\n..g").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
-    let mut lines: Vec<Line> = (0..5).map(|_| sent(Move::Stay, Move::Stay)).collect();
+    let mut lines: Vec<RecordedLine> = (0..5).map(|_| sent(Move::Stay, Move::Stay)).collect();
     let learnt = vec!["the first seed is 3".to_owned()];
     lines[2].notes.decision.as_mut().expect("a decision").learnt.clone_from(&learnt);
     let (log, _) = analyse(&world, lines, || sent(Move::Stay, Move::Stay));
@@ -159,7 +161,7 @@ fn replay_says_what_the_bot_had_learnt_from_which_frame_on() {
 
 /// Records a game of these lines, reads it back and analyses it. After the lines, the player stays
 /// until the game is over, with lines made by `rest`.
-fn analyse(world: &World, lines: Vec<Line>, rest: impl Fn() -> Line) -> (GameLog, Analysis) {
+fn analyse(world: &World, lines: Vec<RecordedLine>, rest: impl Fn() -> RecordedLine) -> (GameLog, Analysis) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl.gz");
     let mut recording = RecordingWriter::create(&path).unwrap();
@@ -182,7 +184,6 @@ fn analyse(world: &World, lines: Vec<Line>, rest: impl Fn() -> Line) -> (GameLog
     (log, analysis)
 }
 
-/// Checks the properties of every lost game: the tick, its line, and the sentence.
 fn check(name: &str, world: &World, log: &GameLog, analysis: &Analysis, kind: LossKind, tick: u16, sentence: &str) {
     assert_eq!((analysis.end, analysis.kind), (Status::Caught, Some(kind)), "{name}: {}", analysis.sentence);
     assert_eq!((analysis.last_savable_tick, analysis.is_proven), (Some(tick), true), "{name}: {}", analysis.sentence);
@@ -233,7 +234,6 @@ fn lost_games_are_explained_by_their_causes() {
         assert_eq!(analysis.played, Some(wrong));
     }
 
-    // The command arrives in a later tick.
     let (moves, _, index, _) = blunder(&world, 200, 1, is_stay);
     let tick = index as u16 + 1;
     let mut lines = heard_until(&moves[..index]);
@@ -252,7 +252,6 @@ fn lost_games_are_explained_by_their_causes() {
     let sentence = format!("Lost in tick {tick} because no command came for it: the car stayed where ");
     check("missing", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
 
-    // The same, in a game with other late commands.
     let mut lines = heard_until(&moves[..index]);
     for line in &mut lines[5..8] {
         let late = CommandNote { ms: 4.0, tick: Some(3), actions: Vec::new() };
@@ -266,7 +265,6 @@ fn lost_games_are_explained_by_their_causes() {
         format!("Lost in tick {tick} because no command came for it in time, nor for 3 other ticks from tick 6 on: ");
     check("missing and late", &world, &log, &analysis, LossKind::MissingCommand, tick, &sentence);
 
-    // The command is unreadable.
     let unreadable = || {
         let frame =
             UnreadableNote { ms: 2.0, text: "{}".into(), error: "actions: expected an array, found nothing".into() };
@@ -301,7 +299,8 @@ fn lost_games_are_explained_by_their_causes() {
     // The bot's own recording: the server ignored two of its commands.
     let (moves, _, index, _) = blunder(&world, 400, 1, is_stay);
     let tick = index as u16 + 1;
-    let mut lines: Vec<Line> = moves[..index].iter().map(|&player_move| sent(player_move, player_move)).collect();
+    let mut lines: Vec<RecordedLine> =
+        moves[..index].iter().map(|&player_move| sent(player_move, player_move)).collect();
     lines.push(sent(moves[index], Move::Stay));
     let (log, analysis) = analyse(&world, lines, || sent(Move::Stay, Move::Stay));
     let sentence = format!("Lost in tick {tick} because the server did not play the bot's command to ");

@@ -9,7 +9,6 @@ use getaway::protocol::{GameMessage, MessageWriter};
 use getaway::recording::{RecordingReader, RecordingWriter};
 use getaway_viewer::{IntentKind, MarkKind, Page, PageSource, Replay};
 
-/// A random game that depends only on the map.
 fn random_walk(world: &World, ticks: usize) -> (Vec<State>, Vec<Move>) {
     let (mut states, mut moves) = (vec![world.start()], Vec::new());
     let mut number = 12345_u32;
