@@ -24,7 +24,6 @@ fn main() {
     println!("cargo::rustc-env=GETAWAY_BUILD={:016x}", hash.finish());
 }
 
-/// The files in a folder, recursively and in a fixed order, or the file itself.
 fn files(path: &Path) -> Vec<PathBuf> {
     let Ok(folder) = fs::read_dir(path) else { return vec![path.to_owned()] };
     let mut entries: Vec<PathBuf> = folder.filter_map(|entry| Some(entry.ok()?.path())).collect();

@@ -58,7 +58,6 @@ fn plain_scores(series: &Series, worlds: &[World]) -> Vec<u32> {
     (0..series.len()).map(score).collect()
 }
 
-/// Runs the variants alternately; returns seconds by round and variant.
 fn run_alternately<const N: usize>(rounds: usize, variants: [&dyn Fn(); N]) -> Vec<[f64; N]> {
     let time = |variant: &dyn Fn()| {
         let begun = Instant::now();

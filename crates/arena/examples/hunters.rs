@@ -25,7 +25,6 @@ use getaway_arena::stats::{WinDrawLoss, sign_test};
 /// The first tick of a game: the first in which the threats are awake. All start at their spawns.
 const TICK_FIRST: u16 = 502;
 const TICK_MAX: u16 = 1500;
-/// Search depth of minimax hunters, in moves.
 const MINIMAX_DEPTH: u16 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,7 +43,6 @@ const HUNTERS: [Hunter; 4] = [Hunter::Pincer, Hunter::Minimax, Hunter::Sleeper, 
 
 const NEAR: u16 = 8;
 
-/// The streets, with the distances between all tiles.
 struct Streets {
     graph: StreetGraph,
     distances: Vec<Vec<u16>>,
@@ -91,7 +89,6 @@ impl Streets {
 }
 
 impl Hunter {
-    /// Moves the hunters; `player` is its current tile.
     fn step(self, streets: &Streets, hunters: &mut [Hunting], tick: u16, player: u16) {
         let tiles: Vec<u16> = hunters.iter().map(|hunter| hunter.tile).collect();
         let step = |(index, hunter): (usize, &mut Hunting)| {
@@ -132,15 +129,12 @@ fn step_of_pincer(streets: &Streets, tiles: &[u16], index: usize, player: u16) -
 
 struct Hunting {
     tile: u16,
-    /// The tick in which a sleeper wakes at the latest.
     wake_tick: u16,
     is_awake: bool,
 }
 
-/// A game whose first `known` threats are the server's and whose others are hunters.
-struct Game {
+struct HunterGame {
     streets: Streets,
-    /// The world without the hunters.
     world: World,
     state: State,
     clock: Clock,
@@ -148,7 +142,7 @@ struct Game {
     hunters: Vec<Hunting>,
 }
 
-impl Game {
+impl HunterGame {
     fn new(layout: &Layout, hunter: Hunter, known: usize) -> Self {
         let (modelled, hunters) = layout.threats.split_at(known.min(layout.threats.len()));
         let streets = Streets::new(layout);
@@ -207,7 +201,6 @@ struct Settings {
     first: u64,
     pairs: u64,
     budget: Budget,
-    /// The only comparison to run; `None` for all [`COMPARISONS`].
     only: Option<String>,
 }
 
@@ -225,7 +218,7 @@ impl Settings {
     }
 
     fn play(&self, layout: &Layout, hunter: Hunter, planner: &mut dyn Planner) -> u16 {
-        Game::new(layout, hunter, 0).play(|world, state, hunters| {
+        HunterGame::new(layout, hunter, 0).play(|world, state, hunters| {
             let (world, state) = disguised(world, state, hunters);
             planner.decide(&world, &state, self.budget).player_move
         })
@@ -234,7 +227,7 @@ impl Settings {
     /// Plays `smitsimax` with all threats unmodelled, even the server's; returns the last tick.
     fn guess_all(&self, layout: &Layout, hunter: Hunter, known: usize) -> Result<u16, Box<dyn Error>> {
         let mut planner = by_name("smitsimax", 1)?;
-        Ok(Game::new(layout, hunter, known).play(|world, state, hunters| {
+        Ok(HunterGame::new(layout, hunter, known).play(|world, state, hunters| {
             let known = world.threats(state).map(|threat| threat.position);
             let all: Vec<Position> = known.chain(hunters.iter().copied()).collect();
             let (world, state) = disguised(world, state, &all);
@@ -300,7 +293,7 @@ fn compare_known(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
         let hunter = settings.hunters[number % settings.hunters.len()];
         let known = layout.threats.len() / 2;
         let mut rules = SmitsimaxRules::new();
-        let predicts = Game::new(&layout, hunter, known).play(|world, state, hunters| {
+        let predicts = HunterGame::new(&layout, hunter, known).play(|world, state, hunters| {
             let unmodelled: Vec<_> = hunters.iter().map(|&position| ObservedThreat::at(position)).collect();
             rules.choose(world, state, &unmodelled, settings.budget).player_move
         });
@@ -316,7 +309,7 @@ fn compare_bot(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
         let known = layout.threats.len() / 2;
         let mut bot = Bot::new(BotOptions { budget: settings.budget, ..BotOptions::default() })?;
         let mut longest = Duration::ZERO;
-        let tick = Game::new(&layout, hunter, known).play(|world, state, hunters| {
+        let tick = HunterGame::new(&layout, hunter, known).play(|world, state, hunters| {
             let mut message = GameMessage::of(world, state, "us");
             message.threats.extend(hunters.iter().map(|&position| MessageThreat {
                 position,

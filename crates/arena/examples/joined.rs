@@ -14,7 +14,6 @@ use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::GameMessage;
 
-/// Ticks at which the second bot takes over.
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
 /// Budget of the solver for lost games; the solver knows the threats' memories when the bot joins.

@@ -22,7 +22,6 @@ use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::GameMessage;
 
-/// Budget of the solver, in simulated ticks.
 const SOLVER_TICKS: u64 = 3_000_000;
 const ROUNDS: usize = 10;
 const OURS: [&str; 10] = [
@@ -38,13 +37,11 @@ const OURS: [&str; 10] = [
     "canal-quarter",
 ];
 
-/// Games survived, of those that can be survived.
 #[derive(Clone, Default)]
 struct Tally {
     games: u32,
     first: u32,
     second: u32,
-    /// Games survived by bots that were given the rules.
     told: u32,
     points: u64,
     /// Ticks from which the parameter was known, one per game in which it was.

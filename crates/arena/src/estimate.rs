@@ -48,7 +48,6 @@ impl Series {
     }
 }
 
-/// Extrapolates a game from its first decisions: `elapsed` in total, `first` for the first one.
 fn whole_game(decisions: u32, first: Duration, elapsed: Duration) -> Duration {
     if decisions == 1 {
         return elapsed * LAST_TICK.into();

@@ -132,8 +132,6 @@ mod tests {
         }
     }
 
-    /// Runs three jobs with a process that writes `script`; returns results and the process's
-    /// input.
     fn run(script: &'static str) -> (Result<Vec<(usize, f64)>, String>, String) {
         let file = tempfile::NamedTempFile::new().expect("a file");
         let output = Box::new(file.reopen().expect("the file"));

@@ -29,7 +29,6 @@ const FILE_BYTES_MAX: u64 = 1 << 36;
 const CHECKSUM_START: &str = ",\"check\":\"";
 const CHECKSUM_END: &str = "\"}\n";
 const CHECKSUM_DIGITS: usize = 16;
-/// Maximum length of a quoted line in an error.
 const QUOTE_CHARS_MAX: usize = 60;
 
 /// The kind of a file that may be written again. Its first line is a JSON object with these fields.
@@ -170,7 +169,6 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Creates a journal under a temporary name until its first line is complete.
     fn create<S: Serialize>(path: &Path, kind: FileKind, settings: &S) -> Result<Self, JournalError> {
         let failed = |source| JournalError::File { path: path.to_owned(), source };
         if path.symlink_metadata().is_ok() {
@@ -206,14 +204,12 @@ impl Journal {
         written.map_err(|source| JournalError::File { path: self.path.clone(), source })
     }
 
-    /// Adds a line without its checksum to the hash; returns the checksum.
     fn add(&mut self, body: &[u8]) -> String {
         self.hash.write(body);
         self.hash.write(b"\n");
         format!("{:016x}", self.hash.finish())
     }
 
-    /// Reads the file; returns the total size of its complete lines.
     fn read<S: DeserializeOwned, R: DeserializeOwned>(
         &mut self,
         kind: FileKind,

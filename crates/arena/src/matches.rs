@@ -91,7 +91,6 @@ fn difference(&(left, right): &(&GameRecord, &GameRecord)) -> f64 {
     f64::from(left.score) - f64::from(right.score)
 }
 
-/// The first of each group of identical pairs.
 fn distinct_pairs<'a>(pairs: &MapPairs<'a>) -> MapPairs<'a> {
     let mut seen = HashSet::new();
     pairs.iter().copied().filter(|(left, right)| seen.insert((&left.moves, &right.moves))).collect()
@@ -105,7 +104,6 @@ fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
 
 /// Wins minus losses of each unit on one map. Pairs that share a game are one unit.
 fn units(distinct: &MapPairs<'_>) -> Vec<i64> {
-    // Index of the first pair with each game.
     let (mut of_left, mut of_right) = (HashMap::new(), HashMap::new());
     let mut units: Vec<usize> = Vec::new();
     for (index, (left, right)) in distinct.iter().enumerate() {
@@ -373,7 +371,6 @@ pub(crate) fn is_deterministic(series: &Series, games: &Games, planner: usize) -
     maps.iter().any(|games| games.len() > 1) && maps.iter().all(|games| distinct(games) <= 1)
 }
 
-/// A share as a percentage, without trailing zeros.
 fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }

@@ -101,7 +101,6 @@ fn gradient<'a>(strengths: &[f64], pairs: impl IntoIterator<Item = &'a RatedPair
     gradient
 }
 
-/// The negative Hessian of the log-likelihood; the prior makes it positive definite.
 fn information(strengths: &[f64], pairs: &[RatedPairs]) -> Vec<Vec<f64>> {
     let weight = |log_odds: f64| logistic(log_odds) * (1.0 - logistic(log_odds));
     let mut information = vec![vec![0.0; strengths.len()]; strengths.len()];
@@ -118,7 +117,6 @@ fn information(strengths: &[f64], pairs: &[RatedPairs]) -> Vec<Vec<f64>> {
     information
 }
 
-/// Inverts a positive definite matrix by Gauss-Jordan elimination without pivoting.
 fn inverse(mut matrix: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     for pivot in 0..matrix.len() {
         let scale = 1.0 / std::mem::replace(&mut matrix[pivot][pivot], 1.0);

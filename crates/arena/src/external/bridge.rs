@@ -112,7 +112,6 @@ pub fn bridge(
     Ok(report)
 }
 
-/// Connects; retries while the server may still be starting.
 fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<SocketChannel, BridgeError> {
     let error = |reason: String| BridgeError::Connect { url: url.to_owned(), reason };
     let deadline = Instant::now() + STARTUP_TIME / 2;

@@ -42,7 +42,6 @@ impl Channel for PipeChannel {
         let _ = self.stream.write(format!("{message}\n").as_bytes());
     }
 
-    /// Reads a line up to the size limit of a frame; skips blank lines.
     fn receive(&mut self, deadline: Instant) -> Received {
         self.stream.set_deadline(deadline);
         loop {

@@ -29,7 +29,6 @@ struct Chunk {
 pub(super) struct Stream {
     to_bot: SyncSender<Vec<u8>>,
     from_bot: Receiver<Chunk>,
-    /// The current chunk and the number of bytes read from it.
     chunk: Chunk,
     read: usize,
     arrived: Instant,

@@ -12,7 +12,6 @@ use getaway_arena::{Comparison, GameRecord, Games, Series, SeriesOptions, Source
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
-/// The significance level of the counted tests.
 const SIGNIFICANCE: f64 = 0.05;
 const END_TICK: u16 = 2001;
 

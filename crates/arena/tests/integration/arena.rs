@@ -61,7 +61,6 @@ fn sequential_test_does_not_depend_on_the_order_of_arrival() {
     assert_eq!(reports[0], reports[2]);
 }
 
-/// The false positive rate of the sign test with this number of decisive pairs.
 fn false_positive_rate(decisive: u64, significance: f64) -> f64 {
     let coin = Binomial::new(0.5, decisive).expect("one half is a probability");
     let is_shown =

@@ -31,7 +31,6 @@ fn played_tournaments_of_equals_are_calibrated() {
     // time.
     const TOURNAMENTS: u32 = 5;
     let maps = common::our_maps();
-    // Only the fast planners.
     let pairs = REAL.iter().filter(|pair| pair.name.contains("random"));
     let all: Vec<Calibration> = pairs.map(|pair| pair.calibrate(&maps, TOURNAMENTS, 3, 2)).collect();
     let all = Calibration::sum(&all);
