@@ -57,9 +57,7 @@ pub(crate) struct Bot {
 }
 
 struct Turn {
-    /// `None` during a decision.
     bot: Option<Box<bot::Bot>>,
-    /// The process and thread of the current or last decision.
     owner: (u32, ThreadId),
     last: Option<Decision>,
     mispredictions: Vec<u32>,

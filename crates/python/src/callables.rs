@@ -25,7 +25,6 @@ use crate::value::from_move;
 
 const CALLABLES: &str = "getaway._callables";
 
-/// The planner for a name, an expression or a callable, and the callable if there is one.
 pub(crate) fn planner_spec(planner: &Bound<'_, PyAny>) -> PyResult<(PlannerSpec, Option<Arc<Callable>>)> {
     let py = planner.py();
     let Ok(text) = planner.cast::<PyString>() else {
@@ -86,7 +85,6 @@ pub(crate) struct Callable {
 struct Objects {
     /// `None` once cleared by the garbage collector.
     callable: Option<Py<PyAny>>,
-    /// The instances of a class, by number.
     players: HashMap<u64, Py<PyAny>>,
     made: u64,
 }
@@ -214,7 +212,6 @@ impl Drop for Called {
 
 struct PythonPlanner {
     callable: Arc<Callable>,
-    /// The number of its instance, if the callable is a class.
     number: Option<u64>,
     board: Option<Arc<Board>>,
     failure: Option<PlannerFailure>,

@@ -17,7 +17,6 @@ pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Se
     py.detach(|| catch_panic(work))
 }
 
-/// Runs `work` and turns a panic into an exception.
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
     // Data may be inconsistent after a panic: a bot is replaced, and everything else is plain data.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {

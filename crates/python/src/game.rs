@@ -20,7 +20,6 @@ use crate::value::{
     to_rules, to_threat,
 };
 
-/// A map with its tables and source.
 #[derive(Debug)]
 pub(crate) struct Board {
     pub map: Map,

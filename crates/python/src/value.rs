@@ -66,7 +66,6 @@ pub(crate) fn move_of_number(number: i64) -> Option<Move> {
     }
 }
 
-/// A move: a member of `getaway.Move`, its number, or its letter.
 pub(crate) fn from_move(name: impl Display, value: &Bound<'_, PyAny>) -> PyResult<Move> {
     from_move_or(name, "a Move, its number or its letter", value)
 }
@@ -87,7 +86,6 @@ fn from_move_or(name: impl Display, expected: &str, value: &Bound<'_, PyAny>) ->
         .ok_or_else(|| PyValueError::new_err(format!("{name}: expected a move from 0 to 4, found {number}")))
 }
 
-/// A plan: text of one letter per move, or moves.
 pub(crate) fn from_plan(name: &str, value: &Bound<'_, PyAny>) -> PyResult<Vec<Move>> {
     if let Ok(text) = value.cast::<PyString>() {
         let letters = text.to_str()?;
@@ -217,7 +215,6 @@ pub(crate) fn to_threat(py: Python<'_>, rules: &Rules, threat: &Threat) -> PyRes
 
 type ThreatFields = (String, (i32, i32), String, i64, Option<(i32, i32)>, Option<(i32, i32)>, Option<(i32, i32)>, i8);
 
-/// The threats of a state, in map order, for [`World::state_at`].
 pub(crate) fn from_threats(world: &World, threats: &Bound<'_, PyAny>) -> PyResult<Vec<Threat>> {
     read_items("threats", "a sequence of getaway.Threat", threats, |index, threat| from_threat(world, index, threat))
 }
