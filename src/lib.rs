@@ -52,6 +52,8 @@
 //! |---|---|
 //! | `recording` | saved games, plain and gzipped (the module `recording`) |
 
+#![warn(missing_docs)]
+
 pub mod batch;
 pub mod bot;
 pub mod files;
