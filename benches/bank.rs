@@ -219,7 +219,6 @@ fn main() {
     }
 }
 
-/// Prints verdict counts and the largest ratio of verification time to the time of bound or line.
 fn summarize(rows: &[String]) {
     let columns: Vec<&str> = HEADER.split(',').collect();
     let number = |row: &str, name: &str| {

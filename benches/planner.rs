@@ -20,7 +20,6 @@ const SEEDS: u64 = 200;
 const SEEDS_IN_TEST: u64 = 2;
 /// Enough for every survivable map.
 const TICKS_MAX: u64 = 5_000_000;
-/// The expression of the planner `uct-greedy` on the ladder.
 const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
 const EVALUATIONS: u64 = 200;
 

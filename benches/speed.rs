@@ -31,7 +31,6 @@ fn main() {
     }
 }
 
-/// Millions of ticks per second and nanoseconds per tick of the shortest run.
 fn best_rate(ticks: f64, work: impl Fn() -> u64) -> String {
     let expected = work();
     let time = || {

@@ -12,7 +12,7 @@ mod games;
 use std::hint::black_box;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use games::{Game, PlannedGame, play_at_random};
+use games::{BenchGame, PlannedGame, play_at_random};
 use getaway::game::{Layout, Position, Rules, Spawn, State, Style, Tile, World};
 use getaway::map::{Map, decode_layout, encode_layout};
 
@@ -25,7 +25,7 @@ fn step(criterion: &mut Criterion) {
     replay(criterion, "step_no_jump", &games, |game| &game.no_jump);
     let mut group = criterion.benchmark_group("step_random");
     group.throughput(Throughput::Elements(u64::from(RANDOM_TICKS)));
-    for Game { name, jump: PlannedGame { world, .. }, .. } in &games {
+    for BenchGame { name, jump: PlannedGame { world, .. }, .. } in &games {
         let start = world.start();
         let checksum = play_at_random(world, &start, RANDOM_TICKS);
         group.bench_function(name, |bencher| {
@@ -34,7 +34,7 @@ fn step(criterion: &mut Criterion) {
     }
 }
 
-fn replay(criterion: &mut Criterion, name: &str, games: &[Game], variant: impl Fn(&Game) -> &PlannedGame) {
+fn replay(criterion: &mut Criterion, name: &str, games: &[BenchGame], variant: impl Fn(&BenchGame) -> &PlannedGame) {
     let mut group = criterion.benchmark_group(name);
     for game in games {
         let planned = variant(game);
@@ -47,7 +47,7 @@ fn replay(criterion: &mut Criterion, name: &str, games: &[Game], variant: impl F
 fn load(criterion: &mut Criterion) {
     let games = games::all();
     let mut group = criterion.benchmark_group("load");
-    for Game { name, folder, jump, .. } in &games {
+    for BenchGame { name, folder, jump, .. } in &games {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let map = Map::load(black_box(folder)).expect("a map");
@@ -69,7 +69,7 @@ fn load(criterion: &mut Criterion) {
     group.finish();
 
     let mut group = criterion.benchmark_group("routes");
-    for Game { name, map, jump, .. } in &games {
+    for BenchGame { name, map, jump, .. } in &games {
         group.bench_function(name, |bencher| {
             bencher.iter(|| {
                 let world = World::new(black_box(&map.layout), &Rules::BLITZ_2025).expect("a map");
@@ -80,7 +80,6 @@ fn load(criterion: &mut Criterion) {
     }
 }
 
-/// A map of the largest size: all open, with one threat of each style.
 fn open_map() -> Layout {
     let threat = |(index, style)| Spawn { style, position: Position::new(40 + index, 60) };
     Layout {
@@ -95,7 +94,7 @@ fn open_map() -> Layout {
 fn clone(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("clone");
     group.throughput(Throughput::Elements(COPIES as u64));
-    for Game { name, jump: PlannedGame { world, .. }, .. } in &games::all() {
+    for BenchGame { name, jump: PlannedGame { world, .. }, .. } in &games::all() {
         let states = vec![world.start(); COPIES];
         group.bench_function(name, |bencher| {
             let target = || Vec::with_capacity(COPIES);

@@ -14,7 +14,7 @@ use getaway::protocol::Trace;
 /// stores without a heap allocation.
 pub const OUR_MAPS: [&str; 6] = ["corner-shop", "crossroads", "twin-bridges", "harbour", "old-town", "metropolis"];
 
-pub struct Game {
+pub struct BenchGame {
     pub name: String,
     pub folder: PathBuf,
     pub map: Map,
@@ -56,7 +56,7 @@ impl PlannedGame {
 }
 
 /// The bundled maps, and the six real ones if the shared folder exists.
-pub fn all() -> Vec<Game> {
+pub fn all() -> Vec<BenchGame> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ours = OUR_MAPS.map(|name| our_game(here, name));
     let named = std::env::var_os("GETAWAY_SHARED").map(PathBuf::from);
@@ -66,7 +66,7 @@ pub fn all() -> Vec<Game> {
 }
 
 /// One plan serves both variants: they only differ when the player steps onto a threat.
-fn our_game(here: &Path, name: &str) -> Game {
+fn our_game(here: &Path, name: &str) -> BenchGame {
     let path = here.join("benches/plans").join(name).with_extension("txt");
     let letters = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let plan = letters
@@ -77,18 +77,18 @@ fn our_game(here: &Path, name: &str) -> Game {
     game(here.join("maps").join(name), |_, _| plan.clone())
 }
 
-fn real_game(shared: &Path, name: &str) -> Game {
+fn real_game(shared: &Path, name: &str) -> BenchGame {
     game(shared.join("maps").join(name), |map, rules| {
         let kind = if rules.no_jump { "nojump" } else { "beam1" };
         recorded_plan(map, rules, &shared.join(format!("golden/traces/{name}-{kind}.trace.jsonl.gz")))
     })
 }
 
-fn game(folder: PathBuf, plan: impl Fn(&Map, &Rules) -> Vec<Move>) -> Game {
+fn game(folder: PathBuf, plan: impl Fn(&Map, &Rules) -> Vec<Move>) -> BenchGame {
     let map = Map::load(&folder).unwrap_or_else(|error| panic!("{error}"));
     let [jump, no_jump] =
         [Rules::BLITZ_2025, Rules::NO_JUMP].map(|rules| PlannedGame::new(&map, &rules, plan(&map, &rules)));
-    Game { name: map.name.clone(), folder, map, jump, no_jump }
+    BenchGame { name: map.name.clone(), folder, map, jump, no_jump }
 }
 
 fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
@@ -108,7 +108,6 @@ pub fn play_at_random(world: &World, start: &State, ticks: u32) -> u64 {
     let (mut state, mut checksum) = (start.clone(), 0_u64);
     let mut random = 0x9e37_79b9_7f4a_7c15_u64;
     for _ in 0..ticks {
-        // Knuth's MMIX generator is random enough here.
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let choice = ((random >> 32) * Move::ALL.len() as u64) >> 32;
         world.step(&mut state, Move::ALL[choice as usize]);

@@ -14,7 +14,6 @@ const MAX_HALL_TIME: Duration = Duration::from_millis(200);
 /// Allows for slow builds and machines; the limit detects an order of magnitude.
 const SLOWDOWN: u32 = if cfg!(debug_assertions) { 20 } else { 3 };
 
-/// A map with every style, and with every style twice for sixteen threats.
 fn layout_with(threats: usize) -> Layout {
     let drawing =
         "#############\n#P..........#\n#.##.###.##.#\n#...........#\n#.##.###.##.#\n#b.g.s.o.d.h#\n#############";

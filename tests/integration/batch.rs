@@ -23,7 +23,6 @@ fn random_worlds(seeds: std::ops::Range<u64>) -> Vec<Arc<World>> {
     seeds.map(world).collect()
 }
 
-/// A batch of random games of several worlds, in runs of random lengths.
 fn random_batch(dice: &mut Dice, games: usize) -> Batch {
     let worlds = random_worlds(0..12);
     let mut world_of = Vec::new();

@@ -11,7 +11,6 @@ use getaway::planner::Source;
 use getaway::protocol::{GameMessage, Name};
 use getaway::search::{Budget, Generator, Installed, ManualTimeSource, TimeSource, install};
 
-/// Options for a reproducible game: bounded by simulated ticks, not by time.
 fn options(planner: &str, rules: &Rules, seed: u64) -> BotOptions {
     BotOptions {
         planner: planner.parse().expect("a planner"),
@@ -334,7 +333,6 @@ fn outlives_the_one_step_rule_when_ten_messages_in_a_row_are_lost() {
     assert_outlives_the_one_step_rule(DroppedMessages::Burst, 1.2);
 }
 
-/// A bot with a time budget, on a clock that advances by `reading` per reading.
 fn timed_bot(planner: &str, rules: &Rules, budget: Duration, reading: Duration) -> (Bot, Installed<ManualTimeSource>) {
     let clock = install(ManualTimeSource::with_reading(reading));
     let budget = Budget::time(budget);

@@ -119,7 +119,7 @@ fn options(planner: &str, script: Script) -> BotOptions {
     options
 }
 
-struct Game {
+struct ScriptedGame {
     script: Script,
     layout: Layout,
     world: World,
@@ -129,7 +129,7 @@ struct Game {
     record: Vec<u8>,
 }
 
-impl Game {
+impl ScriptedGame {
     fn new(layout: &Layout, planner: &str, script: Script) -> Self {
         let mut layout = layout.clone();
         let mut random = Generator::from_seed(SEED);
@@ -171,7 +171,6 @@ impl Game {
         self.record.extend(decision.simulated_ticks.to_le_bytes());
     }
 
-    /// Lets another bot play until a tick, by the same rules.
     fn hand_over_until(&mut self, tick: u16) {
         let mut other = Bot::new(options("survival", Script::Prompt)).expect("a planner");
         while !self.state.is_over() && self.state.tick() < tick {
@@ -188,7 +187,6 @@ impl Game {
         self.state = self.world.state_at(self.state.tick(), player, &threats).expect("a state");
     }
 
-    /// Gives a threat the style that follows its own.
     fn restyle(&mut self, index: usize) -> Style {
         let reported = self.layout.threats[index].style;
         let number = Style::ALL.iter().position(|&style| style == reported).expect("one of all styles");
@@ -204,7 +202,6 @@ impl Game {
         }
     }
 
-    /// Plays a game by the script, to its end or past `last_tick`. Returns the record of decisions.
     fn record(mut self, last_tick: u16) -> Vec<u8> {
         let threats = self.layout.threats.len();
         let odd = self.draw(threats);
@@ -281,7 +278,7 @@ fn shift(layout: &Layout, player: Position, threat: &mut Threat) {
 }
 
 fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
-    let mut game = Game::new(layout, planner, Script::Prompt);
+    let mut game = ScriptedGame::new(layout, planner, Script::Prompt);
     while !game.state.is_over() && game.state.tick() < PLANNER_TICKS {
         let player_move = game.ask(&game.message(), Duration::ZERO);
         game.play(player_move);
@@ -295,7 +292,7 @@ fn record_hall() -> Vec<u8> {
     drawing[2].replace_range(2..3, "P");
     drawing[25].replace_range(20..26, "bgosdh");
     let layout = Layout::parse(&drawing.join("\n")).expect("a drawing");
-    let mut game = Game::new(&layout, "survival", Script::Prompt);
+    let mut game = ScriptedGame::new(&layout, "survival", Script::Prompt);
     game.bot = Bot::new(BotOptions { budget: Budget::time(Duration::ZERO), ..options("survival", Script::Prompt) })
         .expect("a planner");
     game.record_ticks(90);
@@ -310,7 +307,7 @@ const KINDS: usize = SCRIPTS.len() + PLANNERS.len();
 fn record((name, layout): &(String, Layout), kind: usize, coverage: Coverage) -> (String, Vec<u8>) {
     match SCRIPTS.get(kind) {
         Some(&script) => {
-            (format!("{name} {script:?}"), Game::new(layout, "survival", script).record(coverage.last_tick))
+            (format!("{name} {script:?}"), ScriptedGame::new(layout, "survival", script).record(coverage.last_tick))
         }
         None => {
             let planner = PLANNERS[kind - SCRIPTS.len()];
@@ -350,7 +347,6 @@ fn signature(coverage: Coverage) -> String {
     format!("{:016x}", hash(records.iter().map(|(_, (_, record))| record.as_slice())))
 }
 
-/// Compares a signature with the line of the file that starts with its name, or updates that line.
 fn check(name: &str, coverage: Coverage) {
     // Both tests may update the file.
     static FILE: Mutex<()> = Mutex::new(());
@@ -386,7 +382,7 @@ fn bot_signature_of_every_game_is_unchanged() {
 #[test]
 fn every_script_changes_the_game() {
     let map = our_maps().into_iter().find(|map| map.name == "market-square").expect("our map");
-    let record = |script| Game::new(&map.layout, "survival", script).record(SAMPLE.last_tick);
+    let record = |script| ScriptedGame::new(&map.layout, "survival", script).record(SAMPLE.last_tick);
     let prompt = record(Script::Prompt);
     assert_eq!(prompt, record(Script::Prompt), "a game must be reproducible");
     for script in SCRIPTS.into_iter().skip(1) {

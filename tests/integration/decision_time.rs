@@ -54,7 +54,6 @@ struct Record {
     budget: Duration,
     time: Duration,
     gap: Duration,
-    /// The last disturbance, and the ticks since.
     last: Option<(Disturbance, u16)>,
     source: &'static str,
     learnt: Vec<String>,
@@ -75,10 +74,9 @@ impl fmt::Display for Record {
 }
 
 #[derive(Default)]
-struct Report {
+struct DecisionTimes {
     games: usize,
     decisions: u64,
-    /// By budget: the number of decisions by milliseconds.
     histogram: [Vec<u64>; BUDGETS.len()],
     total: Duration,
     worst: Vec<Record>,
@@ -88,7 +86,7 @@ struct Report {
 const WORST: usize = 25;
 const BOUNDS_MS: [f64; 11] = [0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 25.0, 75.0, 80.0];
 
-impl Report {
+impl DecisionTimes {
     fn add(&mut self, record: Record) {
         self.decisions += 1;
         self.late += u64::from(record.overrun() > OVERRUN_MAX);
@@ -112,7 +110,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for DecisionTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} games, {} decisions, {:?}", self.games, self.decisions, self.total)?;
         for (budget, histogram) in BUDGETS.iter().zip(&self.histogram) {
@@ -132,7 +130,7 @@ impl fmt::Display for Report {
     }
 }
 
-fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut Report) {
+fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut DecisionTimes) {
     let mut random = Generator::from_seed(seed);
     let (map, layout) = maps.draw(&mut random);
     let budget = BUDGETS[random.below(2)];
@@ -199,7 +197,6 @@ fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut Report) {
     *kept = Some(bot);
 }
 
-/// The longest decision of a game in which one message places a threat one tile off.
 fn longest_decision(layout: &Layout, at: u16, budget: Duration) -> Duration {
     let options = BotOptions { budget: Budget::time(budget), ..BotOptions::default() };
     let mut bot = Bot::new(options).expect("options");
@@ -241,7 +238,7 @@ fn number(name: &str, default: u64) -> u64 {
 fn decisions_keep_to_their_budgets_in_many_disturbed_games() {
     let _clock = install(ThreadClock);
     let maps = Maps::new();
-    let mut report = Report::default();
+    let mut report = DecisionTimes::default();
     let mut kept = None;
     let first = number("GETAWAY_SEED", 1);
     for seed in first..first + number("GETAWAY_GAMES", 1000) {

@@ -69,7 +69,6 @@ fn record_golden() {
     }
 }
 
-/// Records a game of the reference model, with each planned move among unusual actions.
 fn record(name: &str, rules: &Rules, plan_width: usize) -> Trace {
     let layout = load_layout(&our_map(name));
     let world = World::new(&layout, rules).expect("our maps are within the limits");

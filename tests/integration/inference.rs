@@ -5,12 +5,11 @@
 use std::collections::BTreeSet;
 
 use getaway::game::{LAST_TICK, Move, Rules, Style, World};
-use getaway::inference::{Findings, Learner, Named, Parameter, Sight, first_direction, variant};
+use getaway::inference::{Findings, Learner, Parameter, Sight, StyleWord, first_direction, variant};
 use getaway::map::{Map, MapLibrary};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::protocol::{GameMessage, Name};
 
-/// The maps of the short run, which have all styles.
 const MAPS: [&str; 4] = ["roundabout", "old-town", "harbour", "market-square"];
 
 fn maps() -> Vec<Map> {
@@ -29,7 +28,7 @@ fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
         |state: &getaway::game::State| Sight::of(&GameMessage::of(world, state, "us")).expect("a tick of a game");
     let message = GameMessage::of(world, &state, "us");
     let named =
-        message.threats.iter().map(|threat| Named { word: threat.style.to_string(), style: threat.style.known() });
+        message.threats.iter().map(|threat| StyleWord { word: threat.style.to_string(), style: threat.style.known() });
     learner.begin(&message.layout().expect("a map"), named.collect(), sight(&state)).expect("a map");
     for &player_move in moves {
         if state.is_over() {
@@ -74,7 +73,6 @@ fn with(rules: &Rules, parameter: Parameter, from: &Rules) -> Rules {
     serde_json::from_value(target).expect("rules")
 }
 
-/// Checks all certain findings: each equals the truth or plays like it on every map.
 fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for (finding, parameter) in findings.parameters.iter().zip(Parameter::ALL) {

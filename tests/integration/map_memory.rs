@@ -6,7 +6,6 @@ use crate::counting;
 use flate2::{Compression, Crc, write::ZlibEncoder};
 use getaway::map::decode_layout;
 
-/// Peak memory of loading these bytes, without the bytes themselves; they need not be a valid map.
 fn peak_bytes(bytes: &[u8]) -> usize {
     counting::measure(|| decode_layout(bytes).is_ok()).1.peak_bytes
 }
@@ -24,7 +23,6 @@ fn zeros(count: usize) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-/// A 16-bit RGBA image, the largest kind, with these chunks.
 fn png_file(side: u32, is_interlaced: bool, chunks: &[Vec<u8>]) -> Vec<u8> {
     let mut ihdr = [side.to_be_bytes(), side.to_be_bytes()].concat();
     ihdr.extend([16, 6, 0, 0, u8::from(is_interlaced)]);

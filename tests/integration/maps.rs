@@ -68,7 +68,6 @@ fn rgba_png(size: (u32, u32), pixels: &[[u8; 4]]) -> Vec<u8> {
     write_png(size, ColorType::Rgba, BitDepth::Eight, &pixels.concat(), |_| {})
 }
 
-/// The layout of a row of a player, an open tile, and these pixels.
 fn tiles_after_player(pixels: &[[u8; 4]]) -> Layout {
     let mut row = vec![[0, 0, 255, 255], [255; 4]];
     row.extend(pixels);
@@ -115,7 +114,6 @@ fn every_png_kind_gives_the_same_map() {
 
 #[test]
 fn transparency_is_see_through_in_every_kind() {
-    // Player, open, and a pixel that is not fully opaque.
     let expected = [Tile::Open, Tile::Open, Tile::SeeThrough];
     let size = (3, 1);
     let keyed_rgb = [0, 0, 255, 255, 255, 255, 255, 0, 0];

@@ -19,7 +19,6 @@ fn streets(style: Style) -> World {
     world(&layout)
 }
 
-/// True if the state could be stepped. Otherwise, the panic must give the reason.
 fn steps(world: &World, state: &mut State) -> bool {
     let stepped = catch_unwind(AssertUnwindSafe(|| world.step(state, Move::Stay)));
     if let Err(panic) = &stepped {
@@ -29,7 +28,6 @@ fn steps(world: &World, state: &mut State) -> bool {
     stepped.is_ok()
 }
 
-/// Fails unless every query about a state has a result, and the results give the same state.
 fn assert_valid(world: &World, state: &State) {
     let threats: Vec<Threat> = world.threats(state).collect();
     let twin = world.state_at(state.tick(), world.player(state), &threats).expect("positions of this world");

@@ -7,7 +7,6 @@ use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, W
 use getaway::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use getaway::search::Generator;
 
-/// Plays random games on the bundled maps; `see` gets world, state, move and next state.
 fn for_each_tick(mut see: impl FnMut(&World, &State, Move, &State)) {
     for map in our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();

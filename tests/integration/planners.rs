@@ -24,7 +24,6 @@ fn world(layout: &Layout, rules: &Rules) -> World {
     World::new(layout, rules).expect("a map within the limits")
 }
 
-/// Plays at most `ticks` ticks from `state`. Every move must be one of the distinct moves.
 fn play(world: &World, planner: &mut dyn Planner, state: &mut State, limit: Budget, ticks: usize) -> Vec<Choice> {
     let mut choices = Vec::new();
     while !state.is_over() && choices.len() < ticks {
@@ -72,7 +71,6 @@ fn every_planner_adapts_to_an_unexpected_state() {
         let mut planner = by_name(name, 1).expect("a planner");
         let mut state = world.start();
         play(&world, planner.as_mut(), &mut state, Budget::ticks(400), 20);
-        // Plays other moves for a while, restarts the game, and then jumps ahead.
         for player_move in [Move::Left, Move::Up, Move::Stay, Move::Right] {
             world.step(&mut state, player_move);
         }
@@ -183,7 +181,6 @@ fn cautious_outlives_random_against_lawless_threats() {
     assert!(careful > 2 * careless, "{careful} against {careless}");
 }
 
-/// Survived ticks against threats that move at random in every second tick.
 fn survival_against_lawless(layout: &Layout, seed: u64, cautious: bool) -> u32 {
     use rand::{RngExt, SeedableRng};
     let mut random = rand_pcg::Pcg32::seed_from_u64(seed);
@@ -225,7 +222,6 @@ fn fewer_unpredictable_threats_mean_longer_survival() {
     assert!(none > one && 2 * one > 3 * all, "{none}, {one}, {all}");
 }
 
-/// Survived ticks of a player that predicts all but the first `unpredictable` threats.
 fn survival_with_unpredictable(layout: &Layout, unpredictable: usize) -> u32 {
     let full = world(layout, &Rules::NO_JUMP);
     let mut known_layout = layout.clone();

@@ -6,11 +6,10 @@ use std::time::{Duration, Instant};
 use proptest::prelude::*;
 
 use getaway::search::{
-    Budget, Component, Expression, Generator, Installed, Line, ManualTimeSource, Outcome, Policy, Problem, Search,
-    StopReason, TimeSource, install,
+    Budget, Component, Expression, Generator, Installed, Line, ManualTimeSource, Policy, Problem, Search,
+    SearchOutcome, StopReason, TimeSource, install,
 };
 
-/// A tree: a leaf has a reward, a fork has one child per action.
 #[derive(Clone, Debug)]
 enum Tree {
     Leaf(f64),
@@ -38,7 +37,6 @@ impl Problem for Tree {
         matches!(self.at(state), Leaf(_))
     }
 
-    /// The reward of a leaf, or the depth of a fork at which a rollout reached its horizon.
     fn reward(&self, state: &Vec<u8>) -> f64 {
         match self.at(state) {
             Leaf(reward) => *reward,
@@ -91,7 +89,7 @@ fn search(expression: &str, seed: u64) -> Search<u8> {
     Search::new(expression.parse().expect(expression), seed)
 }
 
-fn run(tree: &Tree, expression: &str, seed: u64, budget: Budget) -> Outcome<u8> {
+fn run(tree: &Tree, expression: &str, seed: u64, budget: Budget) -> SearchOutcome<u8> {
     search(expression, seed).run(tree, &vec![], budget)
 }
 
@@ -200,7 +198,8 @@ fn beam_of_one_state_is_nested_search() {
     ] {
         for seed in 0..20 {
             // A step replays the action that it plays; a beam keeps the state.
-            let of = |expression| Outcome { simulated_ticks: 0, ..run(&tree, expression, seed, Budget::passes(2)) };
+            let of =
+                |expression| SearchOutcome { simulated_ticks: 0, ..run(&tree, expression, seed, Budget::passes(2)) };
             assert_eq!(of(beam), of(nested), "{beam}, seed {seed}");
         }
     }
@@ -536,7 +535,7 @@ fn kept_tree_is_continued() {
     assert!(rest.evaluations < fresh.evaluations);
 }
 
-fn run_from(tree: &Tree, state: &Vec<u8>) -> Outcome<u8> {
+fn run_from(tree: &Tree, state: &Vec<u8>) -> SearchOutcome<u8> {
     search("select(1, simulate)", 1).run(tree, state, Budget::evaluations(1_000_000))
 }
 

@@ -16,7 +16,6 @@ use crate::common;
 pub trait Model {
     fn new(layout: &Layout, rules: &Rules) -> Self;
     fn step(&mut self, actions: &[Action]);
-    /// The state in trace format, without actions.
     fn observe(&self) -> TraceTick;
 }
 

@@ -90,7 +90,6 @@ fn files(args: &Args) -> Result<String, String> {
     fuzzing::files::run(args.seed, args.count, &program, RUN_EVERY).map(|counts| counts.to_string())
 }
 
-/// Runs on two threads, as `getaway serve` does.
 fn block_on<T: ToString>(work: impl Future<Output = Result<T, String>>) -> Result<String, String> {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.map_err(|error| error.to_string())?.block_on(work).map(|done| done.to_string())

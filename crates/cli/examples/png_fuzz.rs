@@ -65,7 +65,6 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Checks that the map can be played, and survives encoding and decoding.
 fn check(layout: &Layout) -> Result<(), String> {
     World::new(layout, &Rules::BLITZ_2025).map_err(|error| format!("the map cannot be played: {error}"))?;
     let picture = encode_layout(layout).map_err(|error| format!("the map cannot be encoded: {error}"))?;

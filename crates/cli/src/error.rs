@@ -9,7 +9,6 @@ use getaway_arena::{JournalError, SeriesError};
 use getaway_discover::{DiscoveryError, ProblemError};
 use getaway_viewer::{LibraryError, PictureError};
 
-/// The reason why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// Invalid usage or input: exit code 2.
@@ -27,7 +26,6 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// The line for standard error, if any, and the exit code.
     pub(crate) fn report(self) -> (Option<String>, u8) {
         match self {
             Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => (None, 0),

@@ -56,7 +56,6 @@ pub(crate) fn external_bot(planner: &str) -> Result<Option<ExternalBot>, CliErro
     }
 }
 
-/// Fails if the bot failed in a single game.
 pub(crate) fn bot_failure(record: &ExternalRecord) -> Result<(), CliError> {
     match &record.failure {
         Some(Failure { kind, tick, detail }) => {

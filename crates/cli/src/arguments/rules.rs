@@ -30,7 +30,6 @@ impl RulesArgs {
         if self.file.is_some() || self.forbids_jumps { self.rules().map(Some) } else { Ok(None) }
     }
 
-    /// The arguments that request these rules.
     pub fn words(&self) -> Vec<String> {
         let file = self.file.iter().flat_map(|path| ["--rules".to_owned(), shell_quoted(&path.display().to_string())]);
         self.forbids_jumps.then(|| "--no-jump".to_owned()).into_iter().chain(file).collect()

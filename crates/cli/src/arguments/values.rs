@@ -19,7 +19,6 @@ pub(crate) fn float(text: &str) -> Result<f64, String> {
     text.parse::<f64>().ok().filter(|number| number.is_finite()).ok_or_else(|| "expected a number".to_owned())
 }
 
-/// Parses `WxH`, columns and rows.
 pub(crate) fn parse_size(text: &str) -> Result<(i32, i32), String> {
     let parse = || {
         let (width, height) = text.split_once('x')?;
@@ -28,7 +27,6 @@ pub(crate) fn parse_size(text: &str) -> Result<(i32, i32), String> {
     parse().ok_or_else(|| "expected WxH, for example 21x17".to_owned())
 }
 
-/// Parses a share into thousandths.
 pub(crate) fn parse_permille(text: &str) -> Result<u32, String> {
     let share: Option<f64> = text.parse().ok().filter(|share| (0.0..=1.0).contains(share));
     share.map(|share| (share * 1000.0).round() as u32).ok_or_else(|| "expected a number from 0 to 1".to_owned())

@@ -56,7 +56,7 @@ pub(crate) struct AnalyseArgs {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct AnalyseOutput<'a> {
     file: String,
     #[serde(flatten)]
     analysis: &'a Analysis,
@@ -71,12 +71,11 @@ pub(crate) fn run(args: &AnalyseArgs, out: &mut impl Write) -> Result<(), CliErr
     drop(progress);
     if args.json {
         let file = args.recording.display().to_string();
-        return Ok(write_line(out, &Report { file, analysis: &analysis })?);
+        return Ok(write_line(out, &AnalyseOutput { file, analysis: &analysis })?);
     }
     write_text(&log, &analysis, out)
 }
 
-/// Reads a recording, merges another one of the same game, and looks up its map.
 pub(crate) fn read(file: &Path, with: Option<&Path>, maps: &MapArgs, rules: &RulesArgs) -> Result<GameLog, CliError> {
     read_log(file, with, rules.given()?.as_ref(), &known_maps(maps)?)
 }

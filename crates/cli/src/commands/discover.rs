@@ -13,8 +13,8 @@ use getaway::map::GeneratorOptions;
 use getaway::protocol::{to_json, write_line};
 use getaway_arena::stats::Interval;
 use getaway_discover::{
-    Budgets, Candidates, Cluster, Discovery, DiscoveryError, MapOptions, OPERATORS_MAX, Report, Settings, Stage,
-    Vocabulary, bank, page, spec,
+    Budgets, Candidates, Cluster, Discovery, DiscoveryError, DiscoveryReport, MapOptions, OPERATORS_MAX, Settings,
+    Stage, Vocabulary, bank, page, spec,
 };
 
 use crate::arguments::{ANY, MAX_THREADS, RulesArgs, float, integer, parse_permille, parse_size};
@@ -137,7 +137,7 @@ struct Count {
 #[derive(Serialize)]
 struct Output<'a> {
     #[serde(flatten)]
-    report: &'a Report,
+    report: &'a DiscoveryReport,
     elapsed_s: f64,
     plays_per_s: f64,
 }
@@ -187,7 +187,6 @@ pub(crate) fn run(args: &DiscoverArgs, invocation: &Invocation<'_>, out: &mut im
 }
 
 impl DiscoverArgs {
-    /// The first option that only applies to the maps of survival.
     fn first_map_option(&self) -> Option<String> {
         let of_maps =
             [("--size", self.size.is_some()), ("--threats", self.threats.is_some()), ("--braid", self.braid.is_some())];
@@ -257,7 +256,7 @@ fn leaders(at: &getaway_discover::Progress<'_>, arms: &[String]) -> String {
     at.bandit.leaders().into_iter().take(LEADERS).map(leader).collect::<Vec<_>>().join(" | ")
 }
 
-fn write_report(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
+fn write_report(report: &DiscoveryReport, out: &mut impl Write) -> Result<(), CliError> {
     let settings = &report.settings;
     writeln!(
         out,

@@ -76,7 +76,6 @@ fn count(layout: &Layout, style: Style) -> usize {
     layout.threats.iter().filter(|spawn| spawn.style == style).count()
 }
 
-/// Lists every readable map; fails at the end if others are unreadable.
 fn list(args: &MapsArgs, out: &mut impl Write) -> Result<(), CliError> {
     let mut maps = Vec::new();
     let mut failures = Vec::new();
@@ -143,7 +142,6 @@ fn table_row(map: &Map) -> Vec<String> {
     row
 }
 
-/// Draws a map with a legend; two characters per tile make tiles about square.
 fn write_drawing(map: &Map, out: &mut Terminal<impl Write>) -> Result<(), CliError> {
     let layout = &map.layout;
     let MapSummary { open_tiles, .. } = MapSummary::new(map);

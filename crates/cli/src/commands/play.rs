@@ -123,7 +123,6 @@ pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     print(args, report, out)
 }
 
-/// Like [`run`], with an external bot.
 fn run_external(
     args: &PlayArgs,
     map: String,

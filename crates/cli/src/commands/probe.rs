@@ -6,7 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use getaway::game::LAST_TICK;
-use getaway::inference::{Decided, Finding, Findings, Learner, Named, Sight};
+use getaway::inference::{Decided, Finding, Findings, Learner, Sight, StyleWord};
 use getaway::protocol::write_line;
 use getaway::recording::RecordingReader;
 
@@ -41,7 +41,7 @@ pub(crate) struct ProbeArgs {
 }
 
 #[derive(Serialize)]
-struct Report<'a> {
+struct ProbeOutput<'a> {
     recordings: &'a [PathBuf],
     messages: usize,
     #[serde(flatten)]
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<(), CliError
         output.write((serde_json::to_string_pretty(&findings.rules)? + "\n").as_bytes())?;
     }
     if args.json {
-        let report = Report { recordings: &args.recordings, messages, findings: &findings, seconds };
+        let report = ProbeOutput { recordings: &args.recordings, messages, findings: &findings, seconds };
         return Ok(write_line(out, &report)?);
     }
     write_findings(args, &findings, out)?;
@@ -92,7 +92,7 @@ fn read(path: &Path, learner: &mut Learner, progress: &Progress) -> Result<usize
         };
         if messages == 0 {
             let named = message.threats.iter();
-            let named = named.map(|threat| Named { word: threat.style.to_string(), style: threat.style.known() });
+            let named = named.map(|threat| StyleWord { word: threat.style.to_string(), style: threat.style.known() });
             let layout = message.layout().map_err(|error| wrong(&error))?;
             learner.begin(&layout, named.collect(), sight).map_err(|error| wrong(&error))?;
         } else {
@@ -147,7 +147,6 @@ fn write_list(heading: &str, lines: &[String], out: &mut impl Write) -> Result<(
     Ok(())
 }
 
-/// The tick and the threat that decided a rule.
 fn place(args: &ProbeArgs, decided: Option<Decided>) -> String {
     decided.map_or_else(String::new, |decided| {
         format!(" (tick {}, threat {}{})", decided.tick, decided.threat, recording(args, decided.game))

@@ -9,7 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use getaway::protocol::write_line;
-use getaway::recording::{Divergence, RecordingError, Report, verify};
+use getaway::recording::{Divergence, RecordingError, VerifyReport, verify};
 
 use crate::CliError;
 use crate::arguments::RulesArgs;
@@ -38,7 +38,7 @@ pub(crate) struct ReplayArgs {
 struct FileReport<'a> {
     file: &'a str,
     #[serde(flatten)]
-    report: Option<&'a Report>,
+    report: Option<&'a VerifyReport>,
     seconds: f64,
     error: Option<String>,
 }
@@ -107,7 +107,7 @@ struct Total {
 }
 
 impl Total {
-    fn count(&mut self, result: &Result<Report, RecordingError>, elapsed: Duration) {
+    fn count(&mut self, result: &Result<VerifyReport, RecordingError>, elapsed: Duration) {
         self.elapsed += elapsed;
         match result {
             Ok(report) => {
@@ -137,7 +137,7 @@ impl Total {
 
 fn write_json(
     path: &Path,
-    result: &Result<Report, RecordingError>,
+    result: &Result<VerifyReport, RecordingError>,
     elapsed: Duration,
     out: &mut impl Write,
 ) -> Result<(), CliError> {
@@ -150,7 +150,11 @@ fn write_json(
     Ok(write_line(out, &file_report)?)
 }
 
-fn write_text(path: &Path, result: &Result<Report, RecordingError>, out: &mut impl Write) -> Result<(), CliError> {
+fn write_text(
+    path: &Path,
+    result: &Result<VerifyReport, RecordingError>,
+    out: &mut impl Write,
+) -> Result<(), CliError> {
     let file = one_line(&path.display().to_string());
     let report = match result {
         Ok(report) => report,
@@ -165,7 +169,7 @@ fn write_text(path: &Path, result: &Result<Report, RecordingError>, out: &mut im
     Ok(())
 }
 
-fn remarks(report: &Report) -> String {
+fn remarks(report: &VerifyReport) -> String {
     let mut remarks = String::new();
     if let Some(line) = report.truncated_line {
         remarks += &format!("; line {line} is truncated and was ignored");

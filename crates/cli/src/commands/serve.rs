@@ -121,7 +121,6 @@ fn random_seed() -> u64 {
     std::hash::RandomState::new().hash_one(())
 }
 
-/// Writes results to the output, and other events to standard error.
 fn print_event(event: Event, args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError> {
     match event {
         Event::Start { game, map, team } => note(&format!("game {game}: {team} plays {map}")),

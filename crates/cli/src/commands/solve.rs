@@ -56,7 +56,7 @@ pub(crate) struct SolveArgs {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct SolveOutput {
     map: String,
     outcome: &'static str,
     score: u32,
@@ -101,7 +101,7 @@ fn solve(
     map: &Map,
     certificate: Option<&OutputFile>,
     progress: &Progress,
-) -> Result<Report, CliError> {
+) -> Result<SolveOutput, CliError> {
     let name = one_line(&map.name);
     let world = world_of(map, &args.rules.rules()?)?;
     let mut decider = Decider::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
@@ -114,7 +114,7 @@ fn solve(
     if let Some(file) = certificate {
         file.write(Certificate::new(world.rules(), &solution, decider.proof()).to_string().as_bytes())?;
     }
-    Ok(Report {
+    Ok(SolveOutput {
         map: map.name.clone(),
         outcome: solution.outcome.name(),
         score: score(solution.final_tick),
@@ -162,7 +162,6 @@ fn score(tick: u16) -> u32 {
     u32::from(tick) * POINTS_PER_TICK
 }
 
-/// Verifies a solution by playing its moves; returns the end of the game.
 fn check(name: &str, world: &World, solution: &Solution) -> Result<Status, CliError> {
     let mut state = world.start();
     let mut moves = solution.moves.iter();
@@ -181,8 +180,9 @@ fn check(name: &str, world: &World, solution: &Solution) -> Result<Status, CliEr
     )))
 }
 
-fn write_plan(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
-    let Report { map, outcome, score, bound, actions, final_tick, status, elapsed_ms, simulated_ticks, .. } = report;
+fn write_plan(report: &SolveOutput, out: &mut impl Write) -> Result<(), CliError> {
+    let SolveOutput { map, outcome, score, bound, actions, final_tick, status, elapsed_ms, simulated_ticks, .. } =
+        report;
     let map = one_line(map);
     let bound = if score == bound { String::new() } else { format!(" (bound {bound})") };
     let end = ending(*status, *final_tick);
@@ -197,9 +197,9 @@ fn write_plan(report: &Report, out: &mut impl Write) -> Result<(), CliError> {
     Ok(())
 }
 
-fn write_reports(reports: &[Report], out: &mut impl Write) -> Result<(), CliError> {
-    let row = |report: &Report| {
-        let Report { map, outcome, score, bound, elapsed_ms, simulated_ticks, .. } = report;
+fn write_reports(reports: &[SolveOutput], out: &mut impl Write) -> Result<(), CliError> {
+    let row = |report: &SolveOutput| {
+        let SolveOutput { map, outcome, score, bound, elapsed_ms, simulated_ticks, .. } = report;
         let numbers = [score.to_string(), bound.to_string(), format!("{elapsed_ms:.1}"), simulated_ticks.to_string()];
         [map.clone(), (*outcome).to_owned()].into_iter().chain(numbers).collect()
     };

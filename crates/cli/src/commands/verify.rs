@@ -47,7 +47,7 @@ pub(crate) struct VerifyArgs {
 }
 
 #[derive(Serialize)]
-struct Report {
+struct VerifyOutput {
     map: String,
     score: u32,
     bound: u32,
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliErro
         .map_err(|error| CliError::Check(format!("{path}: refused: {error}")))?;
     drop(progress);
     let score = |tick: u16| u32::from(tick) * POINTS_PER_TICK;
-    let report = Report {
+    let report = VerifyOutput {
         map: map.name.clone(),
         score: score(certificate.final_tick),
         bound: score(certificate.bound_tick),
@@ -87,7 +87,7 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliErro
     if args.json {
         return Ok(write_line(out, &report)?);
     }
-    let Report { score, bound, rules, elapsed_ms, .. } = report;
+    let VerifyOutput { score, bound, rules, elapsed_ms, .. } = report;
     let verdict = match certificate.bound_tick {
         bound if bound > LAST_TICK && certificate.final_tick > LAST_TICK => "survives",
         bound if bound > LAST_TICK => "undecided",
@@ -109,7 +109,6 @@ fn sentences(differences: &[Difference]) -> String {
     differences.iter().map(|difference| difference.sentence.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Describes rules by their differences from the server's.
 fn words(rules: &Rules) -> String {
     let variant = if rules.no_jump { "the server's rules in the no-jump variant" } else { "the server's rules" };
     let found = in_play(&Rules { no_jump: rules.no_jump, ..Rules::BLITZ_2025 }, rules);

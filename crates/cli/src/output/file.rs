@@ -90,7 +90,6 @@ impl OutputFile {
         Ok(())
     }
 
-    /// True if the path is a terminal or a pipe, for example, which cannot be renamed.
     fn is_device(&self) -> bool {
         fs::metadata(&self.path).is_ok_and(|metadata| !metadata.is_file())
     }

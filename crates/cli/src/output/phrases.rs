@@ -7,7 +7,6 @@ use getaway_arena::stats::Interval;
 use super::one_line;
 use crate::CliError;
 
-/// The end of a game whose last state is at `tick`.
 pub(crate) fn ending(status: Status, tick: u16) -> String {
     match status {
         Status::Caught => format!("caught in tick {tick}"),
@@ -29,7 +28,6 @@ pub(crate) fn format_interval(interval: Interval) -> String {
     format!("{:.0} to {:.0}", interval.low, interval.high)
 }
 
-/// Quotes a word for the shell, if necessary.
 pub(crate) fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:,=+@%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

@@ -12,10 +12,8 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use super::one_line;
 
 const REDRAWS_PER_SECOND: u8 = 5;
-/// Interval of the lines without a terminal.
 const LINE_INTERVAL: Duration = Duration::from_secs(30);
 
-/// The progress of a command; removed from the terminal when dropped.
 pub(crate) struct Progress {
     bar: ProgressBar,
     lines: Option<Lines>,
@@ -75,7 +73,6 @@ impl Drop for Progress {
     }
 }
 
-/// A bar on standard error, hidden without a terminal.
 fn bar(total: Option<u64>) -> ProgressBar {
     ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND))
 }

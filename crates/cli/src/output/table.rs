@@ -3,7 +3,6 @@ use std::io::Write;
 use super::one_line;
 use crate::CliError;
 
-/// Writes a table, right-aligned except for the columns `left_aligned`. Each cell is one line.
 pub(crate) fn write_table<Heading: Into<String>>(
     headings: impl IntoIterator<Item = Heading>,
     left_aligned: &[usize],

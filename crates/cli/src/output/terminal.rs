@@ -18,7 +18,6 @@ pub(crate) fn note(text: &str) {
 /// A stream that escapes all control characters except line ends.
 pub(crate) struct Terminal<W> {
     inner: W,
-    /// The bytes of an incomplete character.
     partial: Vec<u8>,
 }
 

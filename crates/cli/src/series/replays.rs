@@ -38,7 +38,6 @@ pub(crate) fn report_replays(series: &Series, games: &Games, threads: usize) -> 
             index
         }))
     };
-    // For each game, the index of the first identical one.
     let originals: Vec<Option<usize>> = (0..games.len()).map(first).collect();
     firsts.sort_by_key(|&index| games[index].as_ref().is_some_and(GameRecord::survived));
     let lost = firsts.iter().filter(|&&index| games[index].as_ref().is_some_and(|game| !game.survived())).count();

@@ -11,9 +11,7 @@ use getaway_reference::lockstep::Dice;
 
 use super::{catch_panic, damage, noise, thread_time};
 
-/// One in this many valid expressions makes a decision.
 const DECISION_EVERY: u64 = 50;
-/// Budget of such a decision, and its allowed overrun.
 const BUDGET: Duration = Duration::from_millis(2);
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
 /// Number of attempts at a late decision; a real slowdown is late in each.
@@ -63,7 +61,6 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// True if a text is an expression; fails if the parser is wrong.
 fn check(text: &str) -> Result<bool, String> {
     match text.parse::<Expression>() {
         Ok(expression) if expression.components().len() > DEPTH_MAX => Err("deeper than the limit".to_owned()),
@@ -101,7 +98,6 @@ fn text(dice: &mut Dice) -> String {
         0 => String::from_utf8_lossy(&noise(dice, 200)).into_owned(),
         1 => words(dice),
         2 => {
-            // Huge inputs: deep, long, or with many digits.
             let many = dice.pick(&[30, 31, 32, 33, 500, 1300]);
             let wrap = dice.pick(&["step(", "lookahead(", "repeat(2,", "repeat(1000000000,", "select(0.5,", "("]);
             format!("{}simulate{}", wrap.repeat(many), ")".repeat(many))

@@ -23,7 +23,6 @@ use crate::counting;
 
 /// Memory limit for one file: several times the longest line of a recording.
 const PEAK_BYTES_MAX: usize = 200_000_000;
-/// Address space limit of a command in kilobytes.
 const PROGRAM_KB_MAX: u32 = 2_000_000;
 const STATES_MAX: usize = 12;
 
@@ -251,7 +250,6 @@ fn start(program: &Path, args: &[&str], input: &[u8]) -> std::io::Result<Output>
     child.wait_with_output()
 }
 
-/// Expects at most one error line, consistent with the exit code.
 fn check(output: &Output, is_allowed: impl Fn(i32) -> bool) -> Result<(), String> {
     let errors = String::from_utf8_lossy(&output.stderr);
     match output.status.code() {

@@ -105,8 +105,6 @@ impl TestServer {
         Ok(Self { address, results, serving, player })
     }
 
-    /// Stops the server; returns the number of other clients' games. Fails if a reference game was
-    /// affected.
     fn end(self) -> Result<usize, String> {
         if PANICS.load(Ordering::Relaxed) > 0 {
             return Err("a task panicked".to_owned());
@@ -232,7 +230,6 @@ impl IdleClients {
     }
 }
 
-/// Repeatedly holds a connection open for as long as the server permits.
 async fn hold(address: String, number: usize, connections: Arc<AtomicU64>) {
     let viewer = frame(0x81, br#"{"type": "VIEWER"}"#, &mut Dice::from_seed(1));
     let words = [Vec::new(), b"GET / HT".to_vec(), upgrade().into_bytes(), [upgrade().into_bytes(), viewer].concat()];
@@ -408,7 +405,6 @@ fn request(dice: &mut Dice) -> Vec<u8> {
     bytes
 }
 
-/// A well-formed frame; its JSON may be meaningless.
 fn valid_frame(dice: &mut Dice, is_first: bool) -> Vec<u8> {
     let mut json = match dice.below(if is_first { 3 } else { 12 }) {
         0 => json!({"type": "REGISTER", "teamName": "fuzzer"}),
@@ -427,11 +423,9 @@ fn arbitrary_frame(dice: &mut Dice) -> Vec<u8> {
     let payload = if dice.one_in(3) { noise(dice, 300) } else { json_like(dice) };
     let mut bytes = match dice.below(10) {
         0..=4 => frame(dice.pick(&[0x81, 0x82]), &payload, dice),
-        // Continuations, fragments, pings, pongs, closes, reserved bits and kinds.
         5..=7 => {
             frame(dice.pick(&[0x00, 0x80, 0x01, 0x02, 0x88, 0x89, 0x8a, 0x09, 0x83, 0x8f, 0xc1, 0xf1]), &payload, dice)
         }
-        // An unrealistic payload length.
         8 => vec![0x81, 0xff, 0x7f, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff],
         _ => noise(dice, 100),
     };

@@ -140,7 +140,6 @@ fn play(seed: u64, maps: &[Layout], clock: fn() -> Duration) -> Result<Counts, S
     Ok(counts)
 }
 
-/// A random planner with a small budget, mostly in simulated ticks to be fast.
 fn options(dice: &mut Dice, seed: u64) -> BotOptions {
     let planner = if dice.one_in(2) { NAMES[dice.below(NAMES.len())].0 } else { "survival" };
     let is_unbounded = dice.one_in(25);
@@ -176,7 +175,6 @@ fn message(world: &World, state: &getaway::game::State, dice: &mut Dice) -> Vec<
     bytes
 }
 
-/// Adds more threats than a world or a message may have.
 fn add_threats(json: &mut serde_json::Value, dice: &mut Dice) {
     let count = dice.pick(&[64, 65, 1000, 1024, 1025]);
     let Some(threats) = json["threats"].as_array_mut() else { return };

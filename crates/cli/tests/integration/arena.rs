@@ -28,7 +28,6 @@ fn without_times(mut value: Value) -> Value {
 const MAPS: [&str; 2] = ["corner-shop", "snail"];
 const OPTIONS: [[&str; 2]; 2] = [["--budget-ticks", "500"], ["--samples", "3"]];
 
-/// Arguments for two maps, few samples and a small budget; `more` can override them.
 fn small<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     let options = OPTIONS.iter().filter(|[name, _]| !more.contains(name)).flatten();
     command.iter().chain(&MAPS).chain(options).chain(more).copied().collect()

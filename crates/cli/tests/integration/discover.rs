@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::program::{command, fails, succeeds};
 
-/// Arguments of a discovery of about a second.
 const SMALL: [&str; 14] = [
     "discover",
     "--problem",

@@ -11,12 +11,10 @@ use crate::program::{command, error_line, fails, getaway, succeeds};
 
 const ANSWER: &str = r#"while read -r m; do t=${m#*\"tick\":}; t=${t%%,*}; PAUSE echo "{\"type\":\"COMMAND\",\"tick\":$t,\"actions\":[]}"; done"#;
 
-/// A bot that never moves, and runs `pause` before each answer.
 fn stays(pause: &str) -> String {
     format!("pipe:{}", ANSWER.replace("PAUSE", pause))
 }
 
-/// Plays one game of each bot; returns their summaries.
 fn external(bots: &[&str], more: &[&str]) -> Vec<Value> {
     let planners: Vec<&str> = bots.iter().flat_map(|bot| ["--planner", *bot]).collect();
     let defaults = [["--samples", "1"], ["--threads", "4"]];

@@ -35,7 +35,6 @@ pub fn succeeds_in_time(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The error of a run that must fail with exit code 2 and no other output.
 pub fn fails(args: &[&str]) -> String {
     let output = getaway(args);
     let stdout = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -12,7 +12,7 @@ use flate2::write::GzEncoder;
 use getaway::game::{Action, Direction, Layout, Move, Position, Rules, State, Status, Tile, World};
 use getaway::map::Map;
 use getaway::protocol::{MAX_VERBATIM_DEPTH, MessageWriter};
-use getaway::recording::{MAX_LINE_BYTES, RecordingReader, RecordingWriter, Report, verify};
+use getaway::recording::{MAX_LINE_BYTES, RecordingReader, RecordingWriter, VerifyReport, verify};
 use serde_json::{Value, json};
 
 fn root() -> &'static Path {
@@ -39,14 +39,12 @@ fn record(layout: &Layout, ticks: usize, mut drive: impl FnMut(&World, &State) -
     lines
 }
 
-/// Moves in directions that depend on the tick, ignoring threats.
 fn stroll(world: &World, state: &State) -> Vec<Action> {
     let moves: Vec<Move> = world.moves(state).filter(|&m| m != Move::Stay).collect();
     let choice = moves.get(usize::from(state.tick() / 5 * 7) % moves.len().max(1));
     choice.and_then(|m| m.direction()).map(Action::Move).into_iter().collect()
 }
 
-/// Plays the move that survives longest within a short lookahead.
 fn flee(world: &World, state: &State) -> Vec<Action> {
     const LOOKAHEAD_TICKS: u32 = 8;
     fn survival_ticks(world: &World, state: &State, ticks: u32) -> u32 {
@@ -83,7 +81,6 @@ fn bump(world: &World, state: &State) -> Vec<Action> {
 
 type Driver = fn(&World, &State) -> Vec<Action>;
 
-/// The games in `games/`: name, map, ticks, and driver.
 const GAMES: [(&str, &str, usize, Driver); 5] = [
     ("cul-de-sacs-stroll-until-caught", "cul-de-sacs", 300, stroll),
     ("roundabout-flee-300-ticks", "roundabout", 300, flee),
@@ -119,7 +116,7 @@ fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().unwrap()
 }
 
-fn verify_bytes(bytes: &[u8]) -> Result<Report, String> {
+fn verify_bytes(bytes: &[u8]) -> Result<VerifyReport, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl");
     fs::write(&path, bytes).unwrap();
@@ -412,7 +409,6 @@ fn line_length_limit_is_exact() {
     let lines = record(&our_map("roundabout"), 2, flee);
     let (first, rest) = lines.split_once('\n').unwrap();
     for (bytes, is_accepted) in [(MAX_LINE_BYTES, true), (MAX_LINE_BYTES + 1, false)] {
-        // Includes the newline.
         let report = verify_bytes(format!("{first}{}\n{rest}", " ".repeat(bytes - first.len() - 1)).as_bytes());
         assert_eq!(report.map(|report| report.ticks).ok(), is_accepted.then_some(2), "{bytes} bytes");
     }

@@ -43,7 +43,6 @@ fn image_shows_the_player_at_its_position() {
         let tile = width / message.map.width as u32;
         assert!(tile >= 16 && height > tile * message.map.height as u32, "a map with a caption below it");
         let at = message.your_character.position;
-        // The middle of the car's roof.
         let (x, y) = (at.x as u32 * tile + tile / 2, at.y as u32 * tile + tile / 2);
         let pixel = &samples[(3 * (y * width + x)) as usize..][..3];
         assert_eq!(pixel, [0xf0, 0xe4, 0x42], "tick {tick}, {at}");
@@ -130,7 +129,6 @@ fn invalid_input_gives_one_line_and_nothing_is_overwritten() {
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 2, "no temporary files");
 }
 
-/// Sends a request as a page of `host` does; returns the whole response.
 fn ask(address: &str, request: &str, host: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).unwrap();
     let headers = format!("Host: {host}\r\nOrigin: http://{host}\r\nContent-Length: 0\r\nConnection: close");
