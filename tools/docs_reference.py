@@ -1,91 +1,295 @@
-"""MkDocs hook: generates the references of the Python module and of the command line."""
+"""MkDocs hook: generates the references of Python and of the command line, and runs the notebooks."""
 
 from __future__ import annotations
 
-import inspect
+import ast
+import contextlib
+import io
+import json
+import re
 import subprocess
 import sys
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 import getaway
-import getaway.arena
 
 PROGRAM = Path(sys.executable).parent / "getaway"
+PACKAGE = Path(getaway.__file__).parent
+# The page of each module, and the file with its signatures and docstrings.
+MODULES = {
+    "python.md": ("getaway", "__init__.pyi"),
+    "python-arena.md": ("getaway.arena", "arena.py"),
+    "python-gymnasium.md": ("getaway.gymnasium", "gymnasium.py"),
+    "python-cluster.md": ("getaway.cluster", "cluster.py"),
+}
+SIGNATURE_COLUMNS = 76
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    files.append(File.generated(config, "python.md", content=python_reference()))
-    files.append(File.generated(config, "command-line.md", content=command_line_reference()))
+    help_of = {command: Help.parse(help_text(command)) for command in command_names()}
+    pages = {page: module_page(module, PACKAGE / file) for page, (module, file) in MODULES.items()}
+    pages["python-cluster.md"] += cluster_options(help_of)
+    pages["command-line.md"] = command_line_page(help_of)
+    for notebook in sorted(Path(config.docs_dir, "notebooks").glob("*.ipynb")):
+        pages[f"notebooks/{notebook.stem}.md"] = notebook_page(notebook)
+    for name, content in pages.items():
+        files.append(File.generated(config, name, content=content))
     return files
 
 
-def python_reference() -> str:
-    parts = ["# Python", docstring(getaway), *items(getaway)]
-    parts += ["# getaway.arena", docstring(getaway.arena), *items(getaway.arena)]
+# The references of Python. They are read from the sources, which have the types.
+
+
+def module_page(name: str, file: Path) -> str:
+    tree = ast.parse(file.read_text())
+    values = ast.parse((PACKAGE / "values.py").read_text())
+    items = {node.name: node for node in [*values.body, *tree.body] if isinstance(node, (ast.ClassDef, ast.FunctionDef))}
+    parts = [f"# {name}", documentation(tree, name)]
+    for exported in exports(tree):
+        item = items.get(exported)
+        if isinstance(item, ast.ClassDef):
+            parts += class_parts(item)
+        elif item is not None:
+            parts += [f"## {exported}", function_signature(item, exported), documentation(item, exported)]
+    aliases = [node for node in tree.body if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias"]
+    if aliases:
+        lines = "\n".join(f"{ast.unparse(alias.target)} = {ast.unparse(alias.value or alias.target)}" for alias in aliases)
+        parts += ["## Types", "Short names in the signatures above:", code(lines.replace("_", "").replace("'", ""))]
     return "\n\n".join(parts) + "\n"
 
 
-def items(module: ModuleType) -> list[str]:
-    parts = []
-    for name in module.__all__:
-        item = getattr(module, name)
-        if inspect.isclass(item):
-            parts += [f"## {name}", code(f"class {name}{signature(item)}"), docstring(item)]
-            parts += members(item)
-        elif callable(item):
-            parts += [f"## {name}", code(f"{name}{signature(item)}"), docstring(item)]
+def exports(tree: ast.Module) -> list[str]:
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    raise ValueError("a documented module has no __all__")
+
+
+def class_parts(item: ast.ClassDef) -> list[str]:
+    functions = [node for node in item.body if isinstance(node, ast.FunctionDef)]
+    constructor = next((node for node in functions if node.name in ("__new__", "__init__")), None)
+    heading = function_signature(constructor, item.name) if constructor else code(f"class {item.name}")
+    parts = [f"## {item.name}", heading, documentation(item, item.name)]
+    rows = list(field_rows(item)) + [
+        (node.name, annotation(node.returns), documentation(node, f"{item.name}.{node.name}"))
+        for node in functions
+        if is_property(node) and not node.name.startswith("_")
+    ]
+    if rows:
+        parts.append(table(("attribute", "type", "meaning"), [(f"`{name}`", f"`{kind}`" if kind else "", text) for name, kind, text in rows]))
+    for node in functions:
+        has_text = ast.get_docstring(node) is not None
+        if not is_property(node) and not node.name.startswith("_") and (has_text or item.name not in ("ChaseEnv", "ChaseVectorEnv")):
+            name = f"{item.name}.{node.name}"
+            parts += [f"### {name}", function_signature(node, node.name), documentation(node, name)]
     return parts
 
 
-def members(item: type) -> list[str]:
-    parts = []
-    for name, member in vars(item).items():
-        if name.startswith("_"):
-            continue
-        is_property = inspect.isgetsetdescriptor(member) or isinstance(member, property)
-        heading = f"{item.__name__}.{name}" + ("" if is_property else signature(getattr(item, name)))
-        parts += [f"### {item.__name__}.{name}", code(heading), docstring(getattr(item, name))]
-    return parts
+def field_rows(item: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
+    """The members of an enumeration, the documented fields of a named tuple, or the documented slots."""
+    for node, after in zip(item.body, [*item.body[1:], None]):
+        if isinstance(node, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+            yield ast.unparse(node.target), annotation(node.annotation), " ".join(str(after.value.value).split())
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Dict) and ast.unparse(node.targets[0]) == "__slots__":
+            for name, text in ast.literal_eval(node.value).items():
+                yield name, "", text
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, int):
+            yield ast.unparse(node.targets[0]), "", f"the number {node.value.value}"
 
 
-def signature(item: Any) -> str:
-    """Returns the signature without `self`, or an empty string."""
-    text = getattr(item, "__text_signature__", None)
-    if text is None:
-        try:
-            text = str(inspect.signature(item))
-        except (TypeError, ValueError):
-            return ""
-    return text.replace("($self, ", "(").replace("($self)", "()").replace("(self, ", "(").replace("(self)", "()")
+def is_property(node: ast.FunctionDef) -> bool:
+    return any(ast.unparse(decorator) == "property" for decorator in node.decorator_list)
 
 
-def docstring(item: Any) -> str:
-    """Returns the docstring; an item without one fails the build."""
-    text = inspect.getdoc(item)
+def annotation(node: ast.expr | None) -> str:
+    """A type without quotes, module names and the underscores of private aliases."""
+    text = ast.unparse(node).replace("'", "") if node else ""
+    return re.sub(r"\b_(?=[A-Z])|\b(?:npt|getaway)\.", "", text)
+
+
+def function_signature(node: ast.FunctionDef, name: str) -> str:
+    """The call, wrapped to one parameter per line if it is long."""
+    arguments = node.args
+    positional = [*arguments.posonlyargs, *arguments.args]
+    shown = [parameter(each, value) for each, value in zip(positional, [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults])]
+    if arguments.posonlyargs:
+        shown.insert(len(arguments.posonlyargs), "/")
+    shown = [each for each in shown if each not in ("self", "cls")]
+    if arguments.vararg:
+        shown.append("*" + parameter(arguments.vararg, None))
+    elif arguments.kwonlyargs:
+        shown.append("*")
+    shown += [parameter(each, value) for each, value in zip(arguments.kwonlyargs, arguments.kw_defaults)]
+    if arguments.kwarg:
+        shown.append("**" + parameter(arguments.kwarg, None))
+    if shown[:1] == ["/"]:
+        shown = shown[1:]
+    result = "" if node.name in ("__new__", "__init__") else f" -> {annotation(node.returns)}"
+    text = f"{name}({', '.join(shown)}){result}"
+    if len(text) > SIGNATURE_COLUMNS:
+        text = f"{name}(\n" + "".join(f"    {each},\n" for each in shown) + f"){result}"
+    return code(text)
+
+
+def parameter(node: ast.arg, default: ast.expr | None) -> str:
+    text = f"{node.arg}: {annotation(node.annotation)}" if node.annotation else node.arg
+    return text if default is None else f"{text}{' = ' if node.annotation else '='}{ast.unparse(default)}"
+
+
+def documentation(node: ast.Module | ast.ClassDef | ast.FunctionDef, name: str) -> str:
+    """The docstring as Markdown; an item without one fails the build."""
+    text = ast.get_docstring(node)
     if not text:
-        raise ValueError(f"{item!r} has no docstring")
-    return text
+        raise ValueError(f"{name} has no docstring")
+    return "\n\n".join(map(paragraph, re.split(r"\n\s*\n(?! {4}\S)", text)))
 
 
-def code(text: str) -> str:
-    return f"```python\n{text}\n```"
+def paragraph(text: str) -> str:
+    if text.startswith("    "):
+        return code(textwrap.dedent(text))
+    section, _, rest = text.partition(":\n")
+    if section in ("Args", "Raises") and rest.startswith("    "):
+        title = {"Args": "Arguments", "Raises": "Errors"}[section]
+        return f"**{title}**\n\n" + definitions(textwrap.dedent(rest))
+    if all(re.match(r"[a-z_]+(, [a-z_]+)*: | {4}", line) for line in text.splitlines()):
+        return "**Arguments**\n\n" + definitions(text)
+    # An indented block after a paragraph is an example.
+    before, found, example = text.partition("\n\n    ")
+    return f"{before}\n\n{code(textwrap.dedent('    ' + example))}" if found else text
 
 
-def command_line_reference() -> str:
-    overview = help_of()
-    commands = [line.split()[0] for line in overview.split("Commands:\n")[1].split("\n\n")[0].splitlines()]
-    parts = ["# Command line", "Every command prints this with `--help`.", f"```text\n{overview}\n```"]
-    for command in commands:
-        if command != "help":
-            parts += [f"## getaway {command}", f"```text\n{help_of(command)}\n```"]
+def definitions(text: str) -> str:
+    """A list of lines `name, name: text`, whose continuations are indented."""
+    joined = re.sub(r"\n +", " ", text.strip())
+    return "\n".join(
+        "- " + ", ".join(f"`{name}`" for name in names.split(", ")) + f": {rest}"
+        for names, _, rest in (line.partition(": ") for line in joined.splitlines())
+    )
+
+
+def code(text: str, language: str = "python") -> str:
+    return f"```{{.{language} .wrap}}\n{text}\n```"
+
+
+def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    lines = [heads, tuple("---" for _ in heads), *rows]
+    return "\n".join("| " + " | ".join(" ".join(cell.split()) for cell in line) + " |" for line in lines)
+
+
+# The reference of the command line, from the texts of --help.
+
+
+@dataclass
+class Help:
+    about: list[str] = field(default_factory=list)
+    usage: str = ""
+    # Headings such as "Options", each with the terms and their descriptions.
+    sections: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    examples: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Help:
+        found = cls()
+        entries: list[list[str]] = []
+        for line in text.splitlines():
+            if line.startswith("Usage: "):
+                found.usage = line.removeprefix("Usage: ")
+            elif line and not line.startswith(" ") and line.endswith(":"):
+                entries = []
+                found.sections[line.removesuffix(":")] = entries  # type: ignore[assignment]
+            elif not found.usage:
+                found.about.append(line)
+            elif re.match(r" {2,6}[-<\[\w]", line):
+                entries.append(re.split(r" {2,}", line.strip(), maxsplit=1))
+            elif line.strip():
+                entries[-1] = [entries[-1][0], " ".join([*entries[-1][1:], line.strip()])]
+        found.examples = textwrap.dedent(text.partition("\nExamples:\n")[2]).strip()
+        found.sections = {
+            title: [(each[0], each[1] if len(each) > 1 else "") for each in entries if each[0] != "-h, --help"]
+            for title, entries in found.sections.items()
+            if title != "Examples"
+        }
+        return found
+
+
+def command_names() -> list[str]:
+    return [term for term, _ in Help.parse(help_text()).sections["Commands"] if term != "help"]
+
+
+def command_line_page(help_of: dict[str, Help]) -> str:
+    parts = [
+        "# Command line",
+        "`getaway COMMAND --help` prints the same. Exit codes: 0 success, 1 a check failed, 2 usage or input.",
+        table(("command", "purpose"), [(f"[{name}](#getaway-{name})", each.about[0]) for name, each in help_of.items()]),
+    ]
+    for name, each in help_of.items():
+        parts += [f"## getaway {name}", "\n".join(each.about).strip(), code(each.usage, "text")]
+        for title, entries in each.sections.items():
+            parts.append(table((title.lower(), "meaning"), [(f"`{term}`", escape(text)) for term, text in entries]))
+        if each.examples:
+            parts += ["Examples:", code(re.sub(r"(?m)(\S)( {2,}|(?<=\.html) (?=one ))(?=\S)", r"\1  # ", each.examples), "sh")]
     return "\n\n".join(parts) + "\n"
 
 
-def help_of(*command: str) -> str:
-    done = subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+def cluster_options(help_of: dict[str, Help]) -> str:
+    """The options of each function of getaway.cluster, which are those of its command."""
+    parts = ["## Options", "Keyword arguments of each function, beside the ones in its signature:"]
+    without = {"--ray", "--json", "--planner", "--map", "--problem", "--markdown"}
+    for name in ("eval", "battle", "tournament", "discover"):
+        options = [
+            (f"`{term.split()[0].removeprefix('--').replace('-', '_')}`", escape(text))
+            for entries in help_of[name].sections.values()
+            for term, text in entries
+            if term.startswith("--") and term.split()[0] not in without
+        ]
+        parts += [f"### Options of {name}", table(("option", "meaning"), options)]
+    return "\n\n" + "\n\n".join(parts) + "\n"
+
+
+def escape(text: str) -> str:
+    return re.sub(r"([<>*_|\[\]])", r"\\\1", text)
+
+
+def help_text(*command: str) -> str:
+    return subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+# The notebooks, which are stored without outputs.
+
+
+def notebook_page(file: Path) -> str:
+    """Runs the cells, and shows what each prints and its last value."""
+    cells = json.loads(file.read_text())["cells"]
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    parts = []
+    for cell in cells:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+        else:
+            parts += [f"```python\n{source}\n```", *run_cell(source, namespace)]
+    parts.append(f"This page is the notebook `docs/notebooks/{file.name}`, run when the site was built.")
+    return "\n\n".join(parts) + "\n"
+
+
+def run_cell(source: str, namespace: dict[str, Any]) -> list[str]:
+    tree = ast.parse(source)
+    last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(tree, "cell", "exec"), namespace)
+        value = eval(compile(ast.Expression(last.value), "cell", "eval"), namespace) if isinstance(last, ast.Expr) else None
+    shown = [f"```text\n{printed.getvalue().rstrip()}\n```"] if printed.getvalue() else []
+    for form in ("_repr_html_", "_repr_svg_"):
+        drawn = getattr(value, form)() if value is not None and hasattr(value, form) else None
+        if drawn:
+            # Markdown ends a block of HTML at an empty line.
+            return [*shown, '<div class="output">' + re.sub(r"\n\s*\n", "\n", drawn).replace("\n", " ") + "</div>"]
+    return [*shown, f"```text\n{value!r}\n```"] if value is not None else shown

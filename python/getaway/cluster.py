@@ -31,6 +31,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+__all__ = ["battle", "discover", "eval", "tournament"]
+
 # Duration of a batch of games, long compared to the few milliseconds per task.
 BATCH_S = 0.5
 BATCH_GAMES_MAX = 256
