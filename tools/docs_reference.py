@@ -44,6 +44,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_page_markdown(markdown: str, **_: Any) -> str:
+    """Links to a notebook lead to its page."""
+    return markdown.replace(".ipynb)", ".md)")
+
+
 # The references of Python. They are read from the sources, which have the types.
 
 

@@ -73,7 +73,7 @@ import hashlib, pathlib, sys
 digest = hashlib.sha256(sys.version.encode())
 for path in map(pathlib.Path, sys.argv[1:]):
     for file in sorted(path.rglob("*") if path.is_dir() else [path]):
-        if file.is_file():
+        if file.is_file() and file.suffix not in (".pyc", ".so"):
             digest.update(f"{file}\0{file.stat().st_size}\0".encode() + file.read_bytes())
 print(digest.hexdigest())
 PYTHON
@@ -88,7 +88,8 @@ prepare_python() {
     rm -rf .venv
     make_venv .venv || return
   fi
-  now=$(hash_files src crates python maps Cargo.toml Cargo.lock pyproject.toml bot/requirements.txt tools)
+  now=$(hash_files src crates python maps Cargo.toml Cargo.lock pyproject.toml bot/requirements.txt \
+    tools/requirements-build.txt)
   if [ "$(cat .venv/getaway.hash 2>/dev/null)" = "$now" ]; then
     return
   fi

@@ -53,7 +53,7 @@ pub struct Hawk {
     pub hypotheses: Vec<HawkHypothesis>,
     /// True if too many hypotheses were found and some were dropped.
     pub is_truncated: bool,
-    /// The number of its first posts with a known draw: all, unless ticks were missed.
+    /// How many of its first posts have a known draw; all of them if no tick was missed.
     counted_posts: usize,
 }
 

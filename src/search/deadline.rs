@@ -116,7 +116,7 @@ const CHECK_MAX: Duration = Duration::from_millis(1);
 const MEMORY: Duration = Duration::from_secs(10);
 
 thread_local! {
-    /// Thread-local because stalls outlive searches, of which one decision may run many.
+    /// Thread-local: a stall outlives a search, and a decision may run many searches.
     static STALL: Cell<Option<Stall>> = const { Cell::new(None) };
 }
 

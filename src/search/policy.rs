@@ -184,7 +184,7 @@ impl Rollout {
         slots.clear();
         slots.extend(self.codes.iter().map(|&code| weights.slot(code)));
         if weights.slots.len() != capacity {
-            // All codes have slots now, but growing has moved some.
+            // The table may have grown, which moves slots.
             slots.clear();
             slots.extend(self.codes.iter().map(|&code| weights.slot(code)));
         }

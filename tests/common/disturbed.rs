@@ -115,9 +115,9 @@ pub struct Server {
     world: World,
     pub state: State,
     random: Generator,
-    /// A threat that stays where it is, until a tick.
+    /// Index of a threat that does not move, and the tick until which it stays.
     frozen: Option<(usize, u16)>,
-    /// A threat that is reported with another style, until a tick.
+    /// Index of a threat, the wrong style that messages report, and the tick until which they do.
     renamed: Option<(usize, Name<Style>, u16)>,
 }
 

@@ -18,7 +18,7 @@ import getaway
 from conftest import ROOT, TIMEOUT_S, RealServer, clean_environment
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-GENERATED = {"python.md", "command-line.md"}
+GENERATED = {"command-line.md", "python.md", "python-arena.md", "python-cluster.md", "python-gymnasium.md"}
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
@@ -179,6 +179,15 @@ def test_links_lead_somewhere() -> None:
         if not file.exists() or (anchor and anchor not in slugs):
             dead.append(f"{page.name}: {target}")
     assert dead == []
+
+
+def test_gymnasium_page_lists_every_info_key() -> None:
+    gymnasium = pytest.importorskip("gymnasium")
+    page = (ROOT / "docs" / "gymnasium.md").read_text()
+    listed = set(re.findall(r"^\| `(\w+)` \|", page.split("## `info`")[1].split("## ")[0], re.MULTILINE))
+    env = gymnasium.make("getaway.gymnasium:getaway/Chase-v0", map="roundabout")
+    infos = [env.reset(seed=1)[1], env.step(4)[4]]
+    assert [set(info) for info in infos] == [listed, listed]
 
 
 def test_readme_fits_on_a_screen() -> None:

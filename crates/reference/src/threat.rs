@@ -88,8 +88,8 @@ impl Threat {
         is_due
     }
 
-    /// The player's position that its style reads: on the server, deer and shark the stale one, owl
-    /// and hawk the present one. Bulls and goldfish read none.
+    /// Which position of the player its style reads. On the server, deer and sharks read the stale
+    /// one, owls and hawks the present one, bulls and goldfish none.
     pub(crate) fn view(&self) -> Option<View> {
         match self.style {
             Style::Bull | Style::Goldfish => None,

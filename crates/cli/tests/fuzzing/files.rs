@@ -213,7 +213,7 @@ impl Case {
         };
         let output = start(program, args, &commands(dice)).map_err(|error| error.to_string())?;
         counts.runs += 1;
-        // With valid files only `simulate`, because of its input, and checks may fail.
+        // With valid files, only two things may fail: a check, and `simulate` because of its input.
         let is_allowed = |code: i32| match code {
             0 => !is_broken,
             1 => args[0] == "replay" && !is_broken,

@@ -13,8 +13,8 @@
 //!   known set of a tick by the threats they share. A threat joins in the states that are known
 //!   together with others, otherwise in all its possible states; in the first tick, in its initial
 //!   state. The layers therefore contain every state of a game that reaches the target. From its
-//!   last layer the sweep goes back and drops states without a successor. The rest becomes known:
-//!   it restricts known sets of more threats and replaces those of fewer.
+//!   last layer the sweep goes back and drops states without a successor. The remaining sets
+//!   become known. They replace known sets over fewer threats, and restrict those over more.
 //! - If a layer is empty before the target, no game reaches the target. An exhaustive search is a
 //!   sweep from the first tick that all threats join in that tick.
 //!
@@ -72,9 +72,9 @@ const LAST_TICK: usize = 2000;
 /// Every layer at this interval in ticks becomes known, and so do all layers with few states.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
-/// Memory limit, in bytes, each for a layer, for layers that wait for the way back, for all known
-/// sets, and for sets about single sharks. A certificate that needs a larger layer is refused; the
-/// others are partly repeated or left out.
+/// Memory limit in bytes. It applies separately to a layer, to the layers kept for the way back, to
+/// the known sets, and to the sets about single sharks. A larger layer means that the certificate
+/// is refused; beyond the other limits, work is repeated or left out.
 const BYTES_MAX: usize = 1 << 29;
 /// Maximum work of [`verify`], in steps on sets of up to 64 tiles.
 pub const STEPS_MAX: u64 = 100_000_000_000;
@@ -214,7 +214,7 @@ impl<const N: usize, const W: usize> Trail<N, W> {
             return;
         }
         self.layers.push((tick, layer));
-        // With at least one layer behind the first, each repetition is shorter than the last.
+        // Keeping a second layer makes each repeated stretch shorter than the one before.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.distance *= 2;
@@ -611,8 +611,9 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(self.cover(layer))
     }
 
-    /// Records a known set in place of sets over fewer threats. A set over more threats is
-    /// restricted instead; counted draws rank as more. Returns whether a set was restricted.
+    /// Records a known set: replaces sets over fewer threats, and restricts sets over more. Of two
+    /// sets over the same threats, the one with counted draws has more. Returns whether a set was
+    /// restricted.
     fn note(&mut self, tick: usize, cover: Cover<N, W>) -> Result<bool, String> {
         self.board.spend(cover.layer().groups.len())?;
         let allowed = &mut self.target.allowed[tick];

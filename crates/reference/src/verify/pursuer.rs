@@ -136,7 +136,7 @@ impl<const N: usize> Pursuer<N> {
             cases.resize(case + 1, Row { asked: Tiles::EMPTY, ways: Vec::new() });
         }
         let Row { mut asked, mut ways } = cases[case].clone();
-        // For everything that the threat can notice of the player, the tiles that show it.
+        // Each possible observation of the player, with the tiles of the player that cause it.
         let threat = self.threat(number);
         let mut noticed: Vec<(Option<Position>, Tiles<N>)> = Vec::new();
         if moment.is_nowhere {
