@@ -9,7 +9,6 @@ fn main() {
     };
     let commit = git(&["rev-parse", "--short=12", "HEAD"]).unwrap_or_default();
     println!("cargo::rustc-env=GETAWAY_COMMIT={commit}");
-    // This file changes with every commit.
     match git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         Some(log) => println!("cargo::rerun-if-changed={log}"),
         None => println!("cargo::rerun-if-changed=build.rs"),

@@ -22,7 +22,6 @@ const PLANNERS: [&str; 2] = ["safest", "survival"];
 const SAMPLES: u32 = 2;
 const BUDGET: Budget = Budget::ticks(10_000);
 const THREADS: [usize; 2] = [1, 2];
-/// Rounds; as a test, the bench runs one.
 const ROUNDS: usize = 41;
 
 fn maps() -> Vec<Map> {

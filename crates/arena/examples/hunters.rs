@@ -197,7 +197,6 @@ fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, Stat
 
 struct Settings {
     hunters: Vec<Hunter>,
-    /// Number of the first map; `pairs` is the number of maps.
     first: u64,
     pairs: u64,
     budget: Budget,

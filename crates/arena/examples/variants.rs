@@ -64,7 +64,6 @@ struct Settings {
     traces: bool,
     is_known: bool,
     maps: Vec<Map>,
-    /// Play every n-th pair of a variant and a map.
     stride: usize,
 }
 

@@ -9,9 +9,7 @@ impl Series {
     /// Estimates how long the missing games take on `threads` threads, from the first missing game
     /// of each planner, played for an equal share of `limit`. An unfinished game counts as
     /// complete, so the estimate tends to be high. External bots are left out.
-    ///
-    /// # Errors
-    /// When a game is aborted.
+    /// Fails if a game is aborted.
     pub fn estimate(&self, games: &Games, threads: usize, limit: Duration) -> Result<Duration, SeriesError> {
         let is_missing = |index: &usize| games.get(*index).is_none_or(Option::is_none);
         let planners = self.options().planners.len();

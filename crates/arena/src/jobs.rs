@@ -19,20 +19,15 @@ use serde::{Deserialize, Serialize};
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GETAWAY_BUILD"));
 
 /// Rejects work from another build.
-///
-/// # Errors
-/// When `build` is not [`BUILD`].
+/// Fails if `build` is not [`BUILD`].
 pub fn check_build(build: &str) -> Result<(), String> {
     if build == BUILD { Ok(()) } else { Err(format!("made by getaway {build}, but this is getaway {BUILD}")) }
 }
 
 /// The process that distributes jobs, with its pipes.
 pub struct Channel {
-    /// The output of the process.
     pub input: Box<dyn BufRead + Send>,
-    /// The input of the process.
     pub output: Box<dyn Write + Send>,
-    /// The handle of the process, dropped when the jobs are done.
     pub process: Box<dyn Any + Send>,
 }
 
@@ -73,9 +68,7 @@ enum Message<Job, Result> {
 
 impl Channel {
     /// Runs the jobs; `work` is one line of JSON with everything that they share.
-    ///
-    /// # Errors
-    /// When the process reports an error, sends anything else, or ends early.
+    /// Fails if the process reports an error, sends anything else, or ends early.
     pub fn run<J: Jobs>(mut self, work: &str, jobs: &mut J) -> Result<ControlFlow<J::Break>, RemoteError> {
         writeln!(self.output, "{work}").and_then(|()| self.output.flush()).map_err(RemoteError::new)?;
         let mut in_progress = 0_usize;

@@ -54,9 +54,7 @@ impl FileKind {
 
     /// Checks that a path may be written: it is free, or a file of this kind and version with at
     /// most `limit_bytes`.
-    ///
-    /// # Errors
-    /// When another file has this path, or it cannot be read; names the path.
+    /// Fails if another file has this path, or it cannot be read; names the path.
     pub fn check_replaceable(self, path: &Path, limit_bytes: u64) -> io::Result<()> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let mut line = Vec::new();
@@ -73,7 +71,6 @@ impl FileKind {
     }
 }
 
-/// An error of a journal, with the name of the file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum JournalError {
@@ -141,10 +138,8 @@ pub struct Journal {
 impl Journal {
     /// Opens or creates a journal. Passes the settings of an existing file to `check`, and then
     /// each record to `read`; both return an error message. Removes an incomplete last line.
-    ///
-    /// # Errors
-    /// When the file cannot be read or written, is in use, is not a journal of this kind, or has an
-    /// invalid line.
+    /// Fails if the file cannot be read or written, is in use, is not a journal of this kind, or
+    /// has an invalid line.
     pub fn open<S: Serialize + DeserializeOwned, R: DeserializeOwned>(
         path: impl AsRef<Path>,
         kind: FileKind,
@@ -189,9 +184,7 @@ impl Journal {
     }
 
     /// Appends records, each a JSON object with at least one field.
-    ///
-    /// # Errors
-    /// When the file cannot be written.
+    /// Fails if the file cannot be written.
     pub fn append<R: Serialize>(&mut self, records: &[R]) -> Result<(), JournalError> {
         let mut text = String::new();
         for record in records {

@@ -159,7 +159,6 @@ pub struct SprtMonitor {
 }
 
 impl SprtMonitor {
-    /// Creates a monitor of the first two planners of a series.
     pub fn new(sprt: Sprt) -> Self {
         Self::of(sprt, [0, 1])
     }
@@ -191,7 +190,6 @@ impl SprtMonitor {
         Some([game(self.sides[0])?, game(self.sides[1])?])
     }
 
-    /// The decision so far.
     pub fn decision(&self) -> SprtDecision {
         self.decision
     }
@@ -201,7 +199,6 @@ impl SprtMonitor {
         (self.decision != SprtDecision::Undecided).then_some(self.passed)
     }
 
-    /// The current state of the test.
     pub fn report(&self) -> SprtReport {
         let (low, high) = self.sprt.bounds();
         let ratio = self.sprt.log_likelihood_ratio(self.counts);
@@ -217,13 +214,10 @@ impl SprtMonitor {
     }
 }
 
-/// The result of a sequential test.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct SprtReport {
-    /// The parameters.
     #[serde(flatten)]
     pub sprt: Sprt,
-    /// The decision.
     #[serde(rename = "verdict")]
     pub decision: SprtDecision,
     /// Number of distinct pairs at the decision, including ties.
@@ -239,37 +233,29 @@ pub struct SprtReport {
     pub high: f64,
 }
 
-/// The result of a match between two planners.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Match {
     /// The planner whose wins are counted.
     pub left: String,
-    /// The other planner.
     pub right: String,
     /// The pairs on all maps.
     pub overall: Comparison,
-    /// The pairs on each map.
     pub maps: Vec<MapComparison>,
     /// The deterministic planners: those whose games on each map are all identical.
     #[serde(rename = "draw_nothing")]
     pub deterministic: Vec<String>,
-    /// The sequential test, if one was requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
 }
 
-/// Statistics of the pairs on one map.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MapComparison {
-    /// The name of the map.
     pub map: String,
-    /// The pairs on the map.
     #[serde(flatten)]
     pub comparison: Comparison,
 }
 
 impl Match {
-    /// Compares two planners of a series.
     pub fn of(series: &Series, games: &Games, sides: [usize; 2], sprt: Option<SprtReport>) -> Self {
         let [left, right] = sides.map(|side| series.options().planners[side].clone());
         let on_map = |(map, series_map): (usize, &SeriesMap)| MapComparison {

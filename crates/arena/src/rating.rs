@@ -23,13 +23,11 @@ const STEP_MAX: f64 = 2.0;
 /// Pairs of two planners on one map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatedPairs {
-    /// Index of the map.
     pub map: usize,
     /// Indices of the two planners.
     pub sides: [usize; 2],
     /// Wins of the first planner plus half the ties.
     pub points: f64,
-    /// Number of pairs.
     pub pairs: f64,
 }
 

@@ -92,9 +92,7 @@ impl Series {
     }
 
     /// Reads a series from JSON; planners of the host may play.
-    ///
-    /// # Errors
-    /// When the JSON is invalid, comes from another version or build, or the series cannot be
+    /// Fails if the JSON is invalid, comes from another version or build, or the series cannot be
     /// played.
     pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
@@ -106,9 +104,7 @@ impl Series {
     }
 
     /// Plays the games at these indices in the calling thread; returns one line of JSON per game.
-    ///
-    /// # Errors
-    /// As for [`Series::play`].
+    /// Fails like [`Series::play`].
     pub fn play_lines(&self, indices: &[usize]) -> Result<Vec<String>, SeriesError> {
         let wanted: HashSet<usize> = indices.iter().copied().collect();
         let mut games = Games::new();
@@ -122,9 +118,7 @@ impl Series {
     }
 
     /// Like [`Series::play_wanted`], but another process plays the missing games.
-    ///
-    /// # Errors
-    /// When the process reports an error, sends anything else, or ends early.
+    /// Fails if the process reports an error, sends anything else, or ends early.
     pub fn play_remotely<B>(
         &self,
         games: &mut Games,

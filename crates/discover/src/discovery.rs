@@ -301,9 +301,7 @@ impl<'b> Discovery<'b> {
     /// Creates a discovery among one or more arms. With a state file it resumes the file's
     /// discovery, which may differ in plays, finalists or unseen problems; the result equals that
     /// without a file.
-    ///
-    /// # Errors
-    /// If the state file cannot be used.
+    /// Fails if the state file cannot be used.
     pub fn new(
         settings: Settings,
         arms: Vec<Expression>,
@@ -366,9 +364,8 @@ impl<'b> Discovery<'b> {
 
     /// Runs to the end on this many threads. Calls `progress` a few times per second or after a
     /// play.
-    ///
-    /// # Errors
-    /// If the stop flag is set, the state file cannot be written, or a cluster or a thread fails.
+    /// Fails if the stop flag is set, the state file cannot be written, or a cluster or a thread
+    /// fails.
     pub fn run(
         &mut self,
         threads: usize,

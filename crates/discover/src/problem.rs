@@ -44,9 +44,7 @@ pub enum ProblemError {
 }
 
 /// The bank of a problem, with random numbers from `seed`. Only `survival` uses `maps`.
-///
-/// # Errors
-/// If the name is unknown, or no map can be generated.
+/// Fails if the name is unknown, or no map can be generated.
 pub fn bank(name: &str, maps: &MapOptions, seed: u64) -> Result<Box<dyn Bank>, ProblemError> {
     if name == "survival" {
         let maps = SurvivalMaps::new(maps.generator.clone(), maps.rules)?;

@@ -65,9 +65,7 @@ pub fn spec(problem: &str, maps: &MapOptions, seed: u64) -> String {
 }
 
 /// The bank for a line of JSON from [`spec`].
-///
-/// # Errors
-/// If the line is not a specification, is from another build, or names an unknown problem.
+/// Fails if the line is not a specification, is from another build, or names an unknown problem.
 pub fn bank_of_spec(spec: &str) -> Result<Box<dyn Bank>, SpecError> {
     let spec: Spec = serde_json::from_str(spec).map_err(|error| SpecError::Spec(error.to_string()))?;
     let SpecProblems { version, problem, seed, kind, width, height, threats, styles, braid_permille, rules } =
@@ -96,9 +94,7 @@ impl RemotePlay {
 }
 
 /// Makes the plays of a JSON array; returns the score of each as JSON.
-///
-/// # Errors
-/// If a play is malformed.
+/// Fails if a play is malformed.
 pub fn scores(bank: &dyn Bank, plays: &str) -> Result<Vec<String>, SpecError> {
     let plays: Vec<RemotePlay> = serde_json::from_str(plays).map_err(|error| SpecError::Spec(error.to_string()))?;
     plays.iter().map(|play| play.score(bank)).collect()

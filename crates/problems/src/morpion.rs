@@ -103,7 +103,6 @@ fn lane_and_bit(direction: usize, x: usize, y: usize) -> (usize, usize) {
 }
 
 impl Morpion {
-    /// The names of the variants.
     pub const NAMES: [&str; 4] = ["5D", "5T", "4D", "4T"];
 
     /// The variant with this name.
@@ -235,7 +234,6 @@ impl Board {
         self.legal_count += 1;
     }
 
-    /// The legal moves.
     pub fn legal(&self) -> &[Move] {
         &self.legal[..self.legal_count]
     }

@@ -10,7 +10,6 @@ use crate::distribution::Distribution;
 
 /// Maximum symbols per formula.
 pub const LENGTH_MAX: usize = 10;
-/// The number of points.
 pub const POINTS: usize = 20;
 const SYMBOLS: [Symbol; 10] = [
     Symbol::X,

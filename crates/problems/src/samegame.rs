@@ -259,9 +259,7 @@ impl Board {
 
     /// Parses a board: one line per row, top row first, with colours 0 to 4, or `.` for an empty
     /// cell, separated by spaces. Missing top rows and right columns are empty.
-    ///
-    /// # Errors
-    /// The line and what was expected.
+    /// Fails with the line and what was expected.
     pub fn parse(text: &str) -> Result<Self, String> {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         if lines.len() > SIZE {

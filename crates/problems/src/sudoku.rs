@@ -25,7 +25,6 @@ pub struct Sudoku {
 pub struct Fill {
     /// The cell, counted row by row.
     pub cell: u8,
-    /// The value, from 0.
     pub value: u8,
 }
 
@@ -42,9 +41,7 @@ pub struct Grid {
 
 impl Sudoku {
     /// The grid of this order, 2 to 4, with these values from 0.
-    ///
-    /// # Errors
-    /// If the order, the number of cells or a value is out of range.
+    /// Fails if the order, the number of cells or a value is out of range.
     pub fn new(order: usize, givens: Vec<Option<u8>>) -> Result<Self, String> {
         let side = order * order;
         if !(2..=ORDER_MAX).contains(&order) || givens.len() != side * side {
@@ -60,9 +57,7 @@ impl Sudoku {
     }
 
     /// Parses a grid of order up to 3 from digits, row by row, with `.` or 0 for an empty cell.
-    ///
-    /// # Errors
-    /// If the text is not a grid.
+    /// Fails if the text is not a grid.
     pub fn parse(order: usize, text: &str) -> Result<Self, String> {
         let cell = |character: char| match character {
             '.' | '0' => Ok(None),
@@ -94,7 +89,6 @@ impl Sudoku {
         Self { order, givens }
     }
 
-    /// Cells per row.
     pub fn side(&self) -> usize {
         self.order * self.order
     }
@@ -170,7 +164,6 @@ impl Grid {
         self.filled
     }
 
-    /// The value of a filled cell.
     pub fn value(&self, cell: usize) -> Option<u8> {
         self.is_filled[cell].then(|| self.possible[cell].trailing_zeros() as u8)
     }

@@ -79,9 +79,7 @@ pub struct SurvivalMaps {
 
 impl SurvivalMaps {
     /// Maps of the generator with these options and rules.
-    ///
-    /// # Errors
-    /// If the generator rejects the options.
+    /// Fails if the generator rejects the options.
     pub fn new(options: GeneratorOptions, rules: Rules) -> Result<Self, GeneratorError> {
         generate_nth(&options, 0, 0)?;
         Ok(Self { options, rules })

@@ -21,7 +21,6 @@ use crate::verify_within;
 /// The limits of an audit.
 #[derive(Clone, Copy, Debug)]
 pub struct Audit {
-    /// Number of times each map is solved, each with another seed.
     pub solves: u64,
     /// Limit of each solve, in simulated ticks.
     pub solve_ticks: u64,
@@ -35,11 +34,9 @@ pub struct Audit {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub pairs: u64,
-    /// Pairs decided by the exhaustive search.
     pub exhausted: u64,
     /// Pairs that some certificate proves to be doomed.
     pub doomed: u64,
-    /// Certificates without a proof.
     pub unproven: u64,
     /// Certificates whose proof ends with a sweep that runs out of states.
     pub by_sweeps: u64,
@@ -49,7 +46,6 @@ pub struct Counts {
     pub by_both: u64,
     /// Changed or forged certificates that are true and were accepted.
     pub accepted: u64,
-    /// Changed or forged certificates that were refused.
     pub refused: u64,
     /// Certificates in `refused` that needed too many steps.
     pub exceeded: u64,
@@ -199,18 +195,15 @@ impl Audit {
     pub const SMALL: Self = Self { solves: 4, solve_ticks: 120_000, search_steps: 20_000, verify_steps: 1_000_000_000 };
 
     /// Solves the pair of a seed several times.
-    ///
-    /// # Errors
-    /// The first contradiction, accepted false certificate, refused true certificate, or panic.
+    /// Fails with the first contradiction, accepted false certificate, refused true certificate, or
+    /// panic.
     pub fn check(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
     }
 
     /// Changes a certificate of the pair of a seed `changes` times.
-    ///
-    /// # Errors
-    /// The first accepted false certificate, or panic.
+    /// Fails with the first accepted false certificate, or panic.
     pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));
@@ -229,9 +222,7 @@ impl Audit {
     }
 
     /// Forges a certificate for a map of a seed; every other map is larger.
-    ///
-    /// # Errors
-    /// As for [`Audit::check_changed`].
+    /// Fails like [`Audit::check_changed`].
     pub fn check_forged(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let mut dice = Dice::from_seed(seed);
         let (layout, rules) = if dice.one_in(2) { pair(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };

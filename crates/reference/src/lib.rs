@@ -94,9 +94,7 @@ impl Game {
     }
 
     /// The tile that a single action takes the player to, or `None` if the server refuses silently.
-    ///
-    /// # Errors
-    /// The error that the server would log.
+    /// Fails with the error that the server would log.
     pub fn try_action(&self, action: Action) -> Result<Option<Position>, ActionError> {
         command::destination(&self.layout, &self.rules, self.player, action)
     }

@@ -102,9 +102,7 @@ pub struct Server {
 
 impl Server {
     /// Binds the port; port 0 means a free one.
-    ///
-    /// # Errors
-    /// When no maps are given, a recording cannot be written, or the address cannot be bound.
+    /// Fails if no maps are given, a recording cannot be written, or the address cannot be bound.
     pub async fn bind(host: &str, port: u16, options: ServerOptions) -> Result<Self, ServerError> {
         if options.maps.is_empty() {
             return Err(ServerError::NoMaps);
@@ -141,17 +139,12 @@ impl Server {
     }
 
     /// The address of the server.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// Runs until all games are played, or without end. Reports events in order.
-    ///
-    /// # Errors
-    /// The first error returned by `on_event`.
+    /// Fails with the first error returned by `on_event`.
     pub async fn run<E>(mut self, mut on_event: impl FnMut(Event) -> Result<(), E>) -> Result<(), E> {
         let mut all_played = self.shared.all_played.subscribe();
         let router = self.router.clone();

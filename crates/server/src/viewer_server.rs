@@ -17,9 +17,7 @@ pub struct ViewerServer {
 impl ViewerServer {
     /// Binds the port; port 0 means a free one. The page shows `source`; live pages fetch the
     /// replay in `live`, and others the games of the library.
-    ///
-    /// # Errors
-    /// When the port cannot be bound.
+    /// Fails if the port cannot be bound.
     pub async fn bind(
         port: u16,
         source: PageSource<'_>,
@@ -32,17 +30,12 @@ impl ViewerServer {
     }
 
     /// The address of the server.
-    ///
-    /// # Errors
-    /// The system's error.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
     /// Runs until the listener fails.
-    ///
-    /// # Errors
-    /// When the listener fails.
+    /// Fails if the listener fails.
     pub async fn run(self) -> io::Result<()> {
         axum::serve(self.listener, self.router).await
     }

@@ -472,7 +472,6 @@ fn close_threats(ticks: &[LoggedTick], styles: &[String], next: Position) -> Vec
     names
 }
 
-/// Past tense: `went up`, `stayed`.
 fn past(player_move: Move) -> &'static str {
     match player_move {
         Move::Left => "went left",

@@ -35,16 +35,13 @@ pub enum BranchError {
 impl Branch {
     /// Parses a page's request: an `m` (browsers drop a segment that is a dot), the letters of the
     /// moves, and a planner's name or expression, or `-`.
-    ///
-    /// # Errors
-    /// If the moves are invalid or the library has no such planner.
+    /// Fails if the moves are invalid or the library has no such planner.
     pub fn parse(moves: &str, planner: &str) -> Result<Self, BranchError> {
         let moves = moves.strip_prefix('m').and_then(|moves| moves.parse::<Plan>().ok()).ok_or(BranchError::Moves)?.0;
         let planner = if planner == "-" { None } else { Some(planner.parse()?) };
         Ok(Self { moves, planner })
     }
 
-    /// Plays the branch; its first frame is `from`.
     pub fn play(&self, world: &World, from: &State) -> Replay {
         let mut moves = self.moves.clone();
         let mut title = "another line".to_owned();

@@ -131,7 +131,6 @@ pub(crate) struct Outlines {
     pub body_halo: f32,
     pub body: f32,
     pub pale: f32,
-    /// The width that the halo adds to a dark line.
     pub ink_halo: f32,
 }
 
@@ -141,7 +140,6 @@ pub(crate) fn drawing() -> &'static Drawing {
 }
 
 impl Drawing {
-    /// The sprite of a style, or the one for unknown styles.
     pub fn sprite(&self, style: &str) -> &Sprite {
         self.sprites.get(style).unwrap_or(&self.sprites["unknown"])
     }

@@ -40,7 +40,6 @@ pub struct LoggedTick {
 /// A threat that did not move as predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misprediction {
-    /// Its index in the recording.
     pub threat: usize,
     pub predicted: Position,
     pub found: Position,
@@ -52,7 +51,6 @@ pub struct GameLog {
     pub title: String,
     /// A sentence on the team that played.
     pub subtitle: String,
-    /// The recording's notes on the game.
     pub notes: Option<GameNotes>,
     /// The map's name: as recorded, or that of a known map with the same layout.
     pub map: Option<String>,
@@ -85,7 +83,6 @@ pub enum RecordingSource {
 }
 
 impl RecordingSource {
-    /// The file's name.
     pub fn path(&self) -> &Path {
         match self {
             Self::File(path) | Self::Memory(path, _) => path,
@@ -103,9 +100,7 @@ impl RecordingSource {
 impl GameLog {
     /// Reads and replays a recording under `rules`, or else under the rules that it names, or else
     /// under the server's. `maps` are searched for the played map.
-    ///
-    /// # Errors
-    /// If the recording cannot be read, or its first line is not a playable state.
+    /// Fails if the recording cannot be read, or its first line is not a playable state.
     pub fn read(source: &RecordingSource, rules: Option<&Rules>, maps: &[Map]) -> Result<Self, RecordingError> {
         let path = source.path();
         let mut reader = source.open()?;
@@ -138,9 +133,7 @@ impl GameLog {
 
     /// Adds the notes of another recording of the same game: a server's has the commands, a bot's
     /// the decisions.
-    ///
-    /// # Errors
-    /// If the other recording shows another game.
+    /// Fails if the other recording shows another game.
     pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
         // Only the server knows the moves that were played.
         let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());

@@ -66,15 +66,12 @@ pub enum PictureError {
 /// The layers drawn in addition to the streets and the sprites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
-    /// The player's next moves.
     pub plan: bool,
-    /// The threats' next moves.
     pub paths: bool,
     /// The earliest arrivals of threats.
     pub arrival: bool,
     /// The tiles that are fatal next tick.
     pub deadly: bool,
-    /// The player's last moves.
     pub trail: bool,
 }
 
@@ -111,9 +108,7 @@ pub enum Theme {
 /// Options for images.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PictureOptions {
-    /// The layers to draw.
     pub layers: Layers,
-    /// The theme.
     pub theme: Theme,
 }
 
@@ -129,9 +124,7 @@ pub struct GifOptions {
 }
 
 /// Renders the last frame of a tick as a PNG.
-///
-/// # Errors
-/// If the replay has no such tick, or encoding fails.
+/// Fails if the replay has no such tick, or encoding fails.
 pub fn png(replay: &Replay, tick: u32, options: PictureOptions) -> Result<Vec<u8>, PictureError> {
     let index = index_of(replay, tick)?;
     let renderer = Renderer::new(replay, options, tile_side(replay, PNG_TILE, PNG_SIDE)?);
@@ -153,9 +146,7 @@ fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
 }
 
 /// Renders a range of frames as an endless GIF. Returns the number of its frames.
-///
-/// # Errors
-/// If the replay has no such ticks, or encoding fails.
+/// Fails if the replay has no such ticks, or encoding fails.
 pub fn gif(
     replay: &Replay,
     range: GifOptions,
@@ -418,7 +409,6 @@ impl<'a> Renderer<'a> {
         ((at.x as f32 + 0.5) * self.tile, (at.y as f32 + 0.5) * self.tile)
     }
 
-    /// Draws a sprite between two tiles: interpolated for one step, at once for a jump.
     fn draw_actor(
         &self,
         canvas: &mut Pixmap,
@@ -579,7 +569,6 @@ fn stroke_path(canvas: &mut Pixmap, path: PathBuilder, stroke: &Stroke, color: C
     }
 }
 
-/// Encodes each frame as its difference from the previous one.
 fn animate(renderer: &Renderer, playheads: &[f64], output: impl Write) -> io::Result<()> {
     let mut palette = Palette::of(renderer, playheads);
     let (width, height) = (renderer.streets.width() as u16, renderer.streets.height() as u16);

@@ -19,7 +19,6 @@ use getaway::protocol::{ClientFrame, Register, to_json};
 const TURN: Duration = Duration::from_millis(1);
 const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
 
-/// An error of the bridge.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BridgeError {
@@ -60,9 +59,7 @@ pub struct BridgeReport {
 
 /// Connects to a server, registers, and passes states to a bot and commands to the server until the
 /// server closes the connection or `stop` is set. `log` receives the bot's standard error.
-///
-/// # Errors
-/// When the server cannot be reached, or the bot cannot be started or ends early.
+/// Fails if the server cannot be reached, or the bot cannot be started or ends early.
 pub fn bridge(
     url: &str,
     register: &Register,

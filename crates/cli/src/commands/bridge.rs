@@ -35,13 +35,11 @@ pub(crate) fn run(args: &BridgeArgs, out: &mut impl Write) -> Result<(), CliErro
     let variable = |name: &str| env::var(name).ok().filter(|value| !value.is_empty());
     let url = args.url.clone().or_else(|| variable("SERVER_URL")).unwrap_or_else(|| DEFAULT_URL.to_owned());
     let register = Register { token: variable("TOKEN"), team_name: Some(args.team.clone()) };
-    // A single argument is a shell command.
     let command = match &args.command[..] {
         [command] => command.clone(),
         words => words.iter().map(|word| shell_quoted(word)).collect::<Vec<String>>().join(" "),
     };
     let stop = stop_on_interrupt()?;
-    // Standard output is reserved for the result.
     let mut stderr = Terminal::new(io::stderr());
     let mut log = |text: &str| drop(stderr.write_all(text.as_bytes()));
     let result = bridge(&url, &register, &command, &stop, &mut log);

@@ -210,7 +210,6 @@ impl DiscoverArgs {
         let problem = if self.problem == "survival" {
             let GeneratorOptions { width, height, threats, braid_permille, .. } = maps.generator;
             let braid = f64::from(braid_permille) / 1000.0;
-            // The content identifies the rules; a file may change under the same name.
             let rules = match maps.rules {
                 rules if rules == Rules::BLITZ_2025 => String::new(),
                 rules if rules == Rules::NO_JUMP => " --no-jump".to_owned(),

@@ -100,7 +100,6 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliErro
     )?)
 }
 
-/// The differences that affect a game; messages do not affect a proof.
 fn in_play(left: &Rules, right: &Rules) -> Vec<Difference> {
     differences(left, &Rules { wire: left.wire, ..*right })
 }

@@ -24,7 +24,6 @@ use tokio_tungstenite::tungstenite::Message;
 use super::{damage, json_like, mutate, noise};
 
 const FUZZ_CONNECTIONS: usize = 4;
-/// Maximum number of frames per connection: slightly above the server's limit per second.
 const FRAMES_MAX: usize = 110;
 const READ_TIMEOUT: Duration = Duration::from_millis(10);
 const STAY_TIME: Duration = Duration::from_millis(500);
@@ -39,7 +38,6 @@ pub struct Counts {
     pub frames: u64,
     pub requests: u64,
     pub connections: u64,
-    /// Complete games of the reference bot.
     pub games: usize,
     pub fuzz_games: usize,
     /// Times from a command to the next state, sorted.

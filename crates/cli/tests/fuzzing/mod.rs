@@ -18,7 +18,6 @@ pub mod frames;
 pub mod messages;
 pub mod pictures;
 
-/// Runs code that must not panic; returns a panic as an error.
 pub fn catch_panic<T>(what: &str, call: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(call)).map_err(|_| format!("{what} panicked"))
 }
@@ -44,7 +43,6 @@ pub fn noise(dice: &mut Dice, bytes_max: usize) -> Vec<u8> {
     (0..dice.below(bytes_max + 1)).map(|_| dice.below(256) as u8).collect()
 }
 
-/// Changes, removes, inserts or repeats some bytes, or truncates the rest.
 pub fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
     if bytes.is_empty() {
         return;
@@ -67,7 +65,6 @@ pub fn damage(bytes: &mut Vec<u8>, dice: &mut Dice) {
     }
 }
 
-/// Replaces, removes or moves part of a JSON value.
 pub fn mutate(json: &mut Value, dice: &mut Dice) {
     match json {
         Value::Array(list) if !list.is_empty() && !dice.one_in(8) => {

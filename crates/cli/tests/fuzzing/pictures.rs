@@ -27,7 +27,6 @@ pub fn picture(dice: &mut Dice) -> Vec<u8> {
             damage(&mut bytes, dice);
         }
     }
-    // Correct checksums let a damaged image get further into the decoder.
     if dice.one_in(2) {
         fix_checksums(&mut bytes);
     }
@@ -63,7 +62,6 @@ fn any_kind(dice: &mut Dice) -> Vec<u8> {
         }
     }
     let written = encoder.write_header().and_then(|mut writer| writer.write_image_data(&samples));
-    // If the encoder fails, the image ends after its header.
     drop(written);
     bytes
 }

@@ -143,7 +143,6 @@ fn run_resumes_from_its_results_file() {
     succeeds(&battle(&["--samples", "1", "--resume", name]));
     let begun = fs::read_to_string(&file).unwrap();
     assert_eq!(begun.lines().count(), 1 + 4);
-    // A crash may truncate the last line.
     fs::write(&file, &begun[..begun.len() - 20]).unwrap();
     assert_eq!(without_times(json(&battle(&["--json", "--resume", name]))), whole);
     let text = fs::read_to_string(&file).unwrap();

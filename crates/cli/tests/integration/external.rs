@@ -164,7 +164,6 @@ fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
         child.wait().unwrap();
         wait_until("a killed run leaves a process", || sleepers(seconds) == 0);
     };
-    // In parallel, because all of them mostly wait.
     std::thread::scope(|scope| {
         scope.spawn(ended);
         for (signal, seconds) in [("-KILL", 87002), ("-INT", 87003), ("-TERM", 87004)] {

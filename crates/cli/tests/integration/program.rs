@@ -1,7 +1,6 @@
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// The program in the project's folder, without the environment's colour settings.
 pub fn command(args: &[&str]) -> Command {
     command_in(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")), args)
 }
@@ -25,7 +24,6 @@ pub fn succeeds(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Like [`succeeds`], for a long series: standard error may only have the time estimate.
 pub fn succeeds_in_time(args: &[&str]) -> String {
     let output = getaway(args);
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -43,7 +41,6 @@ pub fn fails(args: &[&str]) -> String {
     error_line(&output)
 }
 
-/// The only line on standard error, without `error: `.
 pub fn error_line(output: &Output) -> String {
     let stderr = std::str::from_utf8(&output.stderr).unwrap();
     let line = stderr.strip_suffix('\n').unwrap();

@@ -19,7 +19,6 @@ pub fn start(args: &[&str]) -> Child {
         .expect("the program starts")
 }
 
-/// Runs the program with this input, which it may not read completely.
 pub fn simulate(args: &[&str], input: &[u8]) -> Output {
     let mut child = start(args);
     let mut stdin = child.stdin.take().expect("a pipe");

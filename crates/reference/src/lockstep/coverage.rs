@@ -22,7 +22,6 @@ pub struct Coverage {
     pub personality_ticks: [u64; Personality::ALL.len()],
     /// Steps of threats by style, in the order of [`Style::ALL`].
     pub style_steps: [u64; Style::ALL.len()],
-    /// Updates of threats: every threat on every tick.
     pub updates: u64,
     /// Owl looks that changed the remembered position.
     pub looks: u64,

@@ -57,17 +57,13 @@ pub struct Failure {
 }
 
 /// Plays the game of one seed to its end.
-///
-/// # Errors
-/// The first divergence.
+/// Fails with the first divergence.
 pub fn play_seed(seed: u64, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Failure> {
     play(&mut Dice::from_seed(seed), draw, coverage).map_err(|divergence| Failure { draw, seed, divergence })
 }
 
 /// Plays one game, drawn from the dice, to its end or until the dice are exhausted.
-///
-/// # Errors
-/// The first divergence.
+/// Fails with the first divergence.
 pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Divergence> {
     let layout = random_layout(dice);
     let rules = draw.draw(dice);

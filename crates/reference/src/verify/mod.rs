@@ -89,17 +89,14 @@ pub struct VerifyError {
 }
 
 /// Checks a certificate for a map in at most [`STEPS_MAX`] steps.
-///
-/// # Errors
-/// If the line does not do what it claims, or the proof does not prove the bound within the limit.
+/// Fails if the line does not do what it claims, or the proof does not prove the bound within the
+/// limit.
 pub fn verify(certificate: &Certificate, layout: &Layout) -> Result<(), VerifyError> {
     verify_within(certificate, layout, STEPS_MAX).map(drop)
 }
 
 /// Checks a certificate for a map in at most `steps_max` steps. Returns the number of steps.
-///
-/// # Errors
-/// As for [`verify`].
+/// Fails like [`verify`].
 pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64) -> Result<u64, VerifyError> {
     let refuse = |message: String| VerifyError { line: 1, message };
     World::new(layout, &certificate.rules).map_err(|error| refuse(error.to_string()))?;

@@ -108,7 +108,6 @@ impl Running {
         self.events.lock().unwrap().iter().filter_map(note).collect()
     }
 
-    /// Notes on clients outside of games, and rejected handshakes.
     pub fn client_notes(&self) -> Vec<String> {
         let note = |event: &Event| match event {
             Event::ClientNote { text } => Some(text.clone()),
@@ -131,7 +130,6 @@ pub async fn connect(address: &str) -> Client {
     try_connect(address, &[]).await.unwrap()
 }
 
-/// Connects with additional headers.
 pub async fn try_connect(address: &str, headers: &[(&'static str, &str)]) -> Result<Client, tungstenite::Error> {
     let mut request = format!("ws://{address}/").into_client_request().unwrap();
     for &(name, value) in headers {
@@ -155,7 +153,6 @@ impl Client {
         self.send(json!({"type": "COMMAND", "tick": tick, "actions": actions})).await;
     }
 
-    /// The next state, or the close frame.
     pub async fn next(&mut self) -> Result<String, Option<CloseFrame>> {
         loop {
             match timeout(TIMEOUT, self.socket.next()).await.expect("a frame or a close") {
@@ -228,7 +225,6 @@ pub fn page_request(address: &str, path: &str) -> String {
     format!("POST {path} HTTP/1.1\r\n{headers}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 }
 
-/// Sends raw bytes; returns the answer up to the close.
 pub async fn raw(address: &str, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request).await.unwrap();
@@ -237,7 +233,6 @@ pub async fn raw(address: &str, request: &[u8]) -> String {
     String::from_utf8_lossy(&answer).into_owned()
 }
 
-/// Sends raw bytes; returns the first line of the answer.
 pub async fn first_line(address: &str, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request).await.unwrap();
