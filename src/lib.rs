@@ -21,7 +21,8 @@
 //!
 //! let layout = Layout::parse("#######\n#P....#\n#.###.#\n#....S#\n#######")?;
 //! let world = World::new(&layout, &Rules::NO_JUMP)?;
-//! let solution = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &world.start(), Budget::UNLIMITED);
+//! let mut search = SurvivalSearch::new(SurvivalOptions::default());
+//! let solution = search.solve(&world, &world.start(), Budget::UNLIMITED);
 //! assert_eq!((solution.outcome, solution.moves.len()), (Outcome::Survives, 2000));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
