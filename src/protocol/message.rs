@@ -152,7 +152,9 @@ impl<T: Word> fmt::Display for Name<T> {
 pub trait Word: Copy + 'static {
     /// The kind of name, for error messages.
     const EXPECTED: &'static str;
+    /// Every value that has a word.
     const WORDS: &'static [Self];
+    /// The word on the wire.
     fn word(self) -> &'static str;
 }
 
