@@ -65,8 +65,8 @@ def module_page(name: str, file: Path) -> str:
             parts += [f"## {exported}", function_signature(item, exported), documentation(item, exported)]
     aliases = [node for node in tree.body if isinstance(node, ast.AnnAssign) and ast.unparse(node.annotation) == "TypeAlias"]
     if aliases:
-        lines = "\n".join(f"{ast.unparse(alias.target)} = {ast.unparse(alias.value or alias.target)}" for alias in aliases)
-        parts += ["## Types", "Short names in the signatures above:", code(lines.replace("_", "").replace("'", ""))]
+        lines = "\n".join(f"{annotation(alias.target)} = {annotation(alias.value)}" for alias in aliases)
+        parts += ["## Types", "Short names in the signatures above:", code(lines)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -115,8 +115,10 @@ def is_property(node: ast.FunctionDef) -> bool:
 
 def annotation(node: ast.expr | None) -> str:
     """A type without quotes, module names and the underscores of private aliases."""
-    text = ast.unparse(node).replace("'", "") if node else ""
-    return re.sub(r"\b_(?=[A-Z])|\b(?:npt|getaway)\.", "", text)
+    text = ast.unparse(node) if node else ""
+    # Quotes belong to a forward reference, except in Literal["..."].
+    quoted = re.sub(r"Literal\[.*?\]", lambda match: match[0].replace("'", '"'), text)
+    return re.sub(r"'|\b_(?=[A-Z])|\b(?:npt|getaway)\.", "", quoted)
 
 
 def function_signature(node: ast.FunctionDef, name: str) -> str:
@@ -239,7 +241,7 @@ def command_line_page(help_of: dict[str, Help]) -> str:
         for title, entries in each.sections.items():
             parts.append(table((title.lower(), "meaning"), [(f"`{term}`", escape(text)) for term, text in entries]))
         if each.examples:
-            parts += ["Examples:", code(re.sub(r"(?m)(\S)( {2,}|(?<=\.html) (?=one ))(?=\S)", r"\1  # ", each.examples), "sh")]
+            parts += ["Examples:", code(re.sub(r"(?m)(\S) {2,}(?=\S)", r"\1  # ", each.examples), "sh")]
     return "\n\n".join(parts) + "\n"
 
 
@@ -291,10 +293,10 @@ def run_cell(source: str, namespace: dict[str, Any]) -> list[str]:
     with contextlib.redirect_stdout(printed):
         exec(compile(tree, "cell", "exec"), namespace)
         value = eval(compile(ast.Expression(last.value), "cell", "eval"), namespace) if isinstance(last, ast.Expr) else None
-    shown = [f"```text\n{printed.getvalue().rstrip()}\n```"] if printed.getvalue() else []
+    shown = [code(printed.getvalue().rstrip(), "text")] if printed.getvalue() else []
     for form in ("_repr_html_", "_repr_svg_"):
         drawn = getattr(value, form)() if value is not None and hasattr(value, form) else None
         if drawn:
             # Markdown ends a block of HTML at an empty line.
             return [*shown, '<div class="output">' + re.sub(r"\n\s*\n", "\n", drawn).replace("\n", " ") + "</div>"]
-    return [*shown, f"```text\n{value!r}\n```"] if value is not None else shown
+    return [*shown, code(repr(value), "text")] if value is not None else shown

@@ -25,7 +25,7 @@ const CURVE_TICKS: usize = 10;
 
 const EXAMPLES: &str = "Examples:
   getaway analyse games/last.jsonl           the tick that lost the game, and a line that survives
-  getaway analyse games/last.jsonl.gz --json one object: map, end, last_savable_tick, line, ...
+  getaway analyse games/last.jsonl.gz --json  one object: map, end, last_savable_tick, line, ...
   getaway analyse lost.jsonl --maps path/to/maps --time-limit-ms 60000";
 
 /// Explain why a recorded game was lost, and find a line that would have survived

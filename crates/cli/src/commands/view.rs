@@ -35,7 +35,7 @@ const EXAMPLES: &str = "Examples:
   getaway view roundabout --planner 'pipe:python my_bot.py'
   getaway view roundabout --planner human        play it yourself, with the arrow keys
   getaway view games/a.jsonl games/b.jsonl       a list of games; two of them side by side
-  getaway view games/last.jsonl --html last.html one file to send to a friend
+  getaway view games/last.jsonl --html last.html  one file to send to a friend
   getaway view games/last.jsonl --png tick.png --tick 1200 --layers plan,paths,deadly
   getaway view roundabout --gif chase.gif --from 950 --to 1050 --speed 0.5";
 
