@@ -248,7 +248,7 @@ def command_line_page(help_of: dict[str, Help]) -> str:
 def cluster_options(help_of: dict[str, Help]) -> str:
     """The options of each function of getaway.cluster, which are those of its command."""
     parts = ["## Options", "Keyword arguments of each function, beside the ones in its signature:"]
-    without = {"--ray", "--json", "--planner", "--map", "--problem", "--markdown"}
+    without = {"--ray", "--json", "--maps", "--planner", "--map", "--problem", "--markdown"}
     for name in ("eval", "battle", "tournament", "discover"):
         options = [
             (f"`{term.split()[0].removeprefix('--').replace('-', '_')}`", escape(text))

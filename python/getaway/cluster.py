@@ -10,7 +10,7 @@
 
 Each function runs the command of the same name (see `getaway eval --help`) and returns its `--json`
 output as plain data. Options have the command's names with underscores: `budget_ticks=500`,
-`no_jump=True`, `resume="games.jsonl"`, `report="report.html"`, `maps=["path/to/maps"]`.
+`no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps are names or paths.
 
 With `address`, games (or the plays of a discovery) become tasks of Ray, the extra `cluster` of this
 package: `auto` is this machine's cluster, `HOST:PORT` another one, `local` a new one for this call.
