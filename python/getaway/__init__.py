@@ -30,10 +30,10 @@ from getaway._getaway import (
     planners,
     signature,
 )
-from getaway.values import Decision, Move, Solution, Threat
+from getaway.values import Decision, Move, SafeMoves, Solution, Threat, Verdict
 
 try:
-    from getaway._getaway import Batch, Replay, solve
+    from getaway._getaway import Batch, Replay, safe_moves, solve
 except ImportError:  # built without the feature `lab`
 
     class Batch:  # type: ignore[no-redef]
@@ -48,6 +48,10 @@ except ImportError:  # built without the feature `lab`
         def __init__(self, *arguments: object, **options: object) -> None:
             raise ImportError("this build of getaway has no Replay: expected one with the feature `lab`")
 
+    def safe_moves(*arguments: object, **options: object) -> dict[Move, Verdict]:  # type: ignore[misc]
+        """A placeholder in builds without the feature `lab`."""
+        raise ImportError("this build of getaway has no safe_moves: expected one with the feature `lab`")
+
     def solve(*arguments: object, **options: object) -> Solution:  # type: ignore[misc]
         """A placeholder in builds without the feature `lab`."""
         raise ImportError("this build of getaway has no solve: expected one with the feature `lab`")
@@ -61,14 +65,17 @@ __all__ = [
     "Map",
     "Move",
     "Replay",
+    "SafeMoves",
     "Solution",
     "State",
     "Threat",
+    "Verdict",
     "__version__",
     "generate_map",
     "load_map",
     "maps",
     "planners",
+    "safe_moves",
     "signature",
     "solve",
 ]

@@ -27,9 +27,11 @@ import numpy.typing as npt
 
 from getaway.values import Decision as Decision
 from getaway.values import Move as Move
+from getaway.values import SafeMoves as SafeMoves
 from getaway.values import Solution as Solution
 from getaway.values import Style as _Style
 from getaway.values import Threat as Threat
+from getaway.values import Verdict as Verdict
 
 __all__ = [
     "Batch",
@@ -39,14 +41,17 @@ __all__ = [
     "Map",
     "Move",
     "Replay",
+    "SafeMoves",
     "Solution",
     "State",
     "Threat",
+    "Verdict",
     "__version__",
     "generate_map",
     "load_map",
     "maps",
     "planners",
+    "safe_moves",
     "signature",
     "solve",
 ]
@@ -415,6 +420,7 @@ class Batch:
         games: int | None = None,
         *,
         observation: str | None = "compact",
+        window: int = 9,
         threads: int = 1,
         no_jump: bool = False,
         rules: dict[str, Any] | None = None,
@@ -442,12 +448,16 @@ class Batch:
         """The observations after the last step, of shape (games, *observation_shape)."""
 
     @property
-    def observation(self) -> Literal["compact", "planes", "state"] | None:
+    def observation(self) -> Literal["compact", "features", "planes", "state", "window"] | None:
         """The kind of observation."""
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
         """The shape of one game's observation, with room for the largest map."""
+
+    @property
+    def window(self) -> int:
+        """."""
 
     @property
     def threads(self) -> int:
@@ -461,6 +471,28 @@ class Batch:
     def ticks(self) -> npt.NDArray[np.uint16]:
         """The tick about to be played, per game."""
 
+    @property
+    def is_over(self) -> npt.NDArray[np.bool_]:
+        """."""
+
+    @property
+    def action_masks(self) -> npt.NDArray[np.int8]:
+        """."""
+
+    def get_state(self) -> npt.NDArray[np.int16]:
+        """."""
+
+    def set_state(self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
+        """."""
+
+    def safe_moves(self, *, threads: int | None = None, budget_ticks: int = 100000, seed: int = 0) -> SafeMoves:
+        """."""
+
+    def __copy__(self) -> Batch: ...
+    def __deepcopy__(self, memo: Any, /) -> Batch: ...
+    def __getnewargs_ex__(self) -> tuple[tuple[list[Game], int], dict[str, Any]]: ...
+    def __getstate__(self) -> list[Any]: ...
+    def __setstate__(self, state: list[Any], /) -> None: ...
     def __len__(self) -> int: ...
     def __getitem__(self, game: int, /) -> State:
         """The current state of a game."""
@@ -554,6 +586,7 @@ def solve(
     no_jump: bool = False,
     rules: dict[str, Any] | None = None,
     time_limit_ms: float = 1000.0,
+    budget_ticks: int | None = None,
     seed: int = 0,
     memory_max_bytes: int = 268435456,
 ) -> Solution:
@@ -576,6 +609,9 @@ def solve(
         ValueError: if the map cannot be read or played, if the time limit is negative, or if rules
             are given together with a game, which has its own.
     """
+
+def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:
+    """."""
 
 def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
     """The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.

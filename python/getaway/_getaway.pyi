@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+import numpy as np
 import numpy.typing as npt
 
 from getaway import Batch as Batch
@@ -15,6 +16,7 @@ from getaway import generate_map as generate_map
 from getaway import load_map as load_map
 from getaway import maps as maps
 from getaway import planners as planners
+from getaway import safe_moves as safe_moves
 from getaway import signature as signature
 from getaway import solve as solve
 
@@ -28,6 +30,7 @@ __all__ = [
     "State",
     "__build__",
     "__version__",
+    "draw",
     "generate_map",
     "load_map",
     "maps",
@@ -36,6 +39,7 @@ __all__ = [
     "play_searches",
     "play_series",
     "run_command_line",
+    "safe_moves",
     "signature",
     "solve",
 ]
@@ -45,16 +49,28 @@ __build__: str
 
 @final
 class Single:
-    """One game of an environment. Observations are new arrays that fit all maps of `shaped_like`."""
+    """One game of an environment, on any of several maps; observations are new arrays."""
 
-    def __new__(cls, game: Game, observation: str, shaped_like: list[Game] | None) -> Single: ...
-    def reset(self) -> tuple[npt.NDArray[Any], dict[str, Any]]: ...
+    def __new__(cls, games: Sequence[Game], observation: str, window: int) -> Single: ...
+    def reset(self, map: int) -> tuple[npt.NDArray[Any], dict[str, Any]]: ...
     def step(self, player_move: int) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]: ...
+    def set_state(self, state: State) -> tuple[npt.NDArray[Any], dict[str, Any]]: ...
+    def action_mask(self) -> npt.NDArray[np.int8]: ...
     @property
     def shape(self) -> tuple[int, ...]: ...
     @property
+    def map(self) -> int: ...
+    @property
+    def heading(self) -> int: ...
+    @property
     def state(self) -> State: ...
+    def __copy__(self) -> Single: ...
+    def __deepcopy__(self, memo: Any, /) -> Single: ...
+    def __getnewargs__(self) -> tuple[list[Game], str, int]: ...
+    def __getstate__(self) -> tuple[State, int, int]: ...
+    def __setstate__(self, state: tuple[State, int, int], /) -> None: ...
 
+def draw(state: State, heading: int, tile: int) -> npt.NDArray[np.uint8]: ...
 def play_series(
     planners: list[str],
     callables: dict[str, Callable[[State], Any]],

@@ -6,17 +6,27 @@ both. Needs the extra `getaway[gymnasium]`.
 **Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. A step into a wall counts as
 staying.
 
-**Observations** have one of three forms. In a batch of maps, the shape fits the largest one.
+**Observations** have one of five forms. In a batch of maps, the shape fits the largest one. Lengths
+are tiles, times are ticks.
 
 - `"compact"`: `Box(-1, 4096, (9 + 5 * threats,), int16)`. The tick (1 to 2001); the ticks until the
-  threats move (0: in the next step); the player's x and y (tiles); for each action in order, the
-  steps along the streets from the nearest threat to the action's target tile (-1 if the action is
+  threats move (0: in the next step); the player's x and y; for each action in order, the steps
+  along the streets from the nearest threat to the action's target tile (-1 if the action is
   blocked, 4096 if no threat can arrive). Then for each threat, in map order: x, y, direction (0 to
   3, as actions), style (0 bull, 1 goldfish, 2 shark, 3 owl, 4 deer, 5 hawk), and its steps to the
   player. Missing threats are -1.
+- `"features"`: `Box(-1, 4096, (23,), int16)`. The tick; the ticks until the threats move; the ticks
+  between two of their moves. Then four numbers for each action in order, about the exact state
+  after the tick in which it is played: the steps from the nearest threat to the player (0 if it is
+  caught, 4096 if no threat is within 254); the number of tiles that the player reaches before every
+  threat, at the threats' current pace (0 if it is caught); the depth of the dead end in which it
+  is (0 if in none, 4096 on streets without a loop); the exits of its tile. All four are -1 if the
+  action is blocked or the game is over.
 - `"planes"`: `Box(0, 255, (15, height, width), uint8)`. Tiles open to the player; tiles open to
   threats; the player; threats by style (six planes, as above); threats by direction (four planes);
   the ticks until the threats move, on every tile; the tick, scaled to 0 to 255, on every tile.
+- `"window"`: `Box(0, 255, (14, window, window), uint8)`. The same planes without the player's,
+  around the player, which is in the middle. `window` is an odd number of tiles.
 - `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. Everything that determines the future:
   the tick, the ticks since the threats moved, the player's x and y; for each threat x, y,
   direction, style, random numbers drawn, the kind of position that it remembers (0 none, 1 the
@@ -26,17 +36,39 @@ staying.
 (no-jump variant). An episode's return plus 1 is the tick reached, and 5 times that tick the score.
 
 **Ends**: an episode is terminated when the player is caught or tick 2000, the last of the game, has
-been played. It is truncated only by `max_episode_steps`.
+been played. It is truncated only by `max_episode_steps`. A step after the end is an error
+(`gymnasium.error.ResetNeeded`), unless a vector environment resets by itself.
+
+**Infos**: `reset` and `step` return these keys. In a vector environment each is an array with one
+row per game, beside a mask of the games that have it, whose key begins with an underscore.
+
+- `"tick"`: the tick about to be played, 1 to 2001.
+- `"score"`: 5 points per tick reached.
+- `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked. Staying is always 1.
+- `"regret"`: only at the end of an episode on a `getaway.levels.Level`: the ticks by which the best
+  possible game is longer.
+- `"final_obs"`, `"final_info"`: only of vector environments with same-step autoreset, for the games
+  that ended: the last observation and infos before the reset.
 
 **Resets**: only generated maps are random. Without a map, each reset generates the map of its seed,
-or of a random seed. The options `map`, `no_jump` and `rules` of `reset` replace the map and the
-rules from then on. The option `reset_mask`, an array of bool, resets only the marked games of a
-vector environment, each on its own map; with another option, all games are reset.
+or of a random seed. The options of `reset` are:
+
+- `map`, `no_jump`, `rules`: replace the map and the rules from then on.
+- `state`: a `getaway.State` from which the episode continues. Vector environments take one, one per
+  game, or an array as `get_state` returns it.
+- `moves`: moves that are played first, such as "RRDD"; vector environments take one text, or one per
+  game.
+- `reset_mask`: an array of bool; resets only the marked games of a vector environment, each on its
+  own map. With `map`, `no_jump` or `rules`, all games are reset.
+
+**Copies**: environments can be copied, deep-copied and pickled in the middle of an episode. Copies
+are independent, random numbers included.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import copy
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from typing import Any
 
@@ -52,58 +84,74 @@ except ImportError:
 import numpy.typing as npt
 
 import getaway
-from getaway._getaway import Single
+from getaway._getaway import Single, draw
+from getaway.levels import Level
 
 __all__ = ["ChaseEnv", "ChaseVectorEnv"]
 
-MapLike = str | PathLike[str] | getaway.Map
-"""A map: its name, its folder, or the map itself."""
+MapLike = str | PathLike[str] | getaway.Map | Level
+"""A map: its name, its folder, the map itself, or a level."""
 
 _FAR_STEPS = 4096
 _RENDER_MODES = ["rgb_array", "ansi"]
+_BOARD_OPTIONS = ("map", "no_jump", "rules")
 
 
 def _space(observation: str, shape: tuple[int, ...]) -> spaces.Box:
     """The space of one game's observation."""
-    if observation == "planes":
+    if observation in ("planes", "window"):
         return spaces.Box(0, 255, shape, np.uint8)
-    if observation == "compact":
+    if observation in ("compact", "features"):
         return spaces.Box(-1, _FAR_STEPS, shape, np.int16)
     return spaces.Box(-32768, 32767, shape, np.int16)
 
 
-def _games(map: MapLike | Sequence[MapLike] | None, seed: int, **rules: Any) -> list[getaway.Game]:
-    """The games of one map, of several maps, or of a generated map."""
+def _game(map: MapLike, **rules: Any) -> getaway.Game:
+    if not isinstance(map, Level):
+        return getaway.Game(map, **rules)
+    if rules["no_jump"] or rules["rules"] is not None:
+        raise ValueError("no_jump, rules: expected none with a level, which has its own")
+    return getaway.Game(map.map, no_jump=map.no_jump)
+
+
+def _boards(map: MapLike | Sequence[MapLike] | None, seed: int, **rules: Any) -> tuple[list[getaway.Game], list[int | None]]:
+    """The games of one map, of several maps, or of a generated map, and the best tick of each."""
+    maps: Sequence[MapLike]
     if map is None:
-        return [getaway.Game(getaway.generate_map(seed), **rules)]
-    if isinstance(map, (str, PathLike, getaway.Map)):
-        return [getaway.Game(map, **rules)]
-    games = [getaway.Game(each, **rules) for each in map]
-    if not games:
+        maps = [getaway.generate_map(seed)]
+    elif isinstance(map, (str, PathLike, getaway.Map, Level)):
+        maps = [map]
+    else:
+        maps = map
+    if not len(maps):
         raise ValueError("map: expected a map, or a list of at least one")
-    return games
+    best = [each.best_tick if isinstance(each, Level) else None for each in maps]
+    return [_game(each, **rules) for each in maps], best
 
 
-def _check_render_mode(render_mode: str | None) -> None:
+def _check_render(render_mode: str | None, render_tile: int) -> None:
     if render_mode is not None and render_mode not in _RENDER_MODES:
         raise ValueError(f"render_mode: expected None, 'rgb_array' or 'ansi', found {render_mode!r}")
+    if not 1 <= render_tile <= 4096:
+        raise ValueError(f"render_tile: expected 1 to 4096 pixels, found {render_tile}")
 
 
-def _check_options(options: dict[str, Any], expected: str) -> None:
-    """Checks the option names of `reset`, without `reset_mask`."""
-    unknown = sorted(options.keys() - {"map", "no_jump", "rules"})
+def _check_options(options: Iterable[str], expected: Sequence[str]) -> None:
+    unknown = sorted(set(options) - set(expected))
     if unknown:
-        raise ValueError(f"options: expected {expected}, found {', '.join(unknown)}")
+        raise ValueError(f"options: expected {', '.join(expected[:-1])} or {expected[-1]}, found {', '.join(unknown)}")
 
 
 class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
-    """One game. See the module for spaces, rewards, ends and resets.
+    """One game. See the module for spaces, rewards, ends, infos and resets.
 
-    map: a name, a folder or a `getaway.Map`. Each reset draws a map from a list, or generates one
-        for None.
+    map: a name, a folder, a `getaway.Map` or a `getaway.levels.Level`. Each reset draws a map from
+        a list, or generates one for None.
     no_jump, rules: as for `getaway.Game`.
-    observation: "compact", "planes" or "state".
+    observation: "compact", "features", "planes", "state" or "window".
+    window: rows and columns of "window", an odd number up to 63.
     render_mode: None, "rgb_array" or "ansi".
+    render_tile: pixels per tile of "rgb_array".
     """
 
     metadata = {"render_modes": _RENDER_MODES, "render_fps": 10}
@@ -115,72 +163,108 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         no_jump: bool = False,
         rules: dict[str, Any] | None = None,
         observation: str = "compact",
+        window: int = 9,
         render_mode: str | None = None,
+        render_tile: int = 24,
     ) -> None:
-        _check_render_mode(render_mode)
+        _check_render(render_mode, render_tile)
         self.render_mode = render_mode
-        self._observation = observation
+        self._render_tile = render_tile
+        self._observation, self._window = observation, window
         self._map = map
         self._rules: dict[str, Any] = {"no_jump": no_jump, "rules": rules}
         self._closed = False
-        self._use(_games(map, 0, **self._rules))
         self._started = False
+        self._use(*_boards(map, 0, **self._rules))
         self.action_space = spaces.Discrete(5)  # type: ignore[assignment]
-        self.observation_space = _space(observation, self._single.shape)
 
-    def _use(self, games: list[getaway.Game]) -> None:
-        self._games = games
-        self._singles = [Single(game, self._observation, games) for game in games]
-        self._single = self._singles[0]
-        self._step = self._single.step
+    def _use(self, games: list[getaway.Game], best_ticks: list[int | None]) -> None:
+        self._single = Single(games, self._observation, self._window)
+        self._best_ticks = best_ticks
+        space = _space(self._observation, self._single.shape)
+        if getattr(self, "observation_space", None) != space:
+            self.observation_space = space
 
     @property
     def state(self) -> getaway.State:
         """The current state."""
         return self._single.state
 
+    def get_state(self) -> getaway.State:
+        """The current state, which `set_state` and the option `state` of `reset` accept."""
+        return self._single.state
+
+    def set_state(self, state: getaway.State) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+        """Continue from a state; returns its observation and infos.
+
+        Raises:
+            ValueError: for a state of another map or other rules than the environment's.
+        """
+        self._check_open()
+        result = self._single.set_state(state)
+        self._started = True
+        return result
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """True for each action that is not blocked, as MaskablePPO expects it."""
+        return self._single.action_mask().astype(np.bool_)
+
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         self._check_open()
         super().reset(seed=seed)
-        if options:
-            self._take_options(options)
+        options = options or {}
+        _check_options(options, [*_BOARD_OPTIONS, "state", "moves"])
+        self._take_options(options)
+        state = options.get("state")
         if self._map is None:
-            self._use(_games(None, self._map_seed(seed), **self._rules))
-        if len(self._singles) > 1:
-            self._single = self._singles[int(self.np_random.integers(len(self._singles)))]
-            self._step = self._single.step
+            if state is not None:
+                self._use([getaway.Game(state)], [None])
+            else:
+                self._use(*_boards(None, self._map_seed(seed), **self._rules))
+        maps = len(self._best_ticks)
+        result = self._single.reset(int(self.np_random.integers(maps)) if maps > 1 else 0)
         self._started = True
-        return self._single.reset()
+        if state is not None:
+            result = self._single.set_state(state)
+        if options.get("moves"):
+            result = self._single.set_state(self._single.state.play(options["moves"]))
+        return result
 
     def _map_seed(self, seed: int | None) -> int:
         """The seed of a generated map: that of the reset, or a random one."""
         return int(self.np_random.integers(1 << 32)) if seed is None else seed
 
     def _take_options(self, options: dict[str, Any]) -> None:
-        _check_options(options, "map, no_jump or rules")
-        self._map = options.get("map", self._map)
-        self._rules |= {name: options[name] for name in ("no_jump", "rules") if name in options}
-        if self._map is not None:
-            self._use(_games(self._map, 0, **self._rules))
-        shape = self._single.shape
-        if shape != self.observation_space.shape:
-            self.observation_space = _space(self._observation, shape)
+        if not options.keys() & set(_BOARD_OPTIONS):
+            return
+        map = options.get("map", self._map)
+        rules = self._rules | {name: options[name] for name in ("no_jump", "rules") if name in options}
+        boards = _boards(map, 0, **rules)
+        self._map, self._rules = map, rules
+        self._use(*boards)
 
     def step(self, action: int) -> tuple[npt.NDArray[Any], float, bool, bool, dict[str, Any]]:
         if self._closed or not self._started:
             self._check_open()
             raise gymnasium.error.ResetNeeded("the environment was stepped before its first reset")
-        return self._step(action)
+        result = self._single.step(action)
+        if result[2]:
+            best_tick = self._best_ticks[self._single.map]
+            if best_tick is not None:
+                result[4]["regret"] = best_tick - result[4]["tick"]
+        return result
 
     def render(self) -> Any:
         self._check_open()
-        draw = _renderer(self.render_mode)
-        return None if draw is None else draw(self._single.state)
+        return _rendered(self.render_mode, self._single.state, self._single.heading, self._render_tile)
 
     def close(self) -> None:
         self._closed = True
+
+    def __copy__(self) -> ChaseEnv:
+        return copy.deepcopy(self)
 
     def _check_open(self) -> None:
         if self._closed:
@@ -190,12 +274,17 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
 class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], npt.NDArray[Any]]):
     """Many games, stepped together in Rust. See the module for spaces, rewards, ends and resets.
 
-    A finished game is reset by the next step, which ignores its action (next-step autoreset).
-
     map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. None generates
-        one map per game, from the reset's seed and the following seeds.
+        one map per game, from the reset's seed and the following seeds, or from a list of seeds; a
+        game keeps its map until the next reset of all games.
+    observation, window: as for `ChaseEnv`.
     threads: threads that step the games; they do not affect results.
     copy: whether to copy observations; otherwise each step overwrites the same array.
+    render_mode, render_tile: as for `ChaseEnv`.
+    max_episode_steps: the number of steps after which an episode is truncated.
+    autoreset_mode: when a game that ended is reset: by the next step, which ignores its action
+        (the default); within the step, with `final_obs` and `final_info`; or never ("Disabled"):
+        `reset` with `reset_mask` must follow.
     """
 
     metadata = {
@@ -212,32 +301,45 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         no_jump: bool = False,
         rules: dict[str, Any] | None = None,
         observation: str = "compact",
+        window: int = 9,
         threads: int = 1,
         copy: bool = True,
         render_mode: str | None = None,
+        render_tile: int = 24,
         max_episode_steps: int | None = None,
+        autoreset_mode: str | AutoresetMode = AutoresetMode.NEXT_STEP,
     ) -> None:
-        _check_render_mode(render_mode)
+        _check_render(render_mode, render_tile)
         if max_episode_steps is not None and max_episode_steps < 1:
             raise ValueError(f"max_episode_steps: expected None or at least 1, found {max_episode_steps}")
         self.num_envs = num_envs
-        self.render_mode = render_mode
+        self.render_mode, self._render_tile = render_mode, render_tile
+        self._autoreset = AutoresetMode(autoreset_mode)
+        self.metadata = {**self.metadata, "autoreset_mode": self._autoreset}
         self._max_episode_steps = max_episode_steps
-        self._observation, self._threads, self._copy = observation, threads, copy
+        self._observation, self._window = observation, window
+        self._threads, self._copy = threads, copy
         self._map = map
         self._rules: dict[str, Any] = {"no_jump": no_jump, "rules": rules}
-        self._truncations = np.zeros(num_envs, dtype=np.bool_)
+        self._elapsed = np.zeros(num_envs, dtype=np.int64)
+        self._over = np.zeros(num_envs, dtype=np.bool_)
+        self._headings = np.ones(num_envs, dtype=np.int64)
         self._started = False
         self.single_action_space = spaces.Discrete(5)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._make(0)
+        self._make(range(num_envs))
 
-    def _make(self, seed: int) -> None:
+    def _make(self, seeds: Iterable[int]) -> None:
         if self._map is None:
-            games = [game for each in range(self.num_envs) for game in _games(None, seed + each, **self._rules)]
+            boards = [_boards(None, seed, **self._rules) for seed in seeds]
+            games, best = [games[0] for games, _ in boards], [best[0] for _, best in boards]
         else:
-            games = _games(self._map, 0, **self._rules)
-        self._batch = getaway.Batch(games, self.num_envs, observation=self._observation, threads=self._threads)
+            games, best = _boards(self._map, 0, **self._rules)
+        self._batch = getaway.Batch(
+            games, self.num_envs, observation=self._observation, window=self._window, threads=self._threads
+        )
+        best_ticks = [-1 if tick is None else tick for tick in best]
+        self._best_ticks = np.array([best_ticks[game * len(best) // self.num_envs] for game in range(self.num_envs)])
         self.single_observation_space = _space(self._observation, self._batch.observation_shape)
         self.observation_space = batch_space(self.single_observation_space, self.num_envs)
 
@@ -246,25 +348,78 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         """The games."""
         return self._batch
 
-    def reset(
-        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    def reset(  # type: ignore[override]
+        self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         self._check_open()
-        super().reset(seed=seed)
-        options = dict(options or {})
-        mask = options.pop("reset_mask", None)
-        _check_options(options, "map, no_jump, rules or reset_mask")
-        is_changed = bool(options)
-        self._map = options.pop("map", self._map)
-        self._rules |= options
+        seeds = self._seeds(seed)
+        options = options or {}
+        _check_options(options, [*_BOARD_OPTIONS, "state", "moves", "reset_mask"])
+        mask = options.get("reset_mask")
+        is_changed = bool(options.keys() & set(_BOARD_OPTIONS))
         if is_changed or (self._map is None and mask is None):
-            is_drawn = self._map is None and seed is None
-            self._make(int(self.np_random.integers(1 << 32)) if is_drawn else seed or 0)
+            self._map = options.get("map", self._map)
+            self._rules |= {name: options[name] for name in ("no_jump", "rules") if name in options}
+            self._make(seeds)
             mask = None
-        observations = self._batch.reset(mask)
-        self._truncations[... if mask is None else mask] = False
+        self._batch.reset(mask)
+        marked = ... if mask is None else mask
+        self._elapsed[marked], self._over[marked], self._headings[marked] = 0, False, 1
         self._started = True
-        return self._out(observations), {}
+        if options.get("state") is not None:
+            self._continue_from(options["state"], mask)
+        if options.get("moves"):
+            self._play(options["moves"], mask)
+        return self._out(), self._infos(np.ones(self.num_envs, np.bool_) if mask is None else mask)
+
+    def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int]:
+        """One seed per game; missing ones are random."""
+        if seed is None or isinstance(seed, (int, np.integer)):
+            super().reset(seed=None if seed is None else int(seed))
+            first = int(self.np_random.integers(1 << 32)) if seed is None else int(seed)
+            return list(range(first, first + self.num_envs))
+        if len(seed) != self.num_envs:
+            raise ValueError(f"seed: expected a number or a list of {self.num_envs}, found {len(seed)}")
+        return [int(self.np_random.integers(1 << 32)) if each is None else int(each) for each in seed]
+
+    def get_state(self) -> npt.NDArray[np.int16]:
+        """The states of all games, as the observation "state"; `set_state` accepts it."""
+        return self._batch.get_state()
+
+    def set_state(
+        self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None
+    ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
+        """Continue the games that the mask marks, by default all; returns observations and infos.
+
+        The steps until truncation count on. Raises ValueError for numbers that are not a state of
+        the game's map; no game changes then.
+        """
+        self._check_open()
+        self._started = True
+        self._continue_from(states, mask)
+        return self._out(), self._infos(np.ones(self.num_envs, np.bool_))
+
+    def _continue_from(self, states: Any, mask: npt.NDArray[np.bool_] | None) -> None:
+        marked = np.ones(self.num_envs, np.bool_) if mask is None else mask
+        if isinstance(states, np.ndarray) and states.dtype != object:
+            self._batch.set_state(states, mask)
+        else:
+            for game, state in self._per_game("state", states, getaway.State, marked):
+                self._batch[game] = state
+        self._over[marked] = self._batch.is_over[marked]
+
+    def _play(self, moves: Any, mask: npt.NDArray[np.bool_] | None) -> None:
+        marked = np.ones(self.num_envs, np.bool_) if mask is None else mask
+        for game, each in self._per_game("moves", moves, str, marked):
+            self._batch[game] = self._batch[game].play(each)
+        self._over[marked] = self._batch.is_over[marked]
+
+    def _per_game(self, name: str, values: Any, single: type, marked: npt.NDArray[np.bool_]) -> list[tuple[int, Any]]:
+        """The marked games, each with its value: the same for all, or one of a list."""
+        each = [values] * self.num_envs if isinstance(values, single) else list(values)
+        if len(each) != self.num_envs:
+            raise ValueError(f"{name}: expected one, or a list of {self.num_envs}, found {len(each)}")
+        return [(int(game), each[game]) for game in np.flatnonzero(marked)]
 
     def step(
         self, actions: npt.NDArray[np.integer[Any]]
@@ -272,47 +427,153 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         self._check_open()
         if not self._started:
             raise gymnasium.error.ResetNeeded("the environment was stepped before its first reset")
+        over = self._over
+        if self._autoreset is not AutoresetMode.NEXT_STEP and over.any():
+            games = ", ".join(str(game) for game in np.flatnonzero(over)[:8])
+            raise gymnasium.error.ResetNeeded(f"games are over: {games}: expected a reset with reset_mask before this step")
+        _, rewards, terminations = self._batch.step(actions)
+        self._elapsed += 1
+        if over.any():
+            # The batch has reset the games that were terminated, but not those that were truncated.
+            self._batch.reset(over)
+            rewards[over], terminations[over], self._elapsed[over] = 0, False, 0
+        if self.render_mode == "rgb_array":
+            moved = np.asarray(actions) < getaway.Move.STAY
+            self._headings[moved] = np.asarray(actions)[moved]
+            self._headings[over] = 1
+        terminations = terminations.copy()
         if self._max_episode_steps is None:
-            observations, rewards, terminations = self._batch.step(actions)
-            return self._out(observations), rewards.copy(), terminations.copy(), np.zeros(self.num_envs, np.bool_), {}
-        before = self._truncations.copy()
-        observations, rewards, terminations = self._batch.step(actions)
-        if before.any():
-            observations = self._batch.reset(before)
-            rewards[before], terminations[before] = 0, False
-        played = self._batch.ticks.astype(np.int64) - 1
-        self._truncations = (played >= self._max_episode_steps) & ~terminations
-        return self._out(observations), rewards.copy(), terminations.copy(), self._truncations.copy(), {}
+            truncations = np.zeros(self.num_envs, np.bool_)
+        else:
+            truncations = self._elapsed >= self._max_episode_steps
+        ended = terminations | truncations
+        rewards = rewards.copy()
+        if self._autoreset is AutoresetMode.SAME_STEP and ended.any():
+            infos = self._reset_within_step(ended, terminations)
+        else:
+            self._over = ended
+            infos = self._infos(np.ones(self.num_envs, np.bool_))
+            self._add_regret(infos, infos["tick"], terminations)
+        return self._out(), rewards, terminations, truncations, infos
 
-    def _out(self, observations: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    def _reset_within_step(self, ended: npt.NDArray[np.bool_], terminations: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        final_obs = np.full(self.num_envs, None, dtype=object)
+        for game in np.flatnonzero(ended):
+            final_obs[game] = self._batch.observations[game].copy()
+        final_info = self._infos(ended)
+        self._add_regret(final_info, final_info["tick"], terminations)
+        self._batch.reset(ended)
+        self._elapsed[ended] = 0
+        self._headings[ended] = 1
+        infos = self._infos(np.ones(self.num_envs, np.bool_))
+        infos |= {"final_obs": final_obs, "_final_obs": ended.copy()}
+        infos |= {"final_info": final_info, "_final_info": ended.copy()}
+        return infos
+
+    def _infos(self, games: npt.NDArray[np.bool_]) -> dict[str, Any]:
+        """The infos of these games; those of others are zeros."""
+        ticks = self._batch.ticks.astype(np.int64)
+        values: dict[str, Any] = {"tick": ticks, "score": 5 * ticks, "action_mask": self._batch.action_masks}
+        infos: dict[str, Any] = {}
+        for key, value in values.items():
+            value[~games] = 0
+            infos[key], infos[f"_{key}"] = value, games.copy()
+        return infos
+
+    def _add_regret(self, infos: dict[str, Any], ticks: npt.NDArray[np.int64], terminations: npt.NDArray[np.bool_]) -> None:
+        known = terminations & (self._best_ticks >= 0)
+        if known.any():
+            infos["regret"], infos["_regret"] = np.where(known, self._best_ticks - ticks, 0), known
+
+    def _out(self) -> npt.NDArray[Any]:
+        observations = self._batch.observations
         return observations.copy() if self._copy else observations
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        """True for each action that is not blocked, of shape (num_envs, 5)."""
+        return self._batch.action_masks.astype(np.bool_)
+
+    def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+        """Call a method of every game, or read an attribute, as `get_attr` finds it."""
+        values = self.get_attr(name)
+        return tuple(value(*args, **kwargs) if callable(value) else value for value in values)
+
+    def get_attr(self, name: str) -> tuple[Any, ...]:
+        """An attribute of every game: one of `ChaseEnv`, or one of its `state`, such as `player`.
+
+        Raises:
+            AttributeError: if there is none.
+        """
+        return tuple(getattr(_GameView(self, game), name) for game in range(self.num_envs))
+
+    def set_attr(self, name: str, values: Any) -> None:
+        """Set an attribute of every game to a value, or each to its own of a list; only `state`.
+
+        Raises:
+            AttributeError: for any other attribute.
+        """
+        if name != "state":
+            raise AttributeError(f"{name}: expected 'state', the only attribute of a game that can be set")
+        self._started = True
+        self._continue_from(values, None)
 
     def render(self) -> Any:
         self._check_open()
-        draw = _renderer(self.render_mode)
-        return None if draw is None else tuple(draw(self._batch[game]) for game in range(self.num_envs))
+        if self.render_mode is None:
+            return _rendered(None, None, 0, 0)
+        return tuple(self._rendered(game) for game in range(self.num_envs))
+
+    def _rendered(self, game: int) -> Any:
+        return _rendered(self.render_mode, self._batch[game], int(self._headings[game]), self._render_tile)
 
     def close_extras(self, **kwargs: Any) -> None:
         self._started = False
+
+    def __copy__(self) -> ChaseVectorEnv:
+        return copy.deepcopy(self)
 
     def _check_open(self) -> None:
         if self.closed:
             raise gymnasium.error.ClosedEnvironmentError("the environment is closed: make another one")
 
 
-_TILE_PIXELS = 8
-_COLOURS = {
-    "#": (24, 26, 38),
-    ".": (205, 208, 217),
-    "~": (150, 170, 190),
-    "P": (38, 110, 235),
-    "B": (214, 40, 40),
-    "G": (247, 127, 0),
-    "S": (240, 200, 30),
-    "O": (90, 120, 60),
-    "D": (60, 190, 90),
-    "H": (130, 120, 40),
-}
+class _GameView:
+    """A game of a vector environment, with the attributes of a `ChaseEnv` and of its state."""
+
+    def __init__(self, envs: ChaseVectorEnv, game: int) -> None:
+        self._envs, self._game = envs, game
+
+    @property
+    def state(self) -> getaway.State:
+        return self._envs.batch[self._game]
+
+    def get_state(self) -> getaway.State:
+        return self.state
+
+    def set_state(self, state: getaway.State) -> None:
+        marks = np.arange(self._envs.num_envs) == self._game
+        self._envs._continue_from(state, marks)
+
+    def action_masks(self) -> npt.NDArray[np.bool_]:
+        return self._envs.batch.action_masks[self._game].astype(np.bool_)
+
+    def render(self) -> Any:
+        return self._envs._rendered(self._game)
+
+    @property
+    def render_mode(self) -> str | None:
+        return self._envs.render_mode
+
+    @property
+    def action_space(self) -> gymnasium.Space[Any]:
+        return self._envs.single_action_space
+
+    @property
+    def observation_space(self) -> gymnasium.Space[Any]:
+        return self._envs.single_observation_space
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.state, name)
 
 
 def _rows(state: getaway.State) -> list[list[str]]:
@@ -332,18 +593,12 @@ def _drawing(state: getaway.State) -> str:
     return f"tick {state.tick}, score {state.score}, {state.status}\n{rows}\n"
 
 
-def _picture(state: getaway.State) -> npt.NDArray[np.uint8]:
-    """The state as an RGB image of shape (rows, columns, colours)."""
-    pixels = np.array([[_COLOURS[letter] for letter in row] for row in _rows(state)], dtype=np.uint8)
-    return np.repeat(np.repeat(pixels, _TILE_PIXELS, axis=0), _TILE_PIXELS, axis=1)
-
-
-def _renderer(render_mode: str | None) -> Callable[[getaway.State], Any] | None:
-    """The function that draws a state; warns and returns None if there is no mode."""
-    if render_mode is None:
+def _rendered(render_mode: str | None, state: getaway.State | None, heading: int, tile: int) -> Any:
+    """A state as the mode asks; warns and returns None if there is no mode."""
+    if render_mode is None or state is None:
         gymnasium.logger.warn("render was called without a render_mode: expected 'rgb_array' or 'ansi' when the environment is made")
         return None
-    return _picture if render_mode == "rgb_array" else _drawing
+    return draw(state, heading, tile) if render_mode == "rgb_array" else _drawing(state)
 
 
 gymnasium.register(

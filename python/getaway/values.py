@@ -1,11 +1,15 @@
-"""Values that the extension returns and accepts: moves, threats, decisions and solutions."""
+"""Values that the extension returns and accepts: moves, threats, decisions, verdicts and solutions."""
 
 from __future__ import annotations
 
 import enum
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-__all__ = ["Decision", "Move", "Solution", "Style", "Threat"]
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+
+__all__ = ["Decision", "Move", "SafeMoves", "Solution", "Style", "Threat", "Verdict"]
 
 Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
 """The rule by which a threat chooses its moves."""
@@ -78,6 +82,30 @@ class Decision(NamedTuple):
     """The time from the call to the decision."""
     learnt: list[str]
     """Sentences about rules that this message has shown to differ from the expected ones."""
+
+
+class Verdict(NamedTuple):
+    """The judgement of a move by `getaway.safe_moves`."""
+
+    outcome: Literal["survives", "doomed", "undecided"]
+    """Some line that begins with the move survives, provably none does, or neither is known."""
+    moves: str
+    """The longest such line found, the move first: one letter per tick."""
+    final_tick: int
+    """The last tick of that line; 2001 if the player survives."""
+    bound_tick: int
+    """A proven upper bound on the final tick; 2001 if nothing is proven."""
+
+
+class SafeMoves(NamedTuple):
+    """The judgement of every move of every game by `Batch.safe_moves`: arrays of (games, 5)."""
+
+    outcomes: npt.NDArray[np.int8]
+    """2 survives, 1 undecided, 0 doomed, -1 for a blocked move or a game that is over."""
+    final_ticks: npt.NDArray[np.uint16]
+    """The last tick of the longest line found; 0 where the outcome is -1."""
+    bound_ticks: npt.NDArray[np.uint16]
+    """Proven upper bounds on the final tick; 0 where the outcome is -1."""
 
 
 class Solution(NamedTuple):

@@ -21,16 +21,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod features;
 mod observation;
+mod window;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::game::{Move, State, World};
 
-use observation::Observer;
+pub use features::{FEATURES, FEATURES_ACTION, FEATURES_HEADER};
 pub use observation::{
-    CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, PLANES, STATE_HEADER, STATE_THREAT, Shape,
+    CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, NumbersError, PLANES, STATE_HEADER, STATE_THREAT, Shape,
 };
+use observation::{Observer, read_state};
+pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
 /// Number of games stepped before their results are read: few enough to stay in the first-level
 /// cache.
@@ -39,9 +44,9 @@ const CHUNK_GAMES: usize = 64;
 /// Games that are stepped together: see the [module documentation](self).
 #[derive(Clone, Debug)]
 pub struct Batch {
-    setups: Vec<WorldSetup>,
+    setups: Arc<[WorldSetup]>,
     /// Game -> index of its setup.
-    setup_of: Vec<u32>,
+    setup_of: Arc<[u32]>,
     states: Vec<State>,
     shape: Shape,
 }
@@ -61,10 +66,19 @@ impl Batch {
     /// # Panics
     /// When there is no such world.
     pub fn new(worlds: Vec<Arc<World>>, world_of: Vec<usize>) -> Self {
-        let shape = Shape::of(worlds.iter().map(Arc::as_ref));
+        Self::with_window(worlds, world_of, WINDOW_SIDE)
+    }
+
+    /// Creates games as [`Batch::new`], with windows of this many rows and columns.
+    ///
+    /// # Panics
+    /// When there is no such world, or the side is even or above [`WINDOW_SIDE_MAX`].
+    pub fn with_window(worlds: Vec<Arc<World>>, world_of: Vec<usize>, side: usize) -> Self {
+        assert!(side % 2 == 1 && side <= WINDOW_SIDE_MAX, "window of {side}: expected an odd number up to 63");
+        let shape = Shape { window: side, ..Shape::of(worlds.iter().map(Arc::as_ref)) };
         let setup =
             |world: Arc<World>| WorldSetup { start: world.start(), observer: Observer::new(&world, shape), world };
-        let setups: Vec<WorldSetup> = worlds.into_iter().map(setup).collect();
+        let setups: Arc<[WorldSetup]> = worlds.into_iter().map(setup).collect();
         let states = world_of.iter().map(|&world| setups[world].start.clone()).collect();
         Self { setups, setup_of: world_of.into_iter().map(|world| world as u32).collect(), states, shape }
     }
@@ -105,9 +119,25 @@ impl Batch {
         self.states[game] = state;
     }
 
-    /// The whole batch as one part.
-    fn whole(&mut self) -> BatchPart<'_> {
-        BatchPart { setups: &self.setups, setup_of: &self.setup_of, states: &mut self.states, shape: self.shape }
+    /// The state of a game's world that has these numbers: those that [`BatchPart::write_states`]
+    /// writes for it.
+    ///
+    /// # Errors
+    /// If the numbers are not a state of the world.
+    ///
+    /// # Panics
+    /// When there is no such game.
+    pub fn state_of_numbers(&self, game: usize, numbers: &[i16]) -> Result<State, NumbersError> {
+        read_state(self.world(game), numbers)
+    }
+
+    /// These games as one part.
+    ///
+    /// # Panics
+    /// When there are no such games.
+    pub fn part(&mut self, games: Range<usize>) -> BatchPart<'_> {
+        let (setup_of, states) = (&self.setup_of[games.clone()], &mut self.states[games]);
+        BatchPart { setups: &self.setups, setup_of, states, shape: self.shape }
     }
 
     /// At most `count` parts of nearly equal length, in the order of the games, that threads can
@@ -130,7 +160,7 @@ impl Batch {
     /// # Panics
     /// When the number of marks differs from the number of games.
     pub fn reset(&mut self, marks: &[bool]) {
-        self.whole().reset(marks);
+        self.part(0..self.len()).reset(marks);
     }
 
     /// Steps every game once: see [`BatchPart::step`].
@@ -138,7 +168,7 @@ impl Batch {
     /// # Panics
     /// As [`BatchPart::step`].
     pub fn step(&mut self, moves: &[Move], rewards: &mut [f32], terminations: &mut [bool]) {
-        self.whole().step(moves, rewards, terminations);
+        self.part(0..self.len()).step(moves, rewards, terminations);
     }
 }
 
@@ -219,6 +249,31 @@ impl BatchPart<'_> {
     /// When `out` does not have exactly their number of elements.
     pub fn write_planes(&self, out: &mut [u8]) {
         self.write(out, self.shape.planes().iter().product(), Observer::write_planes);
+    }
+
+    /// Writes the window of every game: the product of [`Shape::windows`] numbers each.
+    ///
+    /// # Panics
+    /// When `out` does not have exactly their number of elements.
+    pub fn write_windows(&self, out: &mut [u8]) {
+        self.write(out, self.shape.windows().iter().product(), Observer::write_windows);
+    }
+
+    /// Writes the features of every game: [`FEATURES`] numbers each.
+    ///
+    /// # Panics
+    /// When `out` does not have exactly their number of elements.
+    pub fn write_features(&self, out: &mut [i16]) {
+        self.write(out, FEATURES, Observer::write_features);
+    }
+
+    /// Writes a number for every game and move, in the order of [`Move::ALL`]: 1 if the move is not
+    /// blocked.
+    ///
+    /// # Panics
+    /// When `out` does not have exactly their number of elements.
+    pub fn write_action_masks(&self, out: &mut [u8]) {
+        self.write(out, Move::ALL.len(), Observer::write_action_mask);
     }
 
     fn write<T>(&self, out: &mut [T], length: usize, write: fn(&Observer, &World, &State, &mut [T])) {

@@ -1,9 +1,18 @@
 //! Observations: a game's state as numbers, for a learner.
 //!
-//! Three forms, all of fixed size for the worlds of a batch: tiles outside a smaller map and
-//! threats that a map does not have are -1 in vectors and 0 in planes.
+//! Five forms, all of fixed size for the worlds of a batch: tiles outside a smaller map and threats
+//! that a map does not have are -1 in vectors and 0 in planes.
 
-use crate::game::{LAST_TICK, MAX_OPEN_TILES, Move, Mover, State, Tile, UNREACHED, World};
+use std::sync::OnceLock;
+
+use thiserror::Error;
+
+use super::features::Features;
+use super::window::{WINDOW_PLANES, WINDOW_SIDE, Windows};
+use crate::game::{
+    Direction, LAST_TICK, MAX_OPEN_TILES, Move, Mover, PlacementError, Position, State, Style, Threat, Tile, UNREACHED,
+    World,
+};
 
 /// Numbers of a compact observation before the threats': the tick; the ticks until the threats
 /// move, 0 if they move in the next step; the player's x and y; and the clearances.
@@ -39,7 +48,7 @@ const PLANE_WAIT: usize = PLANE_DIRECTIONS + crate::game::Direction::ALL.len();
 const PLANE_TICK: usize = PLANE_WAIT + 1;
 
 /// The dimensions of a batch's observations: the maximum over its worlds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Columns.
     pub width: usize,
@@ -47,15 +56,19 @@ pub struct Shape {
     pub height: usize,
     /// Threats.
     pub threats: usize,
+    /// Rows and columns of a window, an odd number.
+    pub window: usize,
 }
 
 impl Shape {
-    /// The smallest shape that fits all of these worlds.
+    /// The smallest shape that fits all of these worlds, with windows of [`WINDOW_SIDE`].
     pub fn of<'a>(worlds: impl Iterator<Item = &'a World>) -> Self {
-        worlds.fold(Self::default(), |shape, world| Self {
+        let empty = Self { width: 0, height: 0, threats: 0, window: WINDOW_SIDE };
+        worlds.fold(empty, |shape, world| Self {
             width: shape.width.max(world.layout().width as usize),
             height: shape.height.max(world.layout().height as usize),
             threats: shape.threats.max(world.threat_count()),
+            ..shape
         })
     }
 
@@ -74,6 +87,48 @@ impl Shape {
     pub fn planes(self) -> [usize; 3] {
         [PLANES, self.height, self.width]
     }
+
+    /// Planes, rows and columns of a window, stored in that order.
+    pub fn windows(self) -> [usize; 3] {
+        [WINDOW_PLANES, self.window, self.window]
+    }
+}
+
+/// The reason numbers are not a state of a world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum NumbersError {
+    /// There are fewer or more than the state has.
+    #[error("{found} numbers: expected {expected}")]
+    Length {
+        /// The number of a state's numbers.
+        expected: usize,
+        /// The number given.
+        found: usize,
+    },
+    /// A number is outside its range.
+    #[error("{name} {found}: expected {expected}")]
+    Range {
+        /// What the number is.
+        name: &'static str,
+        /// The numbers that are possible.
+        expected: &'static str,
+        /// The number given.
+        found: i16,
+    },
+    /// The parts do not make a state.
+    #[error(transparent)]
+    Placement(#[from] PlacementError),
+}
+
+/// The ticks until the threats move, 0 if they move in this tick; at most 255.
+pub(super) fn ticks_until_move(world: &World, tick: u16) -> u8 {
+    world.clock().move_ticks(tick).next().map_or(u8::MAX, |next| (next - tick).min(255) as u8)
+}
+
+/// A tick, scaled to 0 to 255.
+pub(super) fn scaled_tick(tick: u16) -> u8 {
+    (u32::from(tick) * 255 / u32::from(LAST_TICK + 1)) as u8
 }
 
 /// Maximum number of open tiles of a map with a table of every [`Reach`]; a larger table would take
@@ -104,6 +159,9 @@ pub(super) struct Observer {
     styles: Vec<u8>,
     /// The planes before the player and the threats are drawn.
     streets: Vec<u8>,
+    /// Computed at their first use, as few batches observe them.
+    windows: OnceLock<Windows>,
+    features: OnceLock<Features>,
 }
 
 impl Observer {
@@ -111,8 +169,6 @@ impl Observer {
         let graph = world.graph();
         let far = |steps: u16| if steps == UNREACHED { FAR_STEPS } else { steps as i16 };
         let tiles = 0..graph.len() as u16;
-        let clock = world.clock();
-        let wait = |tick| clock.move_ticks(tick).next().map_or(u8::MAX, |next| (next - tick).min(255) as u8);
         let mut streets = vec![0; shape.planes().iter().product()];
         for &position in graph.positions() {
             let place = position.y as usize * shape.width + position.x as usize;
@@ -126,9 +182,11 @@ impl Observer {
             next: graph.neighbours(Mover::Player).iter().enumerate().map(next).collect(),
             steps: tiles.flat_map(|tile| graph.distances(Mover::Threat, tile)).map(far).collect(),
             reaches: Vec::new(),
-            waits: (0..=LAST_TICK + 1).map(wait).collect(),
+            waits: (0..=LAST_TICK + 1).map(|tick| ticks_until_move(world, tick)).collect(),
             styles: world.layout().threats.iter().map(|threat| threat.style as u8).collect(),
             streets,
+            windows: OnceLock::new(),
+            features: OnceLock::new(),
         };
         if graph.len() <= TABULATED_TILES {
             let pairs = (0..graph.len()).flat_map(|player| (0..graph.len()).map(move |threat| (player, threat)));
@@ -227,7 +285,84 @@ impl Observer {
             }
         }
         out[PLANE_WAIT * plane..][..plane].fill(self.wait(state));
-        let tick = u32::from(state.tick()) * 255 / u32::from(LAST_TICK + 1);
-        out[PLANE_TICK * plane..][..plane].fill(tick as u8);
+        out[PLANE_TICK * plane..][..plane].fill(scaled_tick(state.tick()));
     }
+
+    pub fn write_windows(&self, world: &World, state: &State, out: &mut [u8]) {
+        self.windows.get_or_init(|| Windows::new(world, self.shape)).write(world, state, out);
+    }
+
+    pub fn write_features(&self, world: &World, state: &State, out: &mut [i16]) {
+        self.features.get_or_init(|| Features::new(world)).write(world, state, out);
+    }
+
+    /// 1 for each move that is not blocked.
+    pub fn write_action_mask(&self, world: &World, state: &State, out: &mut [u8]) {
+        let player = world.tile_after(state, Move::Stay);
+        for (index, (out, &next)) in out.iter_mut().zip(&self.next[usize::from(player)]).enumerate() {
+            *out = u8::from(index == Move::Stay as usize || next != player);
+        }
+    }
+}
+
+/// The state that has these numbers, as [`Observer::write_state`] writes them.
+pub(super) fn read_state(world: &World, numbers: &[i16]) -> Result<State, NumbersError> {
+    let count = world.threat_count();
+    let expected = STATE_HEADER + STATE_THREAT * count;
+    // Other maps of the batch may have more threats.
+    if numbers.len() < expected {
+        return Err(NumbersError::Length { expected, found: numbers.len() });
+    }
+    let (header, rows) = numbers[..expected].split_at(STATE_HEADER);
+    let threats: Vec<Threat> = (0..)
+        .zip(rows.chunks_exact(STATE_THREAT))
+        .map(|(index, row)| read_threat(world, index, row))
+        .collect::<Result<_, _>>()?;
+    let tick = in_range("tick", "1 to 2001", header[0])?;
+    let state = world.state_at(tick, position(header[2], header[3]), &threats)?;
+    let since = i16::from(world.ticks_since_move(&state));
+    if header[1] != since {
+        let expected = "the number that follows from the tick";
+        return Err(NumbersError::Range { name: "ticks since the threats moved", expected, found: header[1] });
+    }
+    Ok(state)
+}
+
+fn read_threat(world: &World, index: usize, row: &[i16]) -> Result<Threat, NumbersError> {
+    let &[x, y, direction, style, draws, kind, place_x, place_y, idle_rounds] = row else {
+        return Err(NumbersError::Length { expected: STATE_THREAT, found: row.len() });
+    };
+    let expected = world.layout().threats[index].style;
+    if style != expected as i16 {
+        return Err(NumbersError::Range { name: "style", expected: "that of the map's threat", found: style });
+    }
+    let directions: usize = in_range("direction", "0 to 3", direction)?;
+    let direction = *Direction::ALL.get(directions).ok_or(NumbersError::Range {
+        name: "direction",
+        expected: "0 to 3",
+        found: direction,
+    })?;
+    let place = (kind > 0).then(|| position(place_x, place_y));
+    if !(0..=2).contains(&kind) {
+        return Err(NumbersError::Range { name: "kind of remembered position", expected: "0 to 2", found: kind });
+    }
+    let is_post = kind == 2;
+    Ok(Threat {
+        style: expected,
+        position: position(x, y),
+        direction,
+        draws: in_range("random numbers drawn", "at least 0", draws)?,
+        remembered: place.filter(|_| !is_post && expected == Style::Owl),
+        seen: place.filter(|_| !is_post && expected == Style::Hawk),
+        post: place.filter(|_| is_post),
+        idle_rounds: in_range("idle rounds", "-128 to 127", idle_rounds)?,
+    })
+}
+
+fn position(x: i16, y: i16) -> Position {
+    Position::new(x.into(), y.into())
+}
+
+fn in_range<T: TryFrom<i16>>(name: &'static str, expected: &'static str, found: i16) -> Result<T, NumbersError> {
+    T::try_from(found).map_err(|_| NumbersError::Range { name, expected, found })
 }

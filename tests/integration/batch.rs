@@ -5,7 +5,10 @@ use std::sync::Arc;
 
 use crate::batch_traces;
 use crate::common;
-use getaway::batch::{Batch, CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, PLANES, STATE_HEADER, STATE_THREAT};
+use getaway::batch::{
+    Batch, CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, FEATURES, FEATURES_ACTION, FEATURES_HEADER, PLANES,
+    STATE_HEADER, STATE_THREAT, WINDOW_PLANES,
+};
 use getaway::game::{Layout, Move, Mover, Rules, State, Style, UNREACHED, World};
 use getaway_reference::lockstep::{Dice, random_layout};
 
@@ -228,4 +231,154 @@ fn observations_of_the_largest_maps_agree_with_the_state() {
         batch.parts(1).next().expect("a game").write_compact(&mut compact);
         check_compact(batch.world(0), &batch.states()[0], &compact);
     }
+}
+
+#[test]
+fn windows_features_and_masks_agree_with_slow_twins() {
+    const SIDE: usize = 5;
+    let mut dice = Dice::from_seed(17);
+    let worlds = random_worlds(20..30);
+    let world_of = (0..60).map(|game| game % worlds.len()).collect();
+    let mut batch = Batch::with_window(worlds, world_of, SIDE);
+    let window = WINDOW_PLANES * SIDE * SIDE;
+    assert_eq!(batch.shape().windows(), [WINDOW_PLANES, SIDE, SIDE]);
+    let (mut windows, mut features, mut masks) = (vec![7; 60 * window], vec![7; 60 * FEATURES], vec![7; 60 * 5]);
+    let mut checked_moves = 0;
+    for round in 0..60 {
+        if round == 40 {
+            // A later phase, in which the threats move more often.
+            for game in 0..60 {
+                let (world, state) = (Arc::clone(batch.world(game)), &batch.states()[game]);
+                let threats: Vec<_> = world.threats(state).collect();
+                let tick = 290 + 100 * dice.below(10) as u16;
+                batch.set_state(game, world.state_at(tick, world.player(state), &threats).expect("a state"));
+            }
+        }
+        let moves: Vec<Move> = (0..60).map(|_| dice.pick(&Move::ALL)).collect();
+        batch.step(&moves, &mut [0.0; 60], &mut [false; 60]);
+        let part = batch.part(0..60);
+        part.write_windows(&mut windows);
+        part.write_features(&mut features);
+        part.write_action_masks(&mut masks);
+        for (game, state) in batch.states().iter().enumerate() {
+            let world = batch.world(game);
+            check_window(world, state, SIDE, &windows[game * window..][..window]);
+            check_features(world, state, &features[game * FEATURES..][..FEATURES]);
+            let open: Vec<Move> = world.moves(state).collect();
+            assert_eq!(masks[game * 5..][..5], Move::ALL.map(|player_move| u8::from(open.contains(&player_move))));
+            checked_moves += open.len();
+        }
+    }
+    assert!(checked_moves > 5000, "{checked_moves} moves");
+}
+
+fn check_window(world: &World, state: &State, side: usize, found: &[u8]) {
+    let (player, half) = (world.player(state), side as i32 / 2);
+    let threats: Vec<_> = world.threats(state).collect();
+    let wait = (state.tick()..).position(|tick| world.clock().threats_move(tick)).expect("threats move eventually");
+    for (row, column) in (0..side).flat_map(|row| (0..side).map(move |column| (row, column))) {
+        let place = getaway::game::Position::new(player.x + column as i32 - half, player.y + row as i32 - half);
+        let tile = world.layout().tile(place);
+        let mut expected = vec![u8::from(tile == getaway::game::Tile::Open), u8::from(tile.is_open())];
+        let count = |keeps: &dyn Fn(&getaway::game::Threat) -> bool| {
+            threats.iter().filter(|threat| threat.position == place && keeps(threat)).count() as u8
+        };
+        expected.extend(Style::ALL.iter().map(|&style| count(&|threat| threat.style == style)));
+        expected.extend(getaway::game::Direction::ALL.iter().map(|&way| count(&|threat| threat.direction == way)));
+        expected.extend([wait as u8, (u32::from(state.tick()) * 255 / 2001) as u8]);
+        let values: Vec<u8> = found.chunks_exact(side * side).map(|plane| plane[row * side + column]).collect();
+        assert_eq!(values, expected, "row {row}, column {column}");
+    }
+}
+
+fn check_features(world: &World, state: &State, found: &[i16]) {
+    let pace = |tick: u16| {
+        let wait = (tick..).position(|tick| world.clock().threats_move(tick)).expect("threats move eventually");
+        (wait as i16, i16::from(world.clock().period_ticks_at(tick - 1)))
+    };
+    let (wait, period) = pace(state.tick());
+    assert_eq!(found[..FEATURES_HEADER], [state.tick() as i16, wait, period]);
+    let open: Vec<Move> = world.moves(state).filter(|_| !state.is_over()).collect();
+    for (player_move, found) in Move::ALL.iter().zip(found[FEATURES_HEADER..].chunks_exact(FEATURES_ACTION)) {
+        if !open.contains(player_move) {
+            assert_eq!(found, [-1; FEATURES_ACTION]);
+            continue;
+        }
+        let next = world.after(state, *player_move);
+        let (graph, (wait, period)) = (world.graph(), pace(next.tick()));
+        let player = world.tile_after(&next, Move::Stay);
+        let threats: Vec<u16> = (0..world.threat_count()).map(|index| world.threat_pose(&next, index).0).collect();
+        let arrival = |tile: u16| {
+            let arrivals = threats.iter().map(|&threat| match steps(world, threat, tile) {
+                FAR_STEPS => i16::MAX,
+                0 => 0,
+                steps => wait + 1 + (steps - 1) * period,
+            });
+            arrivals.min().unwrap_or(i16::MAX)
+        };
+        let reached = graph.distances(Mover::Player, player);
+        let first = (0..graph.len() as u16).filter(|&tile| {
+            let steps = reached[usize::from(tile)];
+            steps != UNREACHED && (steps as i16) < arrival(tile)
+        });
+        let nearest = threats.iter().map(|&threat| steps(world, threat, player)).min().unwrap_or(FAR_STEPS);
+        let exits = graph.ways(Mover::Player, player).count() as i16;
+        let first = if next.is_caught() { 0 } else { first.count() as i16 };
+        let expected = [nearest, first, dead_end_depth(world, player), exits];
+        assert_eq!(found, expected, "{player_move:?} from {:?}, tick {}", world.player(state), state.tick());
+    }
+}
+
+/// The steps to the nearest tile that stays when tiles with at most one exit are removed.
+fn dead_end_depth(world: &World, tile: u16) -> i16 {
+    let graph = world.graph();
+    let mut kept: Vec<bool> =
+        graph.positions().iter().map(|&place| world.layout().tile(place) == getaway::game::Tile::Open).collect();
+    loop {
+        let exits = |tile: u16| graph.ways(Mover::Player, tile).filter(|&(_, next)| kept[usize::from(next)]).count();
+        let end = (0..graph.len() as u16).find(|&tile| kept[usize::from(tile)] && exits(tile) <= 1);
+        let Some(end) = end else { break };
+        kept[usize::from(end)] = false;
+    }
+    let distances = graph.distances(Mover::Player, tile);
+    let outside = distances.iter().zip(&kept).filter(|&(_, &kept)| kept).map(|(&steps, _)| steps);
+    outside.filter(|&steps| steps != UNREACHED).min().map_or(FAR_STEPS, |steps| steps as i16)
+}
+
+#[test]
+fn states_round_trip_as_numbers() {
+    let mut dice = Dice::from_seed(18);
+    let mut batch = random_batch(&mut dice, 200);
+    let length = batch.shape().state();
+    let mut numbers = vec![7; 200 * length];
+    for _ in 0..100 {
+        let moves: Vec<Move> = (0..200).map(|_| dice.pick(&Move::ALL)).collect();
+        batch.step(&moves, &mut [0.0; 200], &mut [false; 200]);
+        batch.part(0..200).write_states(&mut numbers);
+        for (game, numbers) in numbers.chunks_exact(length).enumerate() {
+            assert_eq!(batch.state_of_numbers(game, numbers).as_ref(), Ok(&batch.states()[game]));
+        }
+    }
+}
+
+#[test]
+fn numbers_that_are_no_state_are_refused() {
+    let world = World::new(&Layout::parse("P..B\n#.#.").unwrap(), &Rules::BLITZ_2025).unwrap();
+    let mut batch = Batch::new(vec![Arc::new(world)], vec![0]);
+    let mut numbers = vec![0; batch.shape().state()];
+    batch.part(0..1).write_states(&mut numbers);
+    let error = |index: usize, number: i16| {
+        let mut wrong = numbers.clone();
+        wrong[index] = number;
+        batch.state_of_numbers(0, &wrong).expect_err("an error").to_string()
+    };
+    assert_eq!(error(0, 3000), "tick 3000: expected 1 to 2001");
+    assert_eq!(error(0, -1), "tick -1: expected 1 to 2001");
+    assert_eq!(error(1, 9), "ticks since the threats moved 9: expected the number that follows from the tick");
+    assert_eq!(error(2, 9), "(9, 0) is not an open tile");
+    assert_eq!(error(STATE_HEADER + 2, 4), "direction 4: expected 0 to 3");
+    assert_eq!(error(STATE_HEADER + 3, 5), "style 5: expected that of the map's threat");
+    assert_eq!(error(STATE_HEADER + 5, 3), "kind of remembered position 3: expected 0 to 2");
+    assert_eq!(error(STATE_HEADER + 8, 500), "idle rounds 500: expected -128 to 127");
+    assert_eq!(batch.state_of_numbers(0, &numbers[1..]).expect_err("an error").to_string(), "12 numbers: expected 13");
 }

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Arg, CommandFactory, FromArgMatches, Parser};
-use getaway::planner::PlannerHost;
+use getaway::planner::{ModelHost, PlannerHost};
 
 mod arguments;
 mod commands;
@@ -43,7 +43,7 @@ struct Cli {
 
 /// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
-    ExitCode::from(run_main(std::env::args_os().collect(), None))
+    ExitCode::from(run_main(std::env::args_os().collect(), Some(&ModelHost)))
 }
 
 /// Runs the program with these arguments, starting with its name; returns the exit code. `host`

@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyString, PyType};
 
 use getaway::game::{Move, State, World};
-use getaway::planner::{Choice, Planner, PlannerFactory, PlannerFailure, PlannerHost, PlannerSpec, Source};
+use getaway::planner::{Choice, Model, Planner, PlannerFactory, PlannerFailure, PlannerHost, PlannerSpec, Source};
 use getaway::search::Budget;
 
 use crate::convert::{PythonError, is_interruption, library_error, type_name};
@@ -62,6 +62,9 @@ impl Host {
 
 impl PlannerHost for Host {
     fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure> {
+        if let Some(found) = Model::find(name) {
+            return Ok(found?);
+        }
         Python::attach(|py| {
             if let Some(callable) = self.lock(py).get(name) {
                 return Ok(Arc::clone(callable) as _);

@@ -72,7 +72,7 @@ impl Board {
         Self::new(py, Map { map: read_map(py, &path)? }, Some(path), &rules)
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    pub fn is_same(&self, other: &Self) -> bool {
         let (one, two) = (&self.world, &other.world);
         Arc::ptr_eq(one, two) || (one.layout() == two.layout() && one.rules() == two.rules())
     }

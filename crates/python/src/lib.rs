@@ -28,7 +28,9 @@ mod _getaway {
     use crate::game::{Game, State};
     #[cfg(feature = "lab")]
     #[pymodule_export]
-    use crate::lab::{Batch, Replay, Single, play_games, play_searches, play_series, run_command_line, solve};
+    use crate::lab::{
+        Batch, Replay, Single, draw, play_games, play_searches, play_series, run_command_line, safe_moves, solve,
+    };
     #[pymodule_export]
     use crate::map::{Map, generate_map, load_map, maps};
     #[pymodule_export]

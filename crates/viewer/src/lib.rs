@@ -30,7 +30,7 @@ pub use live::{LiveGame, LiveReplay};
 pub use pack::{body, pack};
 pub use page::{Page, PageSource, game_json};
 #[cfg(feature = "picture")]
-pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Theme, gif, png};
+pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Pixels, Theme, gif, pixels, png};
 pub use recorded::Positions;
 pub use replay::{Frame, GameHeader, Mark, MarkKind, Replay};
 pub use svg::{svg, svg_animation};

@@ -15,7 +15,7 @@ use tiny_skia::{
 use super::drawing::{Inks, LayerStyle, Paint, Sprite, angle, drawing};
 use super::recorded::Positions;
 use super::replay::{Replay, phase};
-use getaway::game::{Direction, POINTS_PER_TICK, Position, Status};
+use getaway::game::{Direction, POINTS_PER_TICK, Position, State, Status, World};
 
 /// Frames per second of a GIF; the format counts in hundredths of a second.
 const GIF_FRAMES_PER_SECOND: f64 = 20.0;
@@ -53,7 +53,7 @@ pub enum PictureError {
         to: u32,
     },
     /// The map is too large to render.
-    #[error("map too large to render: expected at most {MAX_SIDE} tiles per side")]
+    #[error("image too large: expected at most {MAX_SIDE} pixels per side, and at least one per tile")]
     TooLarge,
     /// An unknown layer.
     #[error("unknown layer {0}: expected plan, paths, arrival, deadly or trail")]
@@ -131,16 +131,44 @@ pub fn png(replay: &Replay, tick: u32, options: PictureOptions) -> Result<Vec<u8
     encode_png(&renderer.paint(index as f64)).map_err(|error| PictureError::Write(error.to_string()))
 }
 
+/// An image: three bytes per pixel (red, green, blue), row by row from the top left.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pixels {
+    /// Pixels per row.
+    pub width: u32,
+    /// Number of rows.
+    pub height: u32,
+    /// The samples.
+    pub rgb: Vec<u8>,
+}
+
+/// Draws a state with its caption, on tiles of `tile` pixels, with the player facing `heading`.
+///
+/// # Errors
+/// If a side would have no pixels or more than 4,096.
+pub fn pixels(world: &World, state: &State, heading: Direction, tile: u32) -> Result<Pixels, PictureError> {
+    let replay = Replay::of_state(world, state);
+    let tiles = replay.layout.width.max(replay.layout.height) as u32;
+    if !(1..=MAX_SIDE).contains(&tiles.saturating_mul(tile)) {
+        return Err(PictureError::TooLarge);
+    }
+    let renderer = Renderer { start_heading: heading, ..Renderer::new(&replay, PictureOptions::default(), tile) };
+    let canvas = renderer.paint(0.0);
+    Ok(Pixels { width: canvas.width(), height: canvas.height(), rgb: samples(&canvas) })
+}
+
+/// The canvas is fully painted, so nothing is transparent.
+fn samples(canvas: &Pixmap) -> Vec<u8> {
+    canvas.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect()
+}
+
 fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     let mut bytes = Vec::new();
     let mut encoder = png::Encoder::new(&mut bytes, canvas.width(), canvas.height());
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_depth(png::BitDepth::Eight);
-    // The canvas is fully painted, so nothing is transparent.
-    let samples: Vec<u8> =
-        canvas.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect();
     let mut writer = encoder.write_header()?;
-    writer.write_image_data(&samples)?;
+    writer.write_image_data(&samples(canvas))?;
     writer.finish()?;
     Ok(bytes)
 }
@@ -209,6 +237,8 @@ struct Renderer<'a> {
     replay: &'a Replay,
     layers: Layers,
     theme: Theme,
+    /// Where the player looks before its first move.
+    start_heading: Direction,
     tile: f32,
     streets: Pixmap,
     sprites: HashMap<&'a str, Vec<DrawnPart>>,
@@ -221,8 +251,9 @@ impl<'a> Renderer<'a> {
         let (width, height) = (replay.layout.width as u32 * tile, replay.layout.height as u32 * tile);
         let streets = Pixmap::new(width, height + caption_height(width) + legend_height(options.layers))
             .expect("sides between 1 and a few thousand");
-        let mut renderer =
-            Self { replay, layers: options.layers, theme: options.theme, tile: tile as f32, streets, sprites };
+        let (layers, theme) = (options.layers, options.theme);
+        let start_heading = Direction::Right;
+        let mut renderer = Self { replay, layers, theme, start_heading, tile: tile as f32, streets, sprites };
         renderer.streets = renderer.draw_streets();
         renderer
     }
@@ -453,7 +484,7 @@ impl<'a> Renderer<'a> {
             let (before, now) = (pair[0].positions.player, pair[1].positions.player);
             Direction::ALL.into_iter().find(|&direction| before.towards(direction) == now)
         });
-        steps.take(1).next().unwrap_or(Direction::Right)
+        steps.take(1).next().unwrap_or(self.start_heading)
     }
 
     fn caption(&self, canvas: &mut Pixmap, index: usize) {

@@ -178,6 +178,14 @@ impl Replay {
         replay
     }
 
+    /// The replay whose only frame is a state, without annotations.
+    #[cfg(feature = "picture")]
+    pub(crate) fn of_state(world: &World, state: &State) -> Self {
+        let mut builder = ReplayBuilder::new("", "", world);
+        builder.push_plain(world, state);
+        Self { status: state.status(), is_live: false, ..builder.replay }
+    }
+
     /// The replay of a local game or branch, with only its last `annotated` frames annotated.
     pub fn of_branch(title: &str, subtitle: &str, world: &World, states: &[State], annotated: usize) -> Self {
         let mut builder = ReplayBuilder::new(title, subtitle, world);

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMemoryView, PyTuple};
@@ -10,12 +10,13 @@ use pyo3::types::{PyDict, PyList, PyMemoryView, PyTuple};
 use getaway::batch::{self, BatchPart};
 use getaway::game::{Move, Rules, World};
 
-use crate::convert::{catch_panic, clearer, repr, type_name, variant, without_gil};
-use crate::game::{Board, State};
+use crate::convert::{clearer, optional_u64, repr, type_name, value_error, variant, without_gil};
+use crate::game::{Board, Game, State};
 use crate::value::{move_of_number, read_at_most, to_rules};
 
 use super::helpers::Helpers;
 use super::memory::SharedMemory;
+use super::verdicts::{SAFE_MOVES_TICKS, judge_games, to_safe_moves};
 
 const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
@@ -26,58 +27,73 @@ const MAX_THREADS: usize = 1024;
 const PART_GAMES: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Output {
+pub(super) enum Output {
     Nothing,
     Compact,
     State,
+    Features,
     Planes,
+    Window,
 }
 
 impl Output {
-    fn from_name(name: Option<&str>) -> PyResult<Self> {
+    pub fn from_name(name: Option<&str>) -> PyResult<Self> {
         match name {
             None => Ok(Self::Nothing),
             Some("compact") => Ok(Self::Compact),
             Some("planes") => Ok(Self::Planes),
             Some("state") => Ok(Self::State),
+            Some("window") => Ok(Self::Window),
+            Some("features") => Ok(Self::Features),
             Some(name) => Err(PyValueError::new_err(format!(
-                "observation: expected 'compact', 'planes', 'state' or None, found {name:?}"
+                "observation: expected 'compact', 'features', 'planes', 'state', 'window' or None, found {name:?}"
             ))),
         }
     }
 
-    fn name(self) -> Option<&'static str> {
+    pub fn name(self) -> Option<&'static str> {
         match self {
             Self::Nothing => None,
             Self::Compact => Some("compact"),
             Self::State => Some("state"),
+            Self::Features => Some("features"),
             Self::Planes => Some("planes"),
+            Self::Window => Some("window"),
         }
     }
 
-    fn shape(self, shape: batch::Shape) -> Vec<usize> {
+    /// True if observations are bytes.
+    pub fn is_image(self) -> bool {
+        matches!(self, Self::Planes | Self::Window)
+    }
+
+    pub fn shape(self, shape: batch::Shape) -> Vec<usize> {
         match self {
             Self::Nothing => vec![0],
             Self::Compact => vec![shape.compact()],
             Self::State => vec![shape.state()],
+            Self::Features => vec![batch::FEATURES],
             Self::Planes => shape.planes().to_vec(),
+            Self::Window => shape.windows().to_vec(),
         }
     }
 
-    /// Writes observations: planes to `images`, all others to `vectors`.
-    fn write(self, part: &BatchPart<'_>, vectors: &mut [i16], images: &mut [u8]) {
+    /// Writes observations: planes and windows to `images`, all others to `vectors`.
+    pub fn write(self, part: &BatchPart<'_>, vectors: &mut [i16], images: &mut [u8]) {
         match self {
             Self::Nothing => {}
             Self::Compact => part.write_compact(vectors),
             Self::State => part.write_states(vectors),
+            Self::Features => part.write_features(vectors),
             Self::Planes => part.write_planes(images),
+            Self::Window => part.write_windows(images),
         }
     }
 }
 
 struct Observations {
     output: Output,
-    /// Empty for planes.
+    /// Empty for planes and windows.
     vectors: SharedMemory<i16>,
     /// Empty for all others.
     images: SharedMemory<u8>,
@@ -85,7 +101,7 @@ struct Observations {
 
 impl Observations {
     fn new(py: Python<'_>, output: Output, shape: &[usize]) -> PyResult<Self> {
-        let (vectors, images) = if output == Output::Planes { (&[0][..], shape) } else { (shape, &[0][..]) };
+        let (vectors, images) = if output.is_image() { (&[0][..], shape) } else { (shape, &[0][..]) };
         Ok(Self {
             output,
             vectors: SharedMemory::new(py, "observations", "int16", vectors)?,
@@ -94,7 +110,7 @@ impl Observations {
     }
 
     fn array(&self, py: Python<'_>) -> Py<PyAny> {
-        if self.output == Output::Planes { self.images.array(py) } else { self.vectors.array(py) }
+        if self.output.is_image() { self.images.array(py) } else { self.vectors.array(py) }
     }
 }
 
@@ -103,20 +119,21 @@ impl Observations {
 /// The games are divided evenly among the maps, in the order of the list. A game that is over
 /// returns to its start in the next step, which ignores its action. Every step overwrites the same
 /// arrays; do not read them from another thread during a step. `getaway.gymnasium` describes the
-/// observations.
+/// observations. Batches can be copied and pickled at any tick; copies share no array.
 ///
 /// Args:
 ///     maps: one or several maps, as for `Game`.
 ///     games: number of games; by default one per map.
-///     observation: the output per game and step: "compact", "state" (int16), "planes" (uint8), or
-///         None for nothing.
+///     observation: the output per game and step: "compact", "features", "state" (int16),
+///         "planes", "window" (uint8), or None for nothing.
+///     window: rows and columns of "window", an odd number up to 63.
 ///     threads: threads that step the games, including the calling one; they do not affect results.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: rules that differ from the server's.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such map.
-///     ValueError: if a map cannot be read or played.
+///     ValueError: if a map cannot be read or played, or a number is out of range.
 #[pyclass(module = "getaway")]
 pub(crate) struct Batch {
     boards: Vec<Arc<Board>>,
@@ -130,13 +147,53 @@ pub(crate) struct Batch {
     terminations: SharedMemory<u8>,
 }
 
-enum Job {
-    Step,
-    Reset(Vec<bool>),
-}
-
 impl Batch {
-    fn work(&mut self, py: Python<'_>, job: &Job) -> PyResult<()> {
+    /// A batch at the start of its games.
+    fn create(
+        py: Python<'_>,
+        boards: Vec<Arc<Board>>,
+        batch: batch::Batch,
+        output: Output,
+        threads: usize,
+    ) -> PyResult<Self> {
+        let games = batch.len();
+        let mut shape = vec![games];
+        shape.extend(output.shape(batch.shape()));
+        if shape.iter().product::<usize>() > MAX_NUMBERS {
+            return Err(PyValueError::new_err(format!("observations of the shape {shape:?} are too large")));
+        }
+        Ok(Self {
+            boards,
+            batch,
+            helpers: Helpers::new(threads),
+            actions: vec![0; games],
+            observations: Observations::new(py, output, &shape)?,
+            rewards: SharedMemory::new(py, "rewards", "float32", &[games])?,
+            terminations: SharedMemory::new(py, "terminations", "bool", &[games])?,
+        })
+    }
+
+    /// Observes some games again, after `change` has changed their states.
+    fn observe(
+        &mut self,
+        py: Python<'_>,
+        games: impl Iterator<Item = usize> + Send,
+        change: impl FnOnce(&mut batch::Batch) + Send,
+    ) -> PyResult<()> {
+        let output = self.observations.output;
+        let (vectors, images) = (self.observations.vectors.lend(py)?, self.observations.images.lend(py)?);
+        let (vector, image) = (vectors.len() / self.batch.len(), images.len() / self.batch.len());
+        let batch = &mut self.batch;
+        without_gil(py, || {
+            change(batch);
+            for game in games {
+                let vectors = &mut vectors[game * vector..][..vector];
+                output.write(&batch.part(game..game + 1), vectors, &mut images[game * image..][..image]);
+            }
+        })
+    }
+
+    fn play(&mut self, py: Python<'_>) -> PyResult<()> {
         let games = self.batch.len();
         let output = self.observations.output;
         let (mut vectors, mut images) = (self.observations.vectors.lend(py)?, self.observations.images.lend(py)?);
@@ -144,9 +201,6 @@ impl Batch {
         let (mut rewards, mut terminations) = (self.rewards.lend(py)?, self.terminations.lend(py)?);
         let (mut actions, helpers, batch) = (&self.actions[..], &mut self.helpers, &mut self.batch);
         without_gil(py, || {
-            if let Job::Reset(marks) = job {
-                batch.reset(marks);
-            }
             let count = batch.len().div_ceil(PART_GAMES);
             let parts = batch.parts(count).map(|part| {
                 let games = part.len();
@@ -166,9 +220,7 @@ impl Batch {
                 for part in order {
                     let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
                     let Some((mut part, actions, rewards, terminations, vectors, images)) = part else { continue };
-                    if matches!(job, Job::Step) {
-                        step_part(&mut part, actions, rewards, terminations);
-                    }
+                    step_part(&mut part, actions, rewards, terminations);
                     output.write(&part, vectors, images);
                 }
             });
@@ -253,6 +305,30 @@ impl Batch {
         Ok(())
     }
 
+    /// The marks of a mask; all games without one.
+    fn marks(&self, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<bool>> {
+        let games = self.batch.len();
+        let Some(mask) = mask else { return Ok(vec![true; games]) };
+        let Ok(mask) = mask.cast::<PyArray1<bool>>() else {
+            return Err(PyTypeError::new_err(format!(
+                "mask: expected a NumPy array of bool with one entry for each of {games} games"
+            )));
+        };
+        if mask.len() != games {
+            let found = mask.len();
+            return Err(PyValueError::new_err(format!("mask: expected the shape ({games},), found ({found},)")));
+        }
+        // Read as numbers, because an array of bool may hold any.
+        let marks = mask.call_method1("astype", ("uint8",))?.cast_into::<PyArray1<u8>>()?;
+        Ok(marks.to_vec()?.into_iter().map(|mark| mark != 0).collect())
+    }
+
+    fn board(&self, game: usize) -> PyResult<Arc<Board>> {
+        let world = self.batch.world(game);
+        let board = self.boards.iter().find(|board| Arc::ptr_eq(&board.world, world));
+        board.map(Arc::clone).ok_or_else(|| PyIndexError::new_err("no such game"))
+    }
+
     fn game(&self, index: isize) -> PyResult<usize> {
         let games = self.batch.len();
         let game = if index < 0 { index + games as isize } else { index };
@@ -291,15 +367,31 @@ fn boards(maps: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyA
     Ok(boards)
 }
 
+fn checked_threads(threads: usize) -> PyResult<usize> {
+    if !(1..=MAX_THREADS).contains(&threads) {
+        return Err(PyValueError::new_err(format!("threads: expected 1 to {MAX_THREADS}, found {threads}")));
+    }
+    Ok(threads)
+}
+
+pub(super) fn check_window(side: usize) -> PyResult<()> {
+    if side % 2 == 0 || side > batch::WINDOW_SIDE_MAX {
+        let most = batch::WINDOW_SIDE_MAX;
+        return Err(PyValueError::new_err(format!("window: expected an odd number from 1 to {most}, found {side}")));
+    }
+    Ok(())
+}
+
 #[pymethods]
 impl Batch {
     #[new]
-    #[pyo3(signature = (maps, games = None, *, observation = Some("compact"), threads = 1, no_jump = Rules::BLITZ_2025, rules = None),
-        text_signature = "(maps, games=None, *, observation='compact', threads=1, no_jump=False, rules=None)")]
+    #[pyo3(signature = (maps, games = None, *, observation = Some("compact"), window = batch::WINDOW_SIDE, threads = 1, no_jump = Rules::BLITZ_2025, rules = None),
+        text_signature = "(maps, games=None, *, observation='compact', window=9, threads=1, no_jump=False, rules=None)")]
     fn new(
         maps: &Bound<'_, PyAny>,
         games: Option<usize>,
         observation: Option<&str>,
+        window: usize,
         threads: usize,
         #[pyo3(from_py_with = variant)] no_jump: Rules,
         rules: Option<&Bound<'_, PyAny>>,
@@ -311,54 +403,22 @@ impl Batch {
         if !(1..=MAX_GAMES).contains(&games) {
             return Err(PyValueError::new_err(format!("games: expected 1 to {MAX_GAMES}, found {games}")));
         }
-        if !(1..=MAX_THREADS).contains(&threads) {
-            return Err(PyValueError::new_err(format!("threads: expected 1 to {MAX_THREADS}, found {threads}")));
-        }
+        checked_threads(threads)?;
+        check_window(window)?;
         let worlds: Vec<Arc<World>> = boards.iter().map(|board| Arc::clone(&board.world)).collect();
         let world_of = (0..games).map(|game| game * worlds.len() / games).collect();
-        let batch = without_gil(py, || batch::Batch::new(worlds, world_of))?;
-        let mut shape = vec![games];
-        shape.extend(observation.shape(batch.shape()));
-        if shape.iter().product::<usize>() > MAX_NUMBERS {
-            return Err(PyValueError::new_err(format!("observations of the shape {shape:?} are too large")));
-        }
-        let mut batch = Self {
-            boards,
-            batch,
-            helpers: Helpers::new(threads),
-            actions: vec![0; games],
-            observations: Observations::new(py, observation, &shape)?,
-            rewards: SharedMemory::new(py, "rewards", "float32", &[games])?,
-            terminations: SharedMemory::new(py, "terminations", "bool", &[games])?,
-        };
-        batch.work(py, &Job::Reset(vec![false; games]))?;
+        let batch = without_gil(py, || batch::Batch::with_window(worlds, world_of, window))?;
+        let mut batch = Self::create(py, boards, batch, observation, threads)?;
+        batch.observe(py, 0..games, |_| {})?;
         Ok(batch)
     }
 
     /// Reset all games, or those that the mask marks; returns the observations.
     #[pyo3(signature = (mask = None, /))]
     fn reset(&mut self, py: Python<'_>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
-        let games = self.batch.len();
-        let marks = match mask {
-            None => vec![true; games],
-            Some(mask) => {
-                let Ok(mask) = mask.cast::<PyArray1<bool>>() else {
-                    return Err(PyTypeError::new_err(format!(
-                        "mask: expected a NumPy array of bool with one entry for each of {games} games"
-                    )));
-                };
-                if mask.len() != games {
-                    let found = mask.len();
-                    return Err(PyValueError::new_err(format!(
-                        "mask: expected the shape ({games},), found ({found},)"
-                    )));
-                }
-                // Read as numbers, because an array of bool may hold any.
-                let marks = mask.call_method1("astype", ("uint8",))?.cast_into::<PyArray1<u8>>()?;
-                marks.to_vec()?.into_iter().map(|mark| mark != 0).collect()
-            }
-        };
-        self.work(py, &Job::Reset(marks))?;
+        let marks = self.marks(mask)?;
+        let marked: Vec<usize> = (0..marks.len()).filter(|&game| marks[game]).collect();
+        self.observe(py, marked.into_iter(), |batch| batch.reset(&marks))?;
         Ok(self.observations.array(py))
     }
 
@@ -375,7 +435,7 @@ impl Batch {
     fn step(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let py = actions.py();
         self.read_actions(actions)?;
-        self.work(py, &Job::Step)?;
+        self.play(py)?;
         Ok((self.observations.array(py), self.rewards.array(py), self.terminations.array(py)))
     }
 
@@ -397,6 +457,12 @@ impl Batch {
         PyTuple::new(py, self.observations.output.shape(self.batch.shape()))
     }
 
+    /// Rows and columns of the observation "window".
+    #[getter]
+    fn window(&self) -> usize {
+        self.batch.shape().window
+    }
+
     /// The number of threads that step the games.
     #[getter]
     fn threads(&self) -> usize {
@@ -415,19 +481,144 @@ impl Batch {
         PyArray1::from_iter(py, self.batch.states().iter().map(getaway::game::State::tick))
     }
 
+    /// True for each game that is over, and that the next step therefore resets.
+    #[getter]
+    fn is_over<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
+        PyArray1::from_iter(py, self.batch.states().iter().map(getaway::game::State::is_over))
+    }
+
+    /// The actions that are not blocked, as int8 of shape (games, 5): 1 or 0. Staying is always 1.
+    #[getter]
+    fn action_masks<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i8>>> {
+        let games = self.batch.len();
+        let mut masks = vec![0; games * Move::ALL.len()];
+        self.batch.part(0..games).write_action_masks(&mut masks);
+        PyArray1::from_iter(py, masks.into_iter().map(|mask| mask as i8)).reshape([games, Move::ALL.len()])
+    }
+
+    /// The states of all games as a new int16 array of shape (games, 4 + 9 * threats), as the
+    /// observation "state" of `getaway.gymnasium`; `set_state` accepts it.
+    fn get_state<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i16>>> {
+        let (games, length) = (self.batch.len(), self.batch.shape().state());
+        let mut numbers = vec![0; games * length];
+        let batch = &mut self.batch;
+        without_gil(py, || batch.part(0..games).write_states(&mut numbers))?;
+        PyArray1::from_vec(py, numbers).reshape([games, length])
+    }
+
+    /// Continue the games that the mask marks, by default all, from states as `get_state` returns
+    /// them; returns the observations.
+    ///
+    /// Raises:
+    ///     TypeError: for an array of another type than int16.
+    ///     ValueError: for another shape, or numbers that are not a state of the game's map. No
+    ///         game changes in these cases.
+    #[pyo3(signature = (states, mask = None, /))]
+    fn set_state(&mut self, states: &Bound<'_, PyAny>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
+        let py = states.py();
+        let (games, length) = (self.batch.len(), self.batch.shape().state());
+        let marks = self.marks(mask)?;
+        let Ok(states) = states.cast::<PyArray2<i16>>() else {
+            let found = type_name(states);
+            return Err(PyTypeError::new_err(format!(
+                "states: expected a two-dimensional array of int16, found {found}"
+            )));
+        };
+        if states.shape() != [games, length] {
+            let found = repr(PyTuple::new(py, states.shape())?.as_any())?;
+            return Err(PyValueError::new_err(format!(
+                "states: expected the shape ({games}, {length}), found {found}"
+            )));
+        }
+        // A copy, because other threads may write to the array.
+        let numbers = states.call_method0("ravel")?.cast_into::<PyArray1<i16>>()?.to_vec()?;
+        let batch = &self.batch;
+        let read = |game: usize| {
+            let state = batch.state_of_numbers(game, &numbers[game * length..][..length]);
+            state.map(|state| (game, state)).map_err(|error| value_error(format_args!("states[{game}]: {error}")))
+        };
+        let read: Vec<_> = (0..games).filter(|&game| marks[game]).map(read).collect::<PyResult<_>>()?;
+        let changed: Vec<usize> = read.iter().map(|&(game, _)| game).collect();
+        let change = |batch: &mut batch::Batch| read.into_iter().for_each(|(game, state)| batch.set_state(game, state));
+        self.observe(py, changed.into_iter(), change)?;
+        Ok(self.observations.array(py))
+    }
+
+    /// Judge every action of every game by solving it: `getaway.safe_moves` for a batch.
+    ///
+    /// Releases the interpreter lock; Ctrl-C works. The result does not depend on the threads.
+    ///
+    /// Args:
+    ///     threads: threads that solve, by default those of the batch.
+    ///     budget_ticks: maximum number of simulated ticks per action.
+    ///     seed: the seed of the search.
+    ///
+    /// Returns:
+    ///     Three arrays of shape (games, 5), as a named tuple `SafeMoves`.
+    #[pyo3(signature = (*, threads = None, budget_ticks = SAFE_MOVES_TICKS, seed = None),
+        text_signature = "($self, *, threads=None, budget_ticks=100000, seed=0)")]
+    fn safe_moves<'py>(
+        &self,
+        py: Python<'py>,
+        threads: Option<usize>,
+        budget_ticks: u64,
+        seed: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let threads = checked_threads(threads.unwrap_or(self.helpers.threads()))?;
+        let seed = optional_u64("seed", seed)?.unwrap_or(0);
+        let games: Vec<_> =
+            (0..self.batch.len()).map(|game| (&**self.batch.world(game), &self.batch.states()[game])).collect();
+        to_safe_moves(py, &judge_games(py, &games, threads, budget_ticks, seed)?)
+    }
+
+    fn __copy__(&mut self, py: Python<'_>) -> PyResult<Self> {
+        let (output, threads) = (self.observations.output, self.helpers.threads());
+        let mut copy = Self::create(py, self.boards.clone(), self.batch.clone(), output, threads)?;
+        copy.observations.vectors.lend(py)?.copy_from_slice(self.observations.vectors.lend(py)?);
+        copy.observations.images.lend(py)?.copy_from_slice(self.observations.images.lend(py)?);
+        copy.rewards.lend(py)?.copy_from_slice(self.rewards.lend(py)?);
+        copy.terminations.lend(py)?.copy_from_slice(self.terminations.lend(py)?);
+        Ok(copy)
+    }
+
+    #[pyo3(signature = (memo, /))]
+    fn __deepcopy__(&mut self, memo: &Bound<'_, PyAny>) -> PyResult<Self> {
+        self.__copy__(memo.py())
+    }
+
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((Vec<Game>, usize), Bound<'py, PyDict>)> {
+        let options = PyDict::new(py);
+        options.set_item("observation", self.observation())?;
+        options.set_item("window", self.window())?;
+        options.set_item("threads", self.threads())?;
+        let games = self.boards.iter().map(|board| Game::start(Arc::clone(board))).collect();
+        Ok(((games, self.batch.len()), options))
+    }
+
+    fn __getstate__<'py>(&mut self, py: Python<'py>) -> PyResult<[Py<PyAny>; 3]> {
+        let states = self.get_state(py)?.into_any().unbind();
+        Ok([states, self.rewards.array(py), self.terminations.array(py)])
+    }
+
+    fn __setstate__(&mut self, py: Python<'_>, state: [Bound<'_, PyAny>; 3]) -> PyResult<()> {
+        let [states, rewards, terminations] = state;
+        self.set_state(&states, None)?;
+        for (ours, theirs) in [(self.rewards.array(py), rewards), (self.terminations.array(py), terminations)] {
+            ours.bind(py).set_item(py.Ellipsis(), theirs)?;
+        }
+        Ok(())
+    }
+
     fn __len__(&self) -> usize {
         self.batch.len()
     }
 
     fn __getitem__(&self, game: isize) -> PyResult<State> {
         let game = self.game(game)?;
-        let world = self.batch.world(game);
-        let board = self.boards.iter().find(|board| Arc::ptr_eq(&board.world, world));
-        let board = board.map(Arc::clone).ok_or_else(|| PyIndexError::new_err("no such game"))?;
-        Ok(State { board, state: self.batch.states()[game].clone() })
+        Ok(State { board: self.board(game)?, state: self.batch.states()[game].clone() })
     }
 
-    fn __setitem__(&mut self, game: isize, state: &Bound<'_, State>) -> PyResult<()> {
+    fn __setitem__(&mut self, py: Python<'_>, game: isize, state: &Bound<'_, State>) -> PyResult<()> {
         let game = self.game(game)?;
         let state = state.get();
         if state.board.world.layout() != self.batch.world(game).layout()
@@ -435,8 +626,8 @@ impl Batch {
         {
             return Err(PyValueError::new_err(format!("game {game}: expected a state of its map and rules")));
         }
-        self.batch.set_state(game, state.state.clone());
-        Ok(())
+        let state = state.state.clone();
+        self.observe(py, game..game + 1, |batch| batch.set_state(game, state))
     }
 
     fn __repr__(&self) -> String {
@@ -444,87 +635,5 @@ impl Batch {
         let (games, threads) = (self.batch.len(), self.helpers.threads());
         let observation = self.observations.output.name().map_or("None".to_owned(), |name| format!("'{name}'"));
         format!("<Batch of {games} games on {}, observation={observation}, threads={threads}>", maps.join(", "))
-    }
-}
-
-/// One game for `getaway.gymnasium`.
-#[pyclass(module = "getaway")]
-pub(crate) struct Single {
-    board: Arc<Board>,
-    batch: batch::Batch,
-    observation: Output,
-    shape: Vec<usize>,
-}
-
-impl Single {
-    fn observe<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let part = self.batch.parts(1).next().ok_or_else(|| PyIndexError::new_err("no game"))?;
-        if self.observation == Output::Planes {
-            let array = PyArrayDyn::<u8>::zeros(py, &self.shape[..], false);
-            self.observation.write(&part, &mut [], array.try_readwrite()?.as_slice_mut()?);
-            return Ok(array.into_any());
-        }
-        let array = PyArray1::<i16>::zeros(py, self.shape[0], false);
-        self.observation.write(&part, array.try_readwrite()?.as_slice_mut()?, &mut []);
-        Ok(array.into_any())
-    }
-
-    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let state = &self.batch.states()[0];
-        let info = PyDict::new(py);
-        info.set_item(pyo3::intern!(py, "tick"), state.tick())?;
-        info.set_item(pyo3::intern!(py, "score"), self.board.world.score(state))?;
-        Ok(info)
-    }
-}
-
-#[pymethods]
-impl Single {
-    #[new]
-    fn new(game: &Bound<'_, PyAny>, observation: &str, shaped_like: Option<&Bound<'_, PyList>>) -> PyResult<Self> {
-        let board = Board::of(game, &Rules::BLITZ_2025, None)?;
-        let observation = Output::from_name(Some(observation))?;
-        // The observation's shape must fit all maps to which the environment may be reset.
-        let others: Vec<Arc<Board>> = match shaped_like {
-            None => Vec::new(),
-            Some(others) => {
-                others.iter().map(|other| Board::of(&other, &Rules::BLITZ_2025, None)).collect::<PyResult<_>>()?
-            }
-        };
-        let worlds = std::iter::once(&board).chain(&others).map(|board| Arc::clone(&board.world)).collect();
-        let batch = catch_panic(|| batch::Batch::new(worlds, vec![0]))?;
-        let shape = observation.shape(batch.shape());
-        Ok(Self { board, batch, observation, shape })
-    }
-
-    fn reset<'py>(&mut self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
-        self.batch.reset(&[true]);
-        Ok((self.observe(py)?, self.info(py)?))
-    }
-
-    #[allow(clippy::type_complexity, reason = "the five values of Gymnasium")]
-    fn step<'py>(
-        &mut self,
-        py: Python<'py>,
-        player_move: i64,
-    ) -> PyResult<(Bound<'py, PyAny>, f64, bool, bool, Bound<'py, PyDict>)> {
-        let player_move = move_of_number(player_move).ok_or_else(|| {
-            PyValueError::new_err(format!("action: expected a move from 0 to 4, found {player_move}"))
-        })?;
-        let (mut reward, mut termination) = ([0.0], [false]);
-        let batch = &mut self.batch;
-        catch_panic(|| batch.step(&[player_move], &mut reward, &mut termination))?;
-        let observation = self.observe(py)?;
-        Ok((observation, f64::from(reward[0]), termination[0], false, self.info(py)?))
-    }
-
-    #[getter]
-    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, &self.shape)
-    }
-
-    #[getter]
-    fn state(&self) -> State {
-        State { board: Arc::clone(&self.board), state: self.batch.states()[0].clone() }
     }
 }

@@ -6,12 +6,16 @@ mod batch;
 mod helpers;
 mod memory;
 mod replay;
+mod single;
 mod solver;
+mod verdicts;
 
 pub(crate) use arena::{play_games, play_searches, play_series};
-pub(crate) use batch::{Batch, Single};
+pub(crate) use batch::Batch;
 pub(crate) use replay::Replay;
+pub(crate) use single::{Single, draw};
 pub(crate) use solver::solve;
+pub(crate) use verdicts::safe_moves;
 
 use pyo3::prelude::*;
 

@@ -29,6 +29,7 @@ const SLICE_TICKS: u64 = 1_000_000;
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: rules that differ from the server's.
 ///     time_limit_ms: time limit in milliseconds.
+///     budget_ticks: limit in simulated ticks; the answer depends only on it if it is reached first.
 ///     seed: the seed of the search.
 ///     memory_max_bytes: maximum memory of the search and the proof.
 ///
@@ -37,13 +38,15 @@ const SLICE_TICKS: u64 = 1_000_000;
 ///     ValueError: if the map cannot be read or played, if the time limit is negative, or if rules
 ///         are given together with a game, which has its own.
 #[pyfunction]
-#[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
-    text_signature = "(map, *, no_jump=False, rules=None, time_limit_ms=1000.0, seed=0, memory_max_bytes=268435456)")]
+#[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]
+#[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, budget_ticks = None, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
+    text_signature = "(map, *, no_jump=False, rules=None, time_limit_ms=1000.0, budget_ticks=None, seed=0, memory_max_bytes=268435456)")]
 pub(crate) fn solve<'py>(
     map: &Bound<'py, PyAny>,
     #[pyo3(from_py_with = variant)] no_jump: Rules,
     rules: Option<&Bound<'py, PyAny>>,
     time_limit_ms: f64,
+    budget_ticks: Option<u64>,
     seed: Option<&Bound<'py, PyAny>>,
     memory_max_bytes: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
@@ -57,14 +60,17 @@ pub(crate) fn solve<'py>(
     let (mut simulated_ticks, mut decided) = (0, None);
     // Slices allow for Ctrl-C; the search resumes where it stopped.
     let solution = loop {
-        let limit = Budget::time(time_limit.saturating_sub(began.elapsed())).and(Budget::ticks(SLICE_TICKS));
+        let left_ticks =
+            budget_ticks.map_or(SLICE_TICKS, |budget| SLICE_TICKS.min(budget.saturating_sub(simulated_ticks)));
+        let limit = Budget::time(time_limit.saturating_sub(began.elapsed())).and(Budget::ticks(left_ticks));
         let solution = without_gil(py, || decider.solve(world, &start, limit))?;
         simulated_ticks += solution.simulated_ticks;
         py.check_signals()?;
         if solution.outcome != Outcome::Undecided {
             decided = decided.or_else(|| Some(began.elapsed()));
         }
-        if solution.is_optimal() || began.elapsed() >= time_limit {
+        let is_used_up = budget_ticks.is_some_and(|budget| simulated_ticks >= budget);
+        if solution.is_optimal() || is_used_up || began.elapsed() >= time_limit {
             break solution;
         }
     };

@@ -1,0 +1,124 @@
+//! `safe_moves`: the exact judgement of every move.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use getaway::game::{self, Move, Plan, World};
+use getaway::planner::{Budget, Outcome, SurvivalOptions, Verdict, judge_moves};
+
+use crate::convert::{optional_u64, without_gil};
+use crate::game::State;
+use crate::value::{to_move, to_value_of};
+
+/// Budget per move: about ten milliseconds.
+pub(super) const SAFE_MOVES_TICKS: u64 = 100_000;
+
+/// Games per thread between two checks for Ctrl-C.
+const SLICE_GAMES: usize = 8;
+
+/// Memory per thread.
+const MEMORY_MAX_BYTES: usize = 64 << 20;
+
+fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Vec<Verdict> {
+    let options = SurvivalOptions { seed, memory_max_bytes: MEMORY_MAX_BYTES, ..SurvivalOptions::default() };
+    judge_moves(world, state, options, Budget::ticks(budget_ticks))
+}
+
+/// Judge every move of a state by solving the game after it.
+///
+/// A move survives if a line that begins with it reaches the end of the game, and is doomed if
+/// provably none does. The same arguments give the same answer on every machine.
+///
+/// Args:
+///     state: the state.
+///     budget_ticks: maximum number of simulated ticks per move.
+///     seed: the seed of the search.
+///
+/// Returns:
+///     A `Verdict` for each of `state.legal_moves`; none if the game is over.
+#[pyfunction]
+#[pyo3(signature = (state, *, budget_ticks = SAFE_MOVES_TICKS, seed = None),
+    text_signature = "(state, *, budget_ticks=100000, seed=0)")]
+pub(crate) fn safe_moves<'py>(
+    state: &Bound<'py, State>,
+    budget_ticks: u64,
+    seed: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let (py, seed) = (state.py(), optional_u64("seed", seed)?.unwrap_or(0));
+    let state = state.get();
+    let verdicts = without_gil(py, || judge(&state.board.world, &state.state, budget_ticks, seed))?;
+    py.check_signals()?;
+    let found = PyDict::new(py);
+    for Verdict { player_move, solution } in verdicts {
+        let moves = Plan::from(&solution.moves[..]).to_string();
+        let fields = (solution.outcome.name(), moves, solution.final_tick, solution.bound);
+        found.set_item(to_move(py, player_move)?, to_value_of(py, "Verdict", fields)?)?;
+    }
+    Ok(found)
+}
+
+/// Judges the games on several threads, in their order.
+pub(super) fn judge_games(
+    py: Python<'_>,
+    games: &[(&World, &game::State)],
+    threads: usize,
+    budget_ticks: u64,
+    seed: u64,
+) -> PyResult<Vec<Vec<Verdict>>> {
+    let mut verdicts = Vec::with_capacity(games.len());
+    for slice in games.chunks(SLICE_GAMES * threads) {
+        verdicts.extend(without_gil(py, || judge_slice(slice, threads, budget_ticks, seed))?);
+        py.check_signals()?;
+    }
+    Ok(verdicts)
+}
+
+fn judge_slice(games: &[(&World, &game::State)], threads: usize, budget_ticks: u64, seed: u64) -> Vec<Vec<Verdict>> {
+    let (next, found) = (AtomicUsize::new(0), Mutex::new(vec![Vec::new(); games.len()]));
+    let work = || {
+        while let Some((index, &(world, state))) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|index| Some((index, games.get(index)?)))
+        {
+            let verdicts = judge(world, state, budget_ticks, seed);
+            found.lock().unwrap_or_else(PoisonError::into_inner)[index] = verdicts;
+        }
+    };
+    thread::scope(|scope| {
+        // Threads that cannot be started are not needed.
+        let builders = (1..threads.min(games.len())).map(|_| thread::Builder::new().spawn_scoped(scope, work));
+        let helpers: Vec<_> = builders.filter_map(Result::ok).collect();
+        work();
+        drop(helpers);
+    });
+    found.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The value `SafeMoves`: outcomes, final ticks and bounds of shape (games, 5).
+pub(super) fn to_safe_moves<'py>(py: Python<'py>, verdicts: &[Vec<Verdict>]) -> PyResult<Bound<'py, PyAny>> {
+    let moves = Move::ALL.len();
+    let mut outcomes = vec![-1_i8; verdicts.len() * moves];
+    let (mut final_ticks, mut bounds) = (vec![0_u16; outcomes.len()], vec![0_u16; outcomes.len()]);
+    for (game, verdicts) in verdicts.iter().enumerate() {
+        for Verdict { player_move, solution } in verdicts {
+            let index = game * moves + *player_move as usize;
+            outcomes[index] = match solution.outcome {
+                Outcome::Doomed => 0,
+                Outcome::Undecided => 1,
+                Outcome::Survives => 2,
+            };
+            (final_ticks[index], bounds[index]) = (solution.final_tick, solution.bound);
+        }
+    }
+    let shape = [verdicts.len(), moves];
+    let fields = (
+        PyArray1::from_vec(py, outcomes).reshape(shape)?,
+        PyArray1::from_vec(py, final_ticks).reshape(shape)?,
+        PyArray1::from_vec(py, bounds).reshape(shape)?,
+    );
+    to_value_of(py, "SafeMoves", fields)
+}

@@ -1,0 +1,216 @@
+"""Levels: maps whose best possible game is known and certified.
+
+    from getaway import levels
+
+    train = levels.generate(16, split="train", seed=1)
+    hard = levels.generate(4, split="test", no_jump=True, best_tick=(100, 2000))
+
+A level's best tick is the last tick that any player can reach. A line of moves shows that it can be
+reached, and, below 2001, a certificate that no other goes further: `getaway verify` checks both
+independently of the solver.
+
+Every map belongs to exactly one split, by a hash of its drawing: about 80% of maps to `train`, 10% each
+to `validation` and `test`. So no two splits share a map, whatever their seeds and options.
+
+Everything depends only on the arguments: budgets are in simulated ticks, not in time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import getaway
+
+__all__ = ["Difficulty", "Level", "Split", "candidates", "difficulty", "generate", "load", "solved", "split_of"]
+
+Split: TypeAlias = Literal["train", "validation", "test"]
+
+_SOLVE_TICKS = 20_000_000
+"""Budget per candidate: a few seconds for the hardest, a millisecond for most."""
+_SAMPLE_TICKS = 50
+"""Ticks between two samples of a line's difficulty."""
+_CANDIDATES_MAX = 1000
+"""Candidates in a row that may miss the wanted difficulty."""
+
+
+@dataclass(frozen=True)
+class Difficulty:
+    """How hard it is to reach a level's best tick, from samples along the best line."""
+
+    safe_share: float
+    """The share of moves after which the best tick is known to be still in reach, 0 to 1."""
+    narrowest: int
+    """The least number of such moves in a sample, 1 to 5."""
+
+
+@dataclass(frozen=True)
+class Level:
+    """A map, a variant and the best possible game."""
+
+    map: getaway.Map
+    """The map."""
+    no_jump: bool
+    """True for the no-jump variant."""
+    best_tick: int
+    """The last tick that any player can reach; 2001 if the whole game can be survived."""
+    moves: str
+    """A line that reaches it, one letter per tick."""
+    certificate: str | None
+    """The proof that no line goes further; None if the best tick is 2001, the largest."""
+
+    def game(self) -> getaway.Game:
+        """The level at its start."""
+        return getaway.Game(self.map, no_jump=self.no_jump)
+
+    def save(self, folder: str | PathLike[str]) -> None:
+        """Write the level as a folder of the challenge's format, beside `level.json` and, where there
+        is one, `certificate.txt`.
+
+        Raises:
+            OSError: if a file cannot be written.
+        """
+        self.map.save(folder)
+        values = {"no_jump": self.no_jump, "best_tick": self.best_tick, "moves": self.moves}
+        Path(folder, "level.json").write_text(json.dumps(values) + "\n")
+        if self.certificate is not None:
+            Path(folder, "certificate.txt").write_text(self.certificate)
+
+
+def load(folder: str | PathLike[str]) -> Level:
+    """The level in a folder that `Level.save` has written.
+
+    Raises:
+        FileNotFoundError: if there is none.
+        ValueError: if it cannot be read, or its moves do not reach its best tick.
+    """
+    text = Path(folder, "level.json").read_text()
+    try:
+        values = json.loads(text)
+        no_jump, best_tick, moves = values["no_jump"], int(values["best_tick"]), str(values["moves"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{folder}/level.json: expected no_jump, best_tick and moves, found {error}") from error
+    map = getaway.load_map(folder)
+    game = getaway.Game(map, no_jump=bool(no_jump))
+    game.play(moves)
+    if game.tick != best_tick:
+        raise ValueError(f"{folder}/level.json: the moves reach tick {game.tick}: expected {best_tick}")
+    certificate = Path(folder, "certificate.txt")
+    return Level(map, bool(no_jump), best_tick, moves, certificate.read_text() if certificate.exists() else None)
+
+
+def split_of(map: getaway.Map) -> Split:
+    """The split to which a map belongs."""
+    first = hashlib.sha256("\n".join(map.rows).encode()).digest()[0]
+    return "test" if first < 26 else "validation" if first < 52 else "train"
+
+
+def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[getaway.Map]:
+    """Distinct generated maps of a split, without end.
+
+    Args:
+        split: "train", "validation" or "test".
+        seed: the seed of the first map.
+        map_options: options of `getaway.generate_map`.
+
+    Raises:
+        ValueError: for an unknown split or option.
+    """
+    if split not in ("train", "validation", "test"):
+        raise ValueError(f"split: expected train, validation or test, found {split!r}")
+    known: set[tuple[str, ...]] = set()
+    while True:
+        map = getaway.generate_map(seed, **map_options)
+        rows = tuple(map.rows)
+        if split_of(map) == split and rows not in known:
+            known.add(rows)
+            yield map
+        seed += 1
+
+
+def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLVE_TICKS) -> Level | None:
+    """The level of a map; None if its best tick is not found within the budget."""
+    solution = getaway.solve(map, no_jump=no_jump, time_limit_ms=3_600_000, budget_ticks=budget_ticks)
+    if not solution.is_optimal or (solution.certificate is None and solution.final_tick <= 2000):
+        return None
+    return Level(map, no_jump, solution.final_tick, solution.moves, solution.certificate)
+
+
+def difficulty(level: Level, *, budget_ticks: int = 100_000) -> Difficulty:
+    """Measure a level's difficulty, every 50 ticks along its best line.
+
+    Args:
+        level: the level.
+        budget_ticks: maximum number of simulated ticks per move; a move that is undecided within
+            it does not count as safe.
+    """
+    state, safe, moves, narrowest = level.game().state, 0, 0, 5
+    for start in range(0, len(level.moves), _SAMPLE_TICKS):
+        verdicts = getaway.safe_moves(state, budget_ticks=budget_ticks)
+        planned = getaway.Move.from_letter(level.moves[start])
+        # The line itself is known to reach the best tick.
+        here = sum(move is planned or verdict.final_tick >= level.best_tick for move, verdict in verdicts.items())
+        safe, moves, narrowest = safe + here, moves + len(verdicts), min(narrowest, here)
+        state = state.play(level.moves[start : start + _SAMPLE_TICKS])
+    return Difficulty(safe / max(moves, 1), narrowest)
+
+
+def generate(
+    count: int,
+    *,
+    split: Split = "train",
+    seed: int = 0,
+    no_jump: bool = False,
+    best_tick: tuple[int, int] = (2, 2001),
+    safe_share: tuple[float, float] | None = None,
+    narrowest: tuple[int, int] | None = None,
+    **map_options: Any,
+) -> list[Level]:
+    """Generate levels of a split by solving candidates and keeping those of the wanted difficulty.
+
+    Args:
+        count: number of levels.
+        split: "train", "validation" or "test".
+        seed: the seed of the first candidate.
+        no_jump: whether to use the no-jump variant, in which more maps are doomed.
+        best_tick: the least and the greatest best tick.
+        safe_share: the least and the greatest `Difficulty.safe_share`.
+        narrowest: the least and the greatest `Difficulty.narrowest`.
+        map_options: options of `getaway.generate_map`, such as `kind`, `width` and `threats`.
+
+    Raises:
+        ValueError: for an unknown split or option, or if none of 1,000 candidates in a row has the
+            wanted difficulty.
+    """
+    levels: list[Level] = []
+    missed = 0
+    for map in candidates(split, seed, **map_options):
+        if len(levels) == count:
+            break
+        level = solved(map, no_jump=no_jump)
+        if level is not None and _fits(level, best_tick, safe_share, narrowest):
+            levels.append(level)
+            missed = 0
+            continue
+        missed += 1
+        if missed == _CANDIDATES_MAX:
+            raise ValueError(f"no level of the wanted difficulty among {missed} candidates after {len(levels)} levels")
+    return levels
+
+
+def _fits(
+    level: Level, best_tick: tuple[int, int], safe_share: tuple[float, float] | None, narrowest: tuple[int, int] | None
+) -> bool:
+    if not best_tick[0] <= level.best_tick <= best_tick[1]:
+        return False
+    if safe_share is None and narrowest is None:
+        return True
+    found = difficulty(level)
+    share, least = safe_share or (0.0, math.inf), narrowest or (0, 5)
+    return share[0] <= found.safe_share <= share[1] and least[0] <= found.narrowest <= least[1]

@@ -1,0 +1,80 @@
+//! The observation `window`: the streets and threats around the player.
+
+use crate::game::{Direction, LAST_TICK, Move, Position, State, Style, Tile, World};
+
+use super::observation::{Shape, scaled_tick, ticks_until_move};
+
+/// The default number of rows and columns.
+pub const WINDOW_SIDE: usize = 9;
+/// The largest number of rows and columns.
+pub const WINDOW_SIDE_MAX: usize = 63;
+/// Number of planes of a window: tiles that the player may enter; tiles that threats may enter;
+/// threats by style (six planes); threats by direction (four); a constant plane with the ticks
+/// until the threats move; a constant plane with the tick, scaled to 0 to 255.
+pub const WINDOW_PLANES: usize = PLANE_TICK + 1;
+
+const PLANE_STYLES: usize = 2;
+const PLANE_DIRECTIONS: usize = PLANE_STYLES + Style::ALL.len();
+const PLANE_WAIT: usize = PLANE_DIRECTIONS + Direction::ALL.len();
+const PLANE_TICK: usize = PLANE_WAIT + 1;
+
+/// The tables from which the windows of a world are computed.
+#[derive(Clone, Debug)]
+pub(super) struct Windows {
+    side: usize,
+    /// Tile -> x and y.
+    places: Vec<[i16; 2]>,
+    /// Player's tile -> the two planes of streets around it.
+    streets: Vec<u8>,
+    /// Tick -> ticks until the threats move, and the scaled tick.
+    ticks: Vec<[u8; 2]>,
+    /// Threat -> its style.
+    styles: Vec<u8>,
+}
+
+impl Windows {
+    pub fn new(world: &World, shape: Shape) -> Self {
+        let (graph, layout, side) = (world.graph(), world.layout(), shape.window);
+        let reach = (side / 2) as i32;
+        let mut streets = Vec::with_capacity(graph.len() * PLANE_STYLES * side * side);
+        for centre in graph.positions() {
+            for is_street in [|tile| tile == Tile::Open, |tile| tile != Tile::Wall] {
+                let rows = (-reach..=reach).flat_map(|y| (-reach..=reach).map(move |x| (x, y)));
+                let tiles = rows.map(|(x, y)| layout.tile(Position::new(centre.x + x, centre.y + y)));
+                streets.extend(tiles.map(|tile| u8::from(is_street(tile))));
+            }
+        }
+        Self {
+            side,
+            places: graph.positions().iter().map(|position| [position.x as i16, position.y as i16]).collect(),
+            streets,
+            ticks: (0..=LAST_TICK + 1).map(|tick| [ticks_until_move(world, tick), scaled_tick(tick)]).collect(),
+            styles: layout.threats.iter().map(|threat| threat.style as u8).collect(),
+        }
+    }
+
+    pub fn write(&self, world: &World, state: &State, out: &mut [u8]) {
+        let plane = self.side * self.side;
+        let player = usize::from(world.tile_after(state, Move::Stay));
+        let (streets, rest) = out.split_at_mut(PLANE_STYLES * plane);
+        streets.copy_from_slice(&self.streets[player * PLANE_STYLES * plane..][..PLANE_STYLES * plane]);
+        let (threats, constants) = rest.split_at_mut((PLANE_WAIT - PLANE_STYLES) * plane);
+        threats.fill(0);
+        let [left, top] = self.places[player].map(|middle| middle - (self.side / 2) as i16);
+        for (index, &style) in self.styles.iter().enumerate() {
+            let (tile, direction) = world.threat_pose(state, index);
+            let [x, y] = self.places[usize::from(tile)];
+            // Negative numbers become too large ones.
+            let (x, y) = ((x - left) as u16 as usize, (y - top) as u16 as usize);
+            if x < self.side && y < self.side {
+                let place = y * self.side + x;
+                threats[usize::from(style) * plane + place] += 1;
+                threats[(PLANE_DIRECTIONS - PLANE_STYLES + direction as usize) * plane + place] += 1;
+            }
+        }
+        let [wait, tick] = self.ticks[usize::from(state.tick())];
+        let (waits, ticks) = constants.split_at_mut(plane);
+        waits.fill(wait);
+        ticks.fill(tick);
+    }
+}

@@ -1,0 +1,236 @@
+//! `model:FILE`: plays by a small neural network that was trained with the Python package.
+//!
+//! The network scores one action at a time, and the action with the highest score is played. Its
+//! inputs are the action's [features](crate::batch::FEATURES_ACTION), their mean and their maximum
+//! over all open actions, and the [header](crate::batch::FEATURES_HEADER), each scaled to about 1.
+//! Hidden layers are rectified. Guarantees: the same file plays the same game on every machine,
+//! because sums are taken in a fixed order.
+
+use std::sync::Arc;
+
+use serde::Deserialize;
+
+use super::{Budget, Choice, Planner, PlannerFactory, PlannerFailure, PlannerHost, Source};
+use crate::batch::{Batch, FEATURES, FEATURES_ACTION, FEATURES_HEADER};
+use crate::files;
+use crate::game::{Layout, Move, Rules, State, World};
+
+/// The start of a model's name: `model:FILE`.
+pub const MODEL_PREFIX: &str = "model:";
+/// The first field of a model's file.
+const FORMAT: &str = "getaway-model 1";
+const FILE_MAX_BYTES: u64 = 4 << 20;
+const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
+/// What a feature is divided by, after it is limited to this much: steps to the nearest threat,
+/// tiles reached first, depth of the dead end, exits.
+const ACTION_SCALES: [f32; FEATURES_ACTION] = [16.0, 64.0, 16.0, 4.0];
+/// The same for the tick, the ticks until the threats move, and the ticks between two moves.
+const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
+
+/// A network, as its file describes it.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Network {
+    format: String,
+    /// The layers, from the inputs on; the last has one output.
+    layers: Vec<Layer>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Layer {
+    /// Output -> input -> weight.
+    weights: Vec<Vec<f32>>,
+    biases: Vec<f32>,
+}
+
+impl Network {
+    /// Reads a model, whose layers must fit each other.
+    fn parse(text: &[u8]) -> Result<Self, String> {
+        let network: Self = serde_json::from_slice(text).map_err(|error| format!("expected a model: {error}"))?;
+        if network.format != FORMAT {
+            return Err(format!("expected the format {FORMAT:?}, found {:?}", network.format));
+        }
+        let mut inputs = INPUTS;
+        for (index, Layer { weights, biases }) in network.layers.iter().enumerate() {
+            let found = weights.iter().map(Vec::len).find(|&found| found != inputs);
+            if let Some(found) = found {
+                return Err(format!("layer {index}: expected {inputs} weights per output, found {found}"));
+            }
+            if biases.len() != weights.len() {
+                let expected = weights.len();
+                return Err(format!("layer {index}: expected {expected} biases, found {}", biases.len()));
+            }
+            inputs = weights.len();
+        }
+        if network.layers.is_empty() || inputs != 1 {
+            return Err(format!("expected one output of the last layer, found {inputs}"));
+        }
+        Ok(network)
+    }
+
+    fn score(&self, inputs: &[f32; INPUTS]) -> f32 {
+        let mut values = inputs.to_vec();
+        for (index, layer) in self.layers.iter().enumerate() {
+            let outputs = layer.weights.iter().zip(&layer.biases).map(|(weights, bias)| {
+                let sum = weights.iter().zip(&values).fold(*bias, |sum, (weight, value)| sum + weight * value);
+                if index + 1 < self.layers.len() { sum.max(0.0) } else { sum }
+            });
+            values = outputs.collect();
+        }
+        values[0]
+    }
+}
+
+/// The inputs for each open action, from the features of a state.
+fn inputs(features: &[i16; FEATURES]) -> [Option<[f32; INPUTS]>; Move::ALL.len()] {
+    let scaled = |value: i16, scale: f32| f32::from(value).min(scale) / scale;
+    let (header, actions) = features.split_at(FEATURES_HEADER);
+    let rows = actions.chunks_exact(FEATURES_ACTION).map(|row| {
+        (row[0] >= 0)
+            .then(|| std::array::from_fn::<_, FEATURES_ACTION, _>(|index| scaled(row[index], ACTION_SCALES[index])))
+    });
+    let rows: Vec<Option<[f32; FEATURES_ACTION]>> = rows.collect();
+    let open: Vec<&[f32; FEATURES_ACTION]> = rows.iter().flatten().collect();
+    let mean = |index: usize| open.iter().map(|row| row[index]).sum::<f32>() / open.len() as f32;
+    let most = |index: usize| open.iter().map(|row| row[index]).fold(0.0, f32::max);
+    std::array::from_fn(|action| {
+        let row = rows[action]?;
+        Some(std::array::from_fn(|index| match (index / FEATURES_ACTION, index % FEATURES_ACTION) {
+            (0, feature) => row[feature],
+            (1, feature) => mean(feature),
+            (2, feature) => most(feature),
+            (_, number) => scaled(header[number], HEADER_SCALES[number]),
+        }))
+    })
+}
+
+/// The world whose features a planner computes.
+#[derive(Debug)]
+struct Observed {
+    layout: Layout,
+    rules: Rules,
+    batch: Batch,
+}
+
+#[derive(Debug)]
+struct LearntPlanner {
+    model: Arc<Model>,
+    observed: Option<Observed>,
+}
+
+impl LearntPlanner {
+    fn features(&mut self, world: &World, state: &State) -> [i16; FEATURES] {
+        let is_same = |known: &Observed| known.layout == *world.layout() && known.rules == *world.rules();
+        if !self.observed.as_ref().is_some_and(is_same) {
+            let batch = Batch::new(vec![Arc::new(world.clone())], vec![0]);
+            self.observed = Some(Observed { layout: world.layout().clone(), rules: *world.rules(), batch });
+        }
+        let batch = &mut self.observed.as_mut().expect("filled just now").batch;
+        batch.set_state(0, state.clone());
+        let mut features = [0; FEATURES];
+        batch.part(0..1).write_features(&mut features);
+        features
+    }
+}
+
+impl Planner for LearntPlanner {
+    fn decide(&mut self, world: &World, state: &State, _: Budget) -> Choice {
+        let inputs = inputs(&self.features(world, state));
+        let scores = Move::ALL
+            .into_iter()
+            .zip(inputs)
+            .filter_map(|(player_move, inputs)| inputs.map(|inputs| (player_move, self.model.network.score(&inputs))));
+        // The first of equal scores, as NumPy's argmax.
+        let best = scores.reduce(|best, next| if next.1 > best.1 { next } else { best });
+        let player_move = best.map_or(Move::Stay, |(player_move, _)| player_move);
+        let simulated_ticks = if world.threats_move(state) { world.moves(state).count() as u64 } else { 0 };
+        Choice { player_move, source: Source::Fallback, planned_tick: None, simulated_ticks }
+    }
+}
+
+/// A model that plays games: see the file's format in `docs/learning.md`.
+#[derive(Debug)]
+pub struct Model {
+    network: Network,
+}
+
+impl Model {
+    /// Finds the model of a planner's name, `model:FILE`; `None` for any other name.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a model.
+    pub fn find(name: &str) -> Option<Result<Arc<Self>, PlannerFailure>> {
+        let path = name.strip_prefix(MODEL_PREFIX)?;
+        let read = || {
+            let text = files::read(path, FILE_MAX_BYTES).map_err(|error| format!("cannot read the model: {error}"))?;
+            Network::parse(&text)
+        };
+        Some(read().map(|network| Arc::new(Self { network })).map_err(PlannerFailure::new))
+    }
+}
+
+impl PlannerFactory for Model {
+    fn build(self: Arc<Self>, _seed: u64) -> Box<dyn Planner> {
+        Box::new(LearntPlanner { model: self, observed: None })
+    }
+}
+
+/// A host that finds models only.
+#[derive(Clone, Copy, Debug)]
+pub struct ModelHost;
+
+impl PlannerHost for ModelHost {
+    fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure> {
+        match Model::find(name) {
+            Some(found) => Ok(found?),
+            None => {
+                Err(PlannerFailure::new("a planner in Python, MODULE:NAME, needs the command of the Python package"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::planner::PlannerSpec;
+
+    /// A model whose score is the sum of an action's steps and tiles reached first.
+    fn text() -> String {
+        let mut weights = [0.0; INPUTS];
+        (weights[0], weights[1]) = (1.0, 1.0);
+        format!(r#"{{"format": "{FORMAT}", "layers": [{{"weights": [{weights:?}], "biases": [0.5]}}]}}"#)
+    }
+
+    #[test]
+    fn model_file_plays_as_its_scores_say() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.json");
+        std::fs::write(&path, text()).expect("a file");
+        let name = format!("{MODEL_PREFIX}{}", path.display());
+        let spec = PlannerSpec::find(&name, Some(&ModelHost)).expect("a model");
+        let layout = Layout::parse("b.P......").expect("a drawing");
+        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
+        let choice = spec.build(0).decide(&world, &world.start(), Budget::UNLIMITED);
+        assert_eq!(choice.player_move, Move::Right);
+        assert_eq!(spec.to_string(), name);
+        assert!(PlannerSpec::find(&name, None).is_err(), "a request without a host cannot name a file");
+    }
+
+    #[test]
+    fn invalid_models_give_one_sentence() {
+        let error = |text: &str| Network::parse(text.as_bytes()).expect_err("an error");
+        assert_eq!(
+            error(&text().replace("model 1", "model 9")),
+            r#"expected the format "getaway-model 1", found "getaway-model 9""#
+        );
+        assert_eq!(error(&text().replace("[1.0, 1.0", "[1.0")), "layer 0: expected 15 weights per output, found 14");
+        assert_eq!(error(&text().replace("[0.5]", "[]")), "layer 0: expected 1 biases, found 0");
+        assert!(error("{}").starts_with("expected a model: missing field"));
+        assert_eq!(
+            error(&format!(r#"{{"format": "{FORMAT}", "layers": []}}"#)),
+            "expected one output of the last layer, found 15"
+        );
+    }
+}
