@@ -1,30 +1,19 @@
-"""PPO of Stable-Baselines3 on the compact observation.
+"""MaskablePPO of Stable-Baselines3 on games stepped in Rust.
 
-    pip install 'getaway[gymnasium]' stable-baselines3
-    python examples/python/stable_baselines3.py [--steps 2000000]
+    pip install 'getaway[gymnasium]' stable-baselines3 sb3-contrib
+    python examples/python/stable_baselines3.py [--steps 2000000] [--map roundabout]
 
-Not run by the tests, because Stable-Baselines3 installs PyTorch. Numbers are divided by 100,
-rewards by 10.
+Not run by the tests, because Stable-Baselines3 installs PyTorch. `VecNormalize` scales the features.
 """
 
 from __future__ import annotations
 
 import argparse
 
-import gymnasium
-import numpy as np
-from stable_baselines3 import PPO
-from stable_baselines3.common.env_util import make_vec_env
+from sb3_contrib import MaskablePPO
+from stable_baselines3.common.vec_env import VecNormalize
 
-import getaway.gymnasium
-
-
-def make(**options: object) -> gymnasium.Env[object, object]:
-    """Creates an environment with scaled numbers and rewards."""
-    env = gymnasium.make("getaway/Chase-v0", **options)
-    space = gymnasium.spaces.Box(-1, 41, env.observation_space.shape, np.float32)
-    env = gymnasium.wrappers.TransformObservation(env, lambda numbers: np.minimum(numbers / 100, 41).astype(np.float32), space)
-    return gymnasium.wrappers.TransformReward(env, lambda reward: reward / 10)
+from getaway.stable_baselines3 import ChaseVecEnv
 
 
 def main() -> None:
@@ -32,17 +21,18 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=2_000_000)
     parser.add_argument("--map", default="roundabout")
     options = parser.parse_args()
-    envs = make_vec_env(make, n_envs=16, env_kwargs={"map": options.map})
-    model = PPO("MlpPolicy", envs, gamma=0.98, verbose=1)
+    games = ChaseVecEnv(256, options.map, observation="features")
+    envs = VecNormalize(games, gamma=0.99)
+    model = MaskablePPO("MlpPolicy", envs, n_steps=128, batch_size=4096, gamma=0.99, verbose=1)
     model.learn(options.steps)
-    env = make(map=options.map)
-    observation, info = env.reset()
-    over = False
-    while not over:
-        action, _ = model.predict(observation, deterministic=True)
-        observation, _, terminated, truncated, info = env.step(int(action))
-        over = terminated or truncated
-    print(f"{options.map}: tick {info['tick']}, score {info['score']}")
+    envs.training = False
+    observations = envs.reset()
+    done = False
+    while not done:
+        actions, _ = model.predict(observations, action_masks=games.action_masks(), deterministic=True)
+        observations, _, dones, infos = envs.step(actions)
+        done = dones[0]
+    print(f"{options.map}: tick {infos[0]['tick']}, score {infos[0]['score']}")
 
 
 if __name__ == "__main__":

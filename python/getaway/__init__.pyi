@@ -398,20 +398,21 @@ class Batch:
     The games are divided evenly among the maps, in the order of the list. A game that is over
     returns to its start in the next step, which ignores its action. Every step overwrites the same
     arrays; do not read them from another thread during a step. `getaway.gymnasium` describes the
-    observations.
+    observations. Batches can be copied and pickled at any tick; copies share no array.
 
     Args:
         maps: one or several maps, as for `Game`.
         games: number of games; by default one per map.
-        observation: the output per game and step: "compact", "state" (int16), "planes" (uint8), or
-            None for nothing.
+        observation: the output per game and step: "compact", "features", "state" (int16),
+            "planes", "window" (uint8), or None for nothing.
+        window: rows and columns of "window", an odd number up to 63.
         threads: threads that step the games, including the calling one; they do not affect results.
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
 
     Raises:
         FileNotFoundError: if there is no such map.
-        ValueError: if a map cannot be read or played.
+        ValueError: if a map cannot be read or played, or a number is out of range.
     """
 
     def __new__(
@@ -457,7 +458,7 @@ class Batch:
 
     @property
     def window(self) -> int:
-        """."""
+        """Rows and columns of the observation "window"."""
 
     @property
     def threads(self) -> int:
@@ -473,20 +474,40 @@ class Batch:
 
     @property
     def is_over(self) -> npt.NDArray[np.bool_]:
-        """."""
+        """True for each game that is over, and that the next step therefore resets."""
 
     @property
     def action_masks(self) -> npt.NDArray[np.int8]:
-        """."""
+        """The actions that are not blocked, as int8 of shape (games, 5): 1 or 0. Staying is always 1."""
 
     def get_state(self) -> npt.NDArray[np.int16]:
-        """."""
+        """The states of all games as a new int16 array of shape (games, 4 + 9 * threats), as the
+        observation "state" of `getaway.gymnasium`; `set_state` accepts it.
+        """
 
     def set_state(self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """."""
+        """Continue the games that the mask marks, by default all, from states as `get_state` returns
+        them; returns the observations.
+
+        Raises:
+            TypeError: for an array of another type than int16.
+            ValueError: for another shape, or numbers that are not a state of the game's map. No
+                game changes in these cases.
+        """
 
     def safe_moves(self, *, threads: int | None = None, budget_ticks: int = 100000, seed: int = 0) -> SafeMoves:
-        """."""
+        """Judge every action of every game by solving it: `getaway.safe_moves` for a batch.
+
+        Releases the interpreter lock; Ctrl-C works. The result does not depend on the threads.
+
+        Args:
+            threads: threads that solve, by default those of the batch.
+            budget_ticks: maximum number of simulated ticks per action.
+            seed: the seed of the search.
+
+        Returns:
+            Three arrays of shape (games, 5), as a named tuple `SafeMoves`.
+        """
 
     def __copy__(self) -> Batch: ...
     def __deepcopy__(self, memo: Any, /) -> Batch: ...
@@ -601,6 +622,7 @@ def solve(
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
         time_limit_ms: time limit in milliseconds.
+        budget_ticks: limit in simulated ticks; the answer depends only on it if it is reached first.
         seed: the seed of the search.
         memory_max_bytes: maximum memory of the search and the proof.
 
@@ -611,7 +633,19 @@ def solve(
     """
 
 def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:
-    """."""
+    """Judge every move of a state by solving the game after it.
+
+    A move survives if a line that begins with it reaches the end of the game, and is doomed if
+    provably none does. The same arguments give the same answer on every machine.
+
+    Args:
+        state: the state.
+        budget_ticks: maximum number of simulated ticks per move.
+        seed: the seed of the search.
+
+    Returns:
+        A `Verdict` for each of `state.legal_moves`; none if the game is over.
+    """
 
 def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
     """The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.

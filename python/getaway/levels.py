@@ -135,7 +135,7 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 
 
 def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLVE_TICKS) -> Level | None:
-    """The level of a map; None if its best tick is not found within the budget."""
+    """The level of a map; None if its best tick is not found within the budget in simulated ticks."""
     solution = getaway.solve(map, no_jump=no_jump, time_limit_ms=3_600_000, budget_ticks=budget_ticks)
     if not solution.is_optimal or (solution.certificate is None and solution.final_tick <= 2000):
         return None
@@ -170,6 +170,7 @@ def generate(
     best_tick: tuple[int, int] = (2, 2001),
     safe_share: tuple[float, float] | None = None,
     narrowest: tuple[int, int] | None = None,
+    budget_ticks: int = _SOLVE_TICKS,
     **map_options: Any,
 ) -> list[Level]:
     """Generate levels of a split by solving candidates and keeping those of the wanted difficulty.
@@ -182,6 +183,8 @@ def generate(
         best_tick: the least and the greatest best tick.
         safe_share: the least and the greatest `Difficulty.safe_share`.
         narrowest: the least and the greatest `Difficulty.narrowest`.
+        budget_ticks: maximum number of simulated ticks per candidate; one that is not solved within
+            it is left out.
         map_options: options of `getaway.generate_map`, such as `kind`, `width` and `threats`.
 
     Raises:
@@ -193,7 +196,7 @@ def generate(
     for map in candidates(split, seed, **map_options):
         if len(levels) == count:
             break
-        level = solved(map, no_jump=no_jump)
+        level = solved(map, no_jump=no_jump, budget_ticks=budget_ticks)
         if level is not None and _fits(level, best_tick, safe_share, narrowest):
             levels.append(level)
             missed = 0

@@ -118,7 +118,7 @@ class Objects:
         return items[self.rng.randrange(len(items))]
 
     def batch(self) -> Batch:
-        kind = self.pick(["compact", "planes", "state", None])
+        kind = self.pick(["compact", "features", "planes", "state", "window", None])
         maps = self.pick([MAPS[0], MAPS[1:3], MAPS[0]])
         return Batch(maps, self.pick([1, 2, 8, 300, 600]), observation=kind, threads=self.pick([1, 1, 2, 3]))
 

@@ -36,7 +36,7 @@ def play(batch: Batch, steps: int, seed: int) -> list[npt.NDArray[Any]]:
     return results
 
 
-@pytest.mark.parametrize("observation", ["compact", "planes", "state", None])
+@pytest.mark.parametrize("observation", ["compact", "features", "planes", "state", "window", None])
 def test_results_do_not_depend_on_the_number_of_threads(observation: Any) -> None:
     one, many = (play(Batch(PATHS, 203, observation=observation, threads=threads), 80, 3) for threads in (1, 3))
     assert len(one) == len(many) and all(np.array_equal(a, b) for a, b in zip(one, many))
@@ -92,7 +92,10 @@ def test_read_only_array_is_refused_before_a_game_has_changed(index: int) -> Non
     array = arrays(batch)[index]
     array.flags.writeable = False
     before = array.copy()
-    for call in (lambda: batch.step(np.full(8, Move.RIGHT)), lambda: batch.reset()):
+    calls: list[Any] = [lambda: batch.step(np.full(8, Move.RIGHT))]
+    # A reset writes observations only.
+    calls += [batch.reset, lambda: batch.set_state(batch.get_state())] if index == 0 else []
+    for call in calls:
         with pytest.raises(ValueError, match=r"^(observations|rewards|terminations): the array is read-only: expected a writable one$"):
             call()
     assert np.array_equal(array, before) and batch.ticks.tolist() == [2] * 8
@@ -239,6 +242,8 @@ def doubled(levels: int) -> list[Any]:
         (lambda: Batch(PATHS[0], 4, threads=0), ValueError, "threads: expected 1 to"),
         (lambda: Batch([], 4), ValueError, "maps: expected at least one"),
         (lambda: Batch(PATHS[0], 4, observation="pixels"), ValueError, "observation: expected 'compact'"),
+        (lambda: Batch(PATHS[0], 4, window=4), ValueError, "window: expected an odd number from 1 to 63, found 4"),
+        (lambda: Batch(PATHS[0], 4, window=65), ValueError, "window: expected an odd number from 1 to 63, found 65"),
         (lambda: Batch("no/such/map", 4), FileNotFoundError, "no such map"),
         (lambda: Batch(PATHS[0], 4)[4], IndexError, "game 4: expected one of 4"),
         (lambda: Batch(PATHS[0], 4).__setitem__(0, Game(PATHS[1]).state), ValueError, "expected a state of its map"),
@@ -324,13 +329,13 @@ def test_options_of_reset_change_the_map_and_the_rules() -> None:
     assert isinstance(env, getaway.gymnasium.ChaseEnv)
     observation, _ = env.reset(options={"map": PATHS[2], "no_jump": True})
     assert env.state.map.name == "metropolis" and env.state.rules["no_jump"] and observation in env.observation_space
-    with pytest.raises(ValueError, match="options: expected map, no_jump or rules, found level"):
+    with pytest.raises(ValueError, match="options: expected map, no_jump, rules, state or moves, found level"):
         env.reset(options={"level": 3})
     envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=2, map=PATHS[0]).unwrapped
     assert isinstance(envs, getaway.gymnasium.ChaseVectorEnv)
     envs.reset(options={"map": PATHS[2]})
     assert {envs.batch[game].map.name for game in range(2)} == {"metropolis"}
-    with pytest.raises(ValueError, match="options: expected map, no_jump, rules or reset_mask, found level"):
+    with pytest.raises(ValueError, match="options: expected map, no_jump, rules, state, moves or reset_mask, found level"):
         envs.reset(options={"level": 3})
 
 
@@ -354,7 +359,7 @@ def test_pictures_and_drawings_show_the_state() -> None:
     env.reset()
     picture = env.render()
     rows = Game(PATHS[0]).rows
-    assert isinstance(picture, np.ndarray) and picture.shape == (8 * len(rows), 8 * len(rows[0]), 3) and picture.dtype == np.uint8
+    assert isinstance(picture, np.ndarray) and picture.dtype == np.uint8 and picture.shape[1:] == (24 * len(rows[0]), 3)
     text = gymnasium.make("getaway/Chase-v0", map=PATHS[0], render_mode="ansi")
     text.reset()
     assert str(text.render()).splitlines() == ["tick 1, score 5, running", *rows]

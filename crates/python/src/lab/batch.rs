@@ -1,5 +1,6 @@
 //! Games in arrays: the basis of the Gymnasium environments.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
@@ -137,6 +138,8 @@ impl Observations {
 #[pyclass(module = "getaway")]
 pub(crate) struct Batch {
     boards: Vec<Arc<Board>>,
+    /// The given maps, as indices of boards.
+    given: Vec<usize>,
     batch: batch::Batch,
     helpers: Helpers,
     /// Each game's move as a number; valid only after a successful check.
@@ -151,7 +154,7 @@ impl Batch {
     /// A batch at the start of its games.
     fn create(
         py: Python<'_>,
-        boards: Vec<Arc<Board>>,
+        (boards, given): (Vec<Arc<Board>>, Vec<usize>),
         batch: batch::Batch,
         output: Output,
         threads: usize,
@@ -164,6 +167,7 @@ impl Batch {
         }
         Ok(Self {
             boards,
+            given,
             batch,
             helpers: Helpers::new(threads),
             actions: vec![0; games],
@@ -367,6 +371,19 @@ fn boards(maps: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyA
     Ok(boards)
 }
 
+/// Each board once, and the index of each given one among them.
+fn distinct(given: Vec<Arc<Board>>) -> (Vec<Arc<Board>>, Vec<usize>) {
+    let (mut boards, mut known) = (Vec::new(), HashMap::new());
+    let indices = given.into_iter().map(|board| {
+        *known.entry(Arc::as_ptr(&board.world)).or_insert_with(|| {
+            boards.push(board);
+            boards.len() - 1
+        })
+    });
+    let indices = indices.collect();
+    (boards, indices)
+}
+
 fn checked_threads(threads: usize) -> PyResult<usize> {
     if !(1..=MAX_THREADS).contains(&threads) {
         return Err(PyValueError::new_err(format!("threads: expected 1 to {MAX_THREADS}, found {threads}")));
@@ -405,10 +422,11 @@ impl Batch {
         }
         checked_threads(threads)?;
         check_window(window)?;
+        let (boards, given) = distinct(boards);
         let worlds: Vec<Arc<World>> = boards.iter().map(|board| Arc::clone(&board.world)).collect();
-        let world_of = (0..games).map(|game| game * worlds.len() / games).collect();
+        let world_of = (0..games).map(|game| given[game * given.len() / games]).collect();
         let batch = without_gil(py, || batch::Batch::with_window(worlds, world_of, window))?;
-        let mut batch = Self::create(py, boards, batch, observation, threads)?;
+        let mut batch = Self::create(py, (boards, given), batch, observation, threads)?;
         batch.observe(py, 0..games, |_| {})?;
         Ok(batch)
     }
@@ -573,7 +591,8 @@ impl Batch {
 
     fn __copy__(&mut self, py: Python<'_>) -> PyResult<Self> {
         let (output, threads) = (self.observations.output, self.helpers.threads());
-        let mut copy = Self::create(py, self.boards.clone(), self.batch.clone(), output, threads)?;
+        let mut copy =
+            Self::create(py, (self.boards.clone(), self.given.clone()), self.batch.clone(), output, threads)?;
         copy.observations.vectors.lend(py)?.copy_from_slice(self.observations.vectors.lend(py)?);
         copy.observations.images.lend(py)?.copy_from_slice(self.observations.images.lend(py)?);
         copy.rewards.lend(py)?.copy_from_slice(self.rewards.lend(py)?);
@@ -586,13 +605,16 @@ impl Batch {
         self.__copy__(memo.py())
     }
 
-    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((Vec<Game>, usize), Bound<'py, PyDict>)> {
+    fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((Vec<Py<Game>>, usize), Bound<'py, PyDict>)> {
         let options = PyDict::new(py);
         options.set_item("observation", self.observation())?;
         options.set_item("window", self.window())?;
         options.set_item("threads", self.threads())?;
-        let games = self.boards.iter().map(|board| Game::start(Arc::clone(board))).collect();
-        Ok(((games, self.batch.len()), options))
+        let boards = self.boards.iter().map(|board| Py::new(py, Game::start(Arc::clone(board))));
+        let boards: Vec<Py<Game>> = boards.collect::<PyResult<_>>()?;
+        // Pickle writes an object once, however often it is listed.
+        let maps = self.given.iter().map(|&board| boards[board].clone_ref(py));
+        Ok(((maps.collect(), self.batch.len()), options))
     }
 
     fn __getstate__<'py>(&mut self, py: Python<'py>) -> PyResult<[Py<PyAny>; 3]> {

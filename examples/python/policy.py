@@ -1,0 +1,92 @@
+"""What the learning examples share: the inputs of a policy, its test, and its file.
+
+A policy scores one action at a time and plays the open action with the highest score. It sees the
+observation "features" of `getaway.gymnasium`: the action's four numbers, their mean and their maximum over
+the open actions, and the three numbers of the header, each scaled to about 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+import getaway
+from getaway import levels
+
+INPUTS = 15
+ACTION_LIMITS = np.array([16, 64, 16, 4], np.int16)
+"""What the features of an action are limited to, and then divided by."""
+ACTION_FACTORS = (1 / ACTION_LIMITS).astype(np.float32)
+HEADER_SCALES = np.array([2001, 5, 5], np.float32)
+"""The same for the header."""
+
+Floats = npt.NDArray[np.float32]
+Integers = npt.NDArray[np.integer]
+
+
+def split_inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """An action's own inputs of shape (games, 5, 4), those that all actions share of shape (games, 11),
+    and the open actions of shape (games, 5)."""
+    header = np.minimum(features[:, :3] / HEADER_SCALES, np.float32(1))
+    actions = features[:, 3:].reshape(-1, 5, 4)
+    is_open = actions[:, :, 0] >= 0
+    # Those of blocked actions are -1.
+    own = np.clip(actions, 0, ACTION_LIMITS) * ACTION_FACTORS
+    mean = own.sum(axis=1) / np.maximum(is_open.sum(axis=1, dtype=np.float32), np.float32(1))[:, None]
+    return own, np.concatenate([mean, own.max(axis=1), header], axis=1), is_open
+
+
+def inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """All inputs of shape (games, 5, 15), and the open actions of shape (games, 5)."""
+    own, shared, is_open = split_inputs(features)
+    return np.concatenate([own, np.repeat(shared[:, None], 5, axis=1)], axis=2), is_open
+
+
+def training_games(count: int, seed: int) -> list[getaway.Game]:
+    """Games on generated maps of the training split: mazes and cities with 3 to 8 threats."""
+    found: list[getaway.Game] = []
+    for number in range(count):
+        kind = "city" if number % 2 else "maze"
+        maps = levels.candidates("train", seed * 1_000_000 + number * 1000, kind=kind, threats=3 + number % 6)
+        found.append(getaway.Game(next(maps)))
+    return found
+
+
+def final_ticks(act: Callable[[npt.NDArray[np.int16]], Integers], maps: Sequence[object], *, no_jump: bool = False) -> Integers:
+    """The last tick of a policy's game on each map; `act` takes features and returns actions."""
+    batch = getaway.Batch([getaway.Game(each, no_jump=no_jump) for each in maps], observation="features")  # type: ignore[arg-type]
+    ticks = np.zeros(len(batch), np.int64)
+    features = batch.observations
+    while not ticks.all():
+        features, _, terminations = batch.step(act(features))
+        ended = terminations & (ticks == 0)
+        ticks[ended] = batch.ticks[ended]
+    return ticks
+
+
+def save(layers: list[tuple[Floats, Floats]], path: Path) -> None:
+    """Writes the weights (outputs, inputs) and biases of the layers in the package's format."""
+    network = [{"weights": weights.round(4).tolist(), "biases": biases.round(4).tolist()} for weights, biases in layers]
+    text = json.dumps({"format": "getaway-model 1", "layers": network})
+    path.write_text(text + "\n")
+
+
+def arguments(description: str) -> argparse.ArgumentParser:
+    """The arguments that every example takes."""
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="maps of the test (default: the bundled ones)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--model", type=Path, help="where to write the model")
+    return parser
+
+
+def report(act: Callable[[npt.NDArray[np.int16]], Integers], maps: Sequence[object]) -> None:
+    """Prints how far a policy gets on the maps, in both variants."""
+    for no_jump, rules in ((False, "the server's rules"), (True, "no jumping")):
+        ticks = final_ticks(act, maps, no_jump=no_jump)
+        print(f"{rules}: mean final tick {ticks.mean():.1f} on {len(ticks)} maps, {int((ticks > 2000).sum())} survived")
