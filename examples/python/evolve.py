@@ -49,7 +49,7 @@ def actions(parameters: Floats, features: npt.NDArray[np.int16]) -> npt.NDArray[
     np.maximum(hidden, 0, out=hidden)
     scores = (hidden @ last[:, None].swapaxes(2, 3))[..., 0] + last_bias[:, None]
     scores = scores.swapaxes(0, 1).reshape(-1, 5)
-    return np.where(is_open, scores, -np.inf).argmax(axis=1)
+    return np.asarray(np.where(is_open, scores, -np.inf).argmax(axis=1), np.int64)
 
 
 def training_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random.Generator) -> npt.NDArray[np.int64]:
@@ -68,7 +68,7 @@ def training_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random
         ticks[ended] = batch.ticks[ended]
         if ticks.all():
             break
-    return ticks.reshape(len(games), policies).T
+    return np.asarray(ticks.reshape(len(games), policies).T)
 
 
 def evolve(generations: int, seed: int) -> Floats:

@@ -92,7 +92,7 @@ def train(model: nn.Module, data: list[Arrays], generator: torch.Generator) -> f
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
-            total += float(loss) * len(rows)
+            total += loss.item() * len(rows)
     return total / len(values)
 
 

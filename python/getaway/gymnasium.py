@@ -348,7 +348,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         """The games."""
         return self._batch
 
-    def reset(  # type: ignore[override]
+    def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         self._check_open()
@@ -555,7 +555,7 @@ class _GameView:
         self._envs._continue_from(state, marks)
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        return self._envs.batch.action_masks[self._game].astype(np.bool_)
+        return np.asarray(self._envs.action_masks()[self._game])
 
     def render(self) -> Any:
         return self._envs._rendered(self._game)

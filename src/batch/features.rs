@@ -1,6 +1,6 @@
 //! The observation `features`: what each action leads to, in the exact state after the tick.
 
-use crate::game::{BreadthFirst, LAST_TICK, Move, Mover, State, Tile, UNREACHED, World};
+use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Tile, UNREACHED, World};
 
 use super::observation::{FAR_STEPS, ticks_until_move};
 
@@ -37,6 +37,9 @@ pub(super) struct Features {
     player_steps: Vec<u8>,
     /// `threat * row + tile` -> steps of a threat to the tile, at most [`FAR`].
     threat_steps: Vec<u8>,
+    /// For each period of the rules, in ticks: `threat * row + tile` -> ticks until a threat that
+    /// moves in the next step arrives, at most [`FAR`]; 0 where it is.
+    arrivals: Vec<(u8, Vec<u8>)>,
     /// Tile -> the depth of its dead end, and its exits.
     places: Vec<[i16; 2]>,
     /// Tick -> the threats' pace.
@@ -66,13 +69,26 @@ impl Features {
             wait: ticks_until_move(world, tick),
             period: world.clock().period_ticks_at(tick.saturating_sub(1)),
         };
+        let threat_steps = rows(Mover::Threat);
+        let paces: Vec<Pace> = (0..=LAST_TICK + 1).map(pace).collect();
+        let mut arrivals: Vec<(u8, Vec<u8>)> = Vec::new();
+        for &Pace { period, .. } in &paces {
+            if arrivals.iter().all(|&(known, _)| known != period) {
+                let ticks = |&steps: &u8| match steps {
+                    0 | FAR => steps,
+                    steps => (steps - 1).saturating_mul(period).saturating_add(1),
+                };
+                arrivals.push((period, threat_steps.iter().map(ticks).collect()));
+            }
+        }
         let exits = (0..graph.len() as u16).map(|tile| graph.ways(Mover::Player, tile).count() as i16);
         Self {
             row,
             player_steps: rows(Mover::Player),
-            threat_steps: rows(Mover::Threat),
+            threat_steps,
+            arrivals,
             places: dead_end_depths(world).into_iter().zip(exits).map(|(depth, exits)| [depth, exits]).collect(),
-            paces: (0..=LAST_TICK + 1).map(pace).collect(),
+            paces,
         }
     }
 
@@ -84,71 +100,56 @@ impl Features {
         if state.is_over() {
             return;
         }
-        // Without a move of the threats, they are in the same places whatever the player does.
-        let tiles = Move::ALL.map(|player_move| world.tile_after(state, player_move));
-        let is_open = |index: usize| index == Move::Stay as usize || tiles[index] != tiles[Move::Stay as usize];
-        let results = if now.wait > 0 {
-            let pace = self.paces[usize::from(state.tick()) + 1];
-            self.outlooks(threat_tiles(world, state), pace, tiles)
-        } else {
-            let mut results = [Outlook::default(); Move::ALL.len()];
-            for player_move in world.moves(state) {
+        let pace = self.paces[usize::from(state.tick()) + 1];
+        let mut outcomes = Outcomes::new(world, state);
+        // Most moves lead to the same places of the threats, and so to the same arrivals.
+        for player_move in world.moves(state) {
+            if now.wait == 0 {
                 let mut next = state.clone();
                 world.step(&mut next, player_move);
-                let pace = self.paces[usize::from(next.tick())];
-                let index = player_move as usize;
-                [results[index]] = self.outlooks(threat_tiles(world, &next), pace, [tiles[index]]);
+                let moved = threat_tiles(world, &next);
+                if moved[..outcomes.threat_count] != outcomes.threats[..outcomes.threat_count] {
+                    if outcomes.count > 0 {
+                        self.write_outcomes(&outcomes, pace, actions);
+                    }
+                    (outcomes.threats, outcomes.count) = (moved, 0);
+                }
             }
-            results
-        };
-        for (index, out) in actions.chunks_exact_mut(FEATURES_ACTION).enumerate().filter(|&(index, _)| is_open(index)) {
-            let [depth, exits] = self.places[usize::from(tiles[index])];
-            let Outlook { steps, first_tiles } = results[index];
-            out.copy_from_slice(&match steps {
-                0 => [0, 0, depth, exits],
-                FAR => [FAR_STEPS, first_tiles, depth, exits],
-                steps => [steps.into(), first_tiles, depth, exits],
-            });
+            outcomes.push(player_move, world.tile_after(state, player_move));
         }
+        self.write_outcomes(&outcomes, pace, actions);
     }
 
-    /// The outlook of a player on each of these tiles, with the threats on theirs.
-    #[inline]
-    fn outlooks<const N: usize>(
-        &self,
-        threats: impl Iterator<Item = u16> + Clone,
-        pace: Pace,
-        players: [u16; N],
-    ) -> [Outlook; N] {
-        let mut outlooks = players.map(|player| Outlook {
-            steps: threats
-                .clone()
-                .map(|threat| self.threat_steps[self.at(threat) + usize::from(player)])
-                .min()
-                .unwrap_or(FAR),
-            first_tiles: 0,
-        });
+    /// Writes the four numbers of each of these moves.
+    fn write_outcomes(&self, outcomes: &Outcomes, pace: Pace, actions: &mut [i16]) {
+        let moves = &outcomes.moves[..outcomes.count];
+        let threats = &outcomes.threats[..outcomes.threat_count];
+        let table = self.arrivals.iter().find(|&&(period, _)| period == pace.period);
+        let arrivals = table.map_or(&[][..], |(_, arrivals)| arrivals);
+        let mut first_tiles = [0; Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            let mut steps = [FAR; BLOCK];
-            for threat in threats.clone() {
-                let row = &self.threat_steps[self.at(threat) + start..][..length];
-                steps[..length].iter_mut().zip(row).for_each(|(steps, &row)| *steps = row.min(*steps));
+            // A tile that the player cannot reach is farther than any arrival.
+            let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
+            for &threat in threats {
+                let row = &arrivals[self.at(threat) + start..][..length];
+                ticks[..length].iter_mut().zip(row).for_each(|(ticks, &row)| *ticks = row.min(*ticks));
             }
-            let mut ticks = [pace.wait.saturating_add(1); BLOCK];
-            for _ in 0..pace.period {
-                let further = ticks[..length].iter_mut().zip(&steps);
-                further.for_each(|(ticks, &steps)| *ticks = ticks.saturating_add(steps.saturating_sub(1)));
-            }
-            for (ticks, &steps) in ticks[..length].iter_mut().zip(&steps) {
-                *ticks = if steps == 0 { 0 } else { *ticks };
-            }
-            for (outlook, player) in outlooks.iter_mut().zip(players) {
+            for (count, &(_, player)) in first_tiles.iter_mut().zip(moves) {
                 let row = &self.player_steps[self.at(player) + start..][..length];
-                outlook.first_tiles += count_earlier(row, &ticks[..length]);
+                *count += count_earlier(row, pace.wait, &ticks[..length]);
             }
         }
-        outlooks
+        for (index, &(player_move, player)) in moves.iter().enumerate() {
+            let [depth, exits] = self.places[usize::from(player)];
+            let out = &mut actions[player_move as usize * FEATURES_ACTION..][..FEATURES_ACTION];
+            let steps = threats.iter().map(|&threat| self.threat_steps[self.at(threat) + usize::from(player)]);
+            out.copy_from_slice(&match steps.min().unwrap_or(FAR) {
+                0 => [0, 0, depth, exits],
+                FAR => [FAR_STEPS, first_tiles[index], depth, exits],
+                steps => [steps.into(), first_tiles[index], depth, exits],
+            });
+        }
     }
 
     fn at(&self, tile: u16) -> usize {
@@ -156,26 +157,43 @@ impl Features {
     }
 }
 
-/// What a player can expect on a tile.
-#[derive(Clone, Copy, Debug, Default)]
-struct Outlook {
-    /// Steps from the nearest threat, or [`FAR`].
-    steps: u8,
-    first_tiles: i16,
+/// Moves after which the threats are on the same tiles.
+struct Outcomes {
+    threats: [u16; MAX_THREATS],
+    threat_count: usize,
+    /// The moves and the player's tiles after them, as many as `count`.
+    moves: [(Move, u16); Move::ALL.len()],
+    count: usize,
 }
 
-fn threat_tiles<'a>(world: &'a World, state: &'a State) -> impl Iterator<Item = u16> + Clone + 'a {
-    (0..world.threat_count()).map(|index| world.threat_pose(state, index).0)
+impl Outcomes {
+    fn new(world: &World, state: &State) -> Self {
+        let moves = [(Move::Stay, 0); Move::ALL.len()];
+        Self { threats: threat_tiles(world, state), threat_count: world.threat_count(), moves, count: 0 }
+    }
+
+    fn push(&mut self, player_move: Move, player: u16) {
+        self.moves[self.count] = (player_move, player);
+        self.count += 1;
+    }
 }
 
-/// The number of tiles with fewer steps than ticks; at most [`BLOCK`] of them, a multiple of
-/// [`LANES`].
+/// The threats' tiles, and zeros.
 #[inline]
-fn count_earlier(steps: &[u8], ticks: &[u8]) -> i16 {
+fn threat_tiles(world: &World, state: &State) -> [u16; MAX_THREATS] {
+    let mut tiles = [0; MAX_THREATS];
+    tiles.iter_mut().zip(world.threat_tiles(state)).for_each(|(tile, found)| *tile = found);
+    tiles
+}
+
+/// The number of tiles where the player, after `steps`, is earlier than the threats, which wait and
+/// then need `ticks`. At most [`BLOCK`] tiles, a multiple of [`LANES`].
+#[inline]
+fn count_earlier(steps: &[u8], wait: u8, ticks: &[u8]) -> i16 {
     let mut counts = [0_u8; LANES];
     for (steps, ticks) in steps.chunks_exact(LANES).zip(ticks.chunks_exact(LANES)) {
-        for ((count, steps), ticks) in counts.iter_mut().zip(steps).zip(ticks) {
-            *count += u8::from(steps < ticks);
+        for ((count, steps), &ticks) in counts.iter_mut().zip(steps).zip(ticks) {
+            *count += u8::from(steps.saturating_sub(wait) < ticks);
         }
     }
     counts.into_iter().map(i16::from).sum()

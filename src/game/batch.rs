@@ -68,4 +68,11 @@ impl World {
         let pose = block.poses[lane % LANES];
         (pose / DIRECTIONS as u16, Direction::ALL[usize::from(pose) % DIRECTIONS])
     }
+
+    /// The tiles of all threats, in no particular order. Faster than [`World::threat_pose`].
+    #[inline]
+    pub fn threat_tiles<'a>(&self, state: &'a State) -> impl Iterator<Item = u16> + 'a {
+        let (count, blocks) = (self.threat_count(), std::iter::once(&state.first).chain(&state.more));
+        blocks.flat_map(|block| block.poses).take(count).map(|pose| pose / DIRECTIONS as u16)
+    }
 }

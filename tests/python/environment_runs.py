@@ -37,7 +37,7 @@ def observed(state: State, shaped_like: list[Game], observation: str) -> npt.NDA
     games = [Game(state), *shaped_like]
     batch = Batch(games, len(games), observation=observation, window=5)
     batch[0] = state
-    return batch.observations[0].copy()
+    return np.array(batch.observations[0])
 
 
 
@@ -105,7 +105,10 @@ class SingleRun:
 
 def copied(env: Any, kind: str, rng: random.Random) -> Any:
     """A copy of an environment; the original is then changed, which must not affect the copy."""
-    other = {"copy": copy.copy, "deepcopy": copy.deepcopy, "pickle": lambda each: pickle.loads(pickle.dumps(each))}[kind](env)
+    if kind == "pickle":
+        other = pickle.loads(pickle.dumps(env))
+    else:
+        other = copy.copy(env) if kind == "copy" else copy.deepcopy(env)
     env.reset(options={"moves": "R" * rng.randrange(5)})
     return other
 
@@ -141,6 +144,7 @@ class VectorRun:
                 assert not infos["_tick"][game]
 
     def marks(self) -> npt.NDArray[np.bool_]:
+        """A mask with at least one game."""
         marks = np.array([self.rng.random() < 0.5 for _ in self.states])
         marks[self.rng.randrange(len(marks))] = True
         return marks
@@ -164,15 +168,15 @@ class VectorRun:
             case "mask" | "moves":
                 marks = self.marks()
                 moves = "".join(self.rng.choice("LRUD.") for _ in range(self.rng.randrange(1, 15))) if kind == "moves" else ""
-                for game in np.flatnonzero(marks):
+                for game in np.flatnonzero(marks).tolist():
                     self.place(game, self.starts[game].play(moves))
                     self.steps[game] = 0
                 options = {"reset_mask": marks} | ({"moves": moves} if moves else {})
-                self.check(*self.env.reset(options=options), [int(game) for game in np.flatnonzero(marks)])
+                self.check(*self.env.reset(options=options), np.flatnonzero(marks).tolist())
             case "set":
                 marks = self.marks()
                 numbers = self.env.get_state()
-                for game in np.flatnonzero(marks):
+                for game in np.flatnonzero(marks).tolist():
                     state = self.starts[game].play("".join(self.rng.choice("LRUD.") for _ in range(20)))
                     helper = Batch([Game(state), *self.boards], 1 + len(self.boards), observation=None)
                     helper[0] = state
@@ -235,7 +239,7 @@ def run(seed: int, count: int) -> Counter[str]:
     for number in range(seed, seed + count):
         rng = random.Random(number)
         try:
-            sequence = rng.choice([SingleRun, VectorRun])(rng)
+            sequence: SingleRun | VectorRun = SingleRun(rng) if rng.random() < 0.5 else VectorRun(rng)
             made.update(sequence.call() for _ in range(CALLS))
         except Exception:
             print(f"sequence {number} failed", file=sys.stderr)

@@ -43,6 +43,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("maps", "games"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("played"))
     shutil.copy(ROOT / "examples" / "python" / "keep_away.py", folder)
+    shutil.copytree(ROOT / "examples" / "models", folder / "examples" / "models")
     return folder
 
 

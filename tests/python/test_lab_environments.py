@@ -19,6 +19,7 @@ from gymnasium.wrappers import TimeLimit
 import getaway
 from conftest import MAPS
 from getaway import Batch, Game, Map, Move, levels
+from getaway._getaway import draw
 from getaway.gymnasium import ChaseEnv, ChaseVectorEnv
 
 PATHS = [MAPS / name for name in ("old-town", "roundabout", "metropolis")]
@@ -189,7 +190,7 @@ def test_pictures_are_the_viewers_at_any_size() -> None:
     assert not np.array_equal(env.render(), pictures[40])
     # The direction of the last step is visible.
     state = Game.parse("...\n.P.\n...").state
-    views = [getaway._getaway.draw(state, heading, 24).tobytes() for heading in range(4)]  # type: ignore[attr-defined]
+    views = [draw(state, heading, 24).tobytes() for heading in range(4)]
     assert len(set(views)) == 4
     envs = ChaseVectorEnv(2, PATHS[0], render_mode="rgb_array", render_tile=16)
     envs.reset()
@@ -203,7 +204,9 @@ def test_safe_moves_of_a_batch_equal_those_of_its_states() -> None:
     for _ in range(8):
         batch.step(np.full(4, Move.STAY))
     found = batch.safe_moves(threads=1, budget_ticks=20_000)
-    assert all(np.array_equal(a, b) for a, b in zip(found, batch.safe_moves(threads=3, budget_ticks=20_000)))
+    again = batch.safe_moves(threads=3, budget_ticks=20_000)
+    assert np.array_equal(found.outcomes, again.outcomes) and np.array_equal(found.final_ticks, again.final_ticks)
+    assert np.array_equal(found.bound_ticks, again.bound_ticks)
     names = {2: "survives", 1: "undecided", 0: "doomed"}
     for game in range(4):
         verdicts = getaway.safe_moves(batch[game], budget_ticks=20_000)
@@ -242,16 +245,16 @@ def test_levels_have_certified_best_ticks_and_environments_report_regret(tmp_pat
     over = np.zeros(3, bool)
     while not over.all():
         _, _, terminations, _, vector_infos = envs.step(np.full(3, Move.STAY))
-        for game in np.flatnonzero(terminations):
-            assert vector_infos["_regret"][game]
-            assert vector_infos["regret"][game] == made[game].best_tick - vector_infos["tick"][game] >= 0
+        for index in np.flatnonzero(terminations).tolist():
+            assert vector_infos["_regret"][index]
+            assert vector_infos["regret"][index] == made[index].best_tick - vector_infos["tick"][index] >= 0
         over |= terminations
     with pytest.raises(ValueError, match="expected none with a level"):
         ChaseEnv(made[0], no_jump=True)
 
 
 def test_splits_share_no_map() -> None:
-    drawn = {split: levels.candidates(split, width=9, height=9) for split in ("train", "validation", "test")}  # type: ignore[arg-type]
+    drawn = {split: levels.candidates(split, width=9, height=9) for split in ("train", "validation", "test")}
     maps = {split: {tuple(next(found).rows) for _ in range(30)} for split, found in drawn.items()}
     assert not maps["train"] & maps["validation"] and not maps["train"] & maps["test"] and not maps["validation"] & maps["test"]
     assert all(len(found) == 30 for found in maps.values())

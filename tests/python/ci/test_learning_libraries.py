@@ -1,0 +1,83 @@
+"""Adapters and examples for learning libraries, which are tested where the libraries are installed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import getaway
+from getaway import Game, levels
+
+ROOT = Path(__file__).resolve().parents[3]
+TIMEOUT_S = 600
+
+
+def test_games_of_stable_baselines3_equal_those_of_gymnasium() -> None:
+    pytest.importorskip("stable_baselines3")
+    from stable_baselines3.common.env_checker import check_env
+
+    from getaway.gymnasium import ChaseEnv, ChaseVectorEnv
+    from getaway.stable_baselines3 import ChaseVecEnv
+
+    check_env(ChaseEnv("roundabout", observation="features"))
+    level = levels.generate(1, split="train", no_jump=True, width=7, height=7, threats=3)[0]
+    ours = ChaseVecEnv(5, level, max_episode_steps=40)
+    theirs = ChaseVectorEnv(5, level, max_episode_steps=40, autoreset_mode="SameStep")
+    assert np.array_equal(ours.reset(), theirs.reset()[0])
+    rng, ends = np.random.default_rng(1), 0
+    for _ in range(300):
+        actions = rng.integers(5, size=5)
+        observations, rewards, dones, infos = ours.step(actions)
+        expected = theirs.step(actions)
+        assert np.array_equal(observations, expected[0]) and np.array_equal(rewards, expected[1])
+        assert np.array_equal(dones, expected[2] | expected[3])
+        for game, info in enumerate(infos):
+            assert bool(info) == dones[game]
+            if dones[game]:
+                ends += 1
+                assert np.array_equal(info["terminal_observation"], expected[4]["final_obs"][game])
+                assert info["TimeLimit.truncated"] == (expected[3][game] and not expected[2][game])
+                assert info["episode"]["r"] == info["tick"] - 1 and info.get("regret", 0) >= 0
+                assert ("regret" in info) == expected[2][game]
+    assert ends > 20
+    assert np.array_equal(np.stack(ours.env_method("action_masks")), ours.action_masks())
+    assert ours.env_method("action_masks", indices=[2])[0].tolist() == ours.action_masks()[2].tolist()
+    ours.set_attr("state", Game(level.map, no_jump=True).state.play("...."), indices=1)
+    assert ours.get_attr("tick", indices=[1]) == [5] and ours.env_is_wrapped(object) == [False] * 5
+
+
+def test_maskable_ppo_learns_on_the_adapter() -> None:
+    pytest.importorskip("sb3_contrib")
+    from sb3_contrib import MaskablePPO
+
+    from getaway.stable_baselines3 import ChaseVecEnv
+
+    model: Any = MaskablePPO("MlpPolicy", ChaseVecEnv(16, "roundabout", observation="features"), n_steps=16, batch_size=64, seed=1)
+    model.learn(512)
+    assert model.num_timesteps == 512
+
+
+@pytest.mark.parametrize(
+    ("example", "options"),
+    [("imitate.py", ["--rounds", "1", "--states", "40"]), ("ppo.py", ["--steps", "1", "--training-maps", "2"]), ("evolve.py", ["--generations", "1"])],
+)
+def test_examples_write_models_that_play_as_they_do(example: str, options: list[str], tmp_path: Path) -> None:
+    if example != "evolve.py":
+        pytest.importorskip("torch")
+    file = tmp_path / "model.json"
+    words = [sys.executable, str(ROOT / "examples/python" / example), *options, "--model", str(file), "roundabout", "snail"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(file.read_text())["format"] == "getaway-model 1"
+    ticks = []
+    for name in ("roundabout", "snail"):
+        game = Game(name)
+        getaway.Bot(f"model:{file}", budget_ms=60_000).play(game)
+        ticks.append(game.tick)
+    assert f"the server's rules: mean final tick {np.mean(ticks):.1f} on 2 maps" in done.stdout
