@@ -12,6 +12,7 @@ The model is written in the package's format: `getaway play roundabout --planner
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -71,8 +72,13 @@ def training_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random
     return np.asarray(ticks.reshape(len(games), policies).T)
 
 
-def evolve(generations: int, seed: int) -> Floats:
-    """Returns the mean of the last distribution."""
+def save(parameters: Floats, path: Path) -> None:
+    first, first_bias, last, last_bias = (part[0] for part in layers(parameters[None]))
+    policy.save([(first, first_bias), (last, last_bias)], path)
+
+
+def evolve(generations: int, seed: int, path: Path | None) -> Floats:
+    """Returns the mean of the last distribution; writes it to `path` now and then."""
     rng = np.random.default_rng(seed)
     games = policy.training_games(TRAINING_GAMES, seed)
     mean = np.zeros(PARAMETERS, np.float32)
@@ -90,6 +96,8 @@ def evolve(generations: int, seed: int) -> Floats:
         if generation % 10 == 0 or generation == generations - 1:
             best, elapsed = np.sort(ticks)[-ELITE:].mean(), time.perf_counter() - begin
             print(f"generation {generation:4}: mean policy {ticks[0]:7.1f}, elite {best:7.1f}, {elapsed:5.0f} s", flush=True)
+            if path:
+                save(mean, path)
     return mean
 
 
@@ -97,10 +105,7 @@ def main() -> None:
     parser = policy.arguments(__doc__.split("\n")[0])
     parser.add_argument("--generations", type=int, default=120)
     options = parser.parse_args()
-    parameters = evolve(options.generations, options.seed)
-    if options.model:
-        first, first_bias, last, last_bias = (part[0] for part in layers(parameters[None]))
-        policy.save([(first, first_bias), (last, last_bias)], options.model)
+    parameters = evolve(options.generations, options.seed, options.model)
     policy.report(lambda features: actions(parameters[None], features), options.maps)
 
 

@@ -21,8 +21,8 @@ pub const FEATURES_ACTION: usize = 4;
 /// Numbers of all features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
-/// Tiles whose arrivals are computed together.
-const BLOCK: usize = 256;
+/// Tiles whose arrivals are computed together: a multiple of [`LANES`] whose count fits into a byte.
+const BLOCK: usize = 240;
 /// Rows are padded to a multiple of a vector register.
 const LANES: usize = 16;
 /// Steps or ticks above the largest that a row can hold.
@@ -126,14 +126,23 @@ impl Features {
         let threats = &outcomes.threats[..outcomes.threat_count];
         let table = self.arrivals.iter().find(|&&(period, _)| period == pace.period);
         let arrivals = table.map_or(&[][..], |(_, arrivals)| arrivals);
-        let mut first_tiles = [0; Move::ALL.len()];
+        let mut first_tiles = [0_u16; Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
             // A tile that the player cannot reach is farther than any arrival.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
-            for &threat in threats {
-                let row = &arrivals[self.at(threat) + start..][..length];
-                ticks[..length].iter_mut().zip(row).for_each(|(ticks, &row)| *ticks = row.min(*ticks));
+            let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
+            let mut fours = threats.chunks_exact(4);
+            for four in fours.by_ref() {
+                // Fewer passes over the ticks are faster.
+                let [one, two, three, four] = [0, 1, 2, 3].map(|index| row(four[index]));
+                let rows = one.iter().zip(two).zip(three.iter().zip(four));
+                for (ticks, ((one, two), (three, four))) in ticks[..length].iter_mut().zip(rows) {
+                    *ticks = (*one.min(two)).min(*three.min(four)).min(*ticks);
+                }
+            }
+            for &threat in fours.remainder() {
+                ticks[..length].iter_mut().zip(row(threat)).for_each(|(ticks, &row)| *ticks = row.min(*ticks));
             }
             for (count, &(_, player)) in first_tiles.iter_mut().zip(moves) {
                 let row = &self.player_steps[self.at(player) + start..][..length];
@@ -146,8 +155,8 @@ impl Features {
             let steps = threats.iter().map(|&threat| self.threat_steps[self.at(threat) + usize::from(player)]);
             out.copy_from_slice(&match steps.min().unwrap_or(FAR) {
                 0 => [0, 0, depth, exits],
-                FAR => [FAR_STEPS, first_tiles[index], depth, exits],
-                steps => [steps.into(), first_tiles[index], depth, exits],
+                FAR => [FAR_STEPS, first_tiles[index] as i16, depth, exits],
+                steps => [steps.into(), first_tiles[index] as i16, depth, exits],
             });
         }
     }
@@ -182,21 +191,17 @@ impl Outcomes {
 #[inline]
 fn threat_tiles(world: &World, state: &State) -> [u16; MAX_THREATS] {
     let mut tiles = [0; MAX_THREATS];
-    tiles.iter_mut().zip(world.threat_tiles(state)).for_each(|(tile, found)| *tile = found);
+    world.write_threat_tiles(state, &mut tiles[..world.threat_count()]);
     tiles
 }
 
 /// The number of tiles where the player, after `steps`, is earlier than the threats, which wait and
-/// then need `ticks`. At most [`BLOCK`] tiles, a multiple of [`LANES`].
+/// then need `ticks`; at most [`BLOCK`] tiles.
 #[inline]
-fn count_earlier(steps: &[u8], wait: u8, ticks: &[u8]) -> i16 {
-    let mut counts = [0_u8; LANES];
-    for (steps, ticks) in steps.chunks_exact(LANES).zip(ticks.chunks_exact(LANES)) {
-        for ((count, steps), &ticks) in counts.iter_mut().zip(steps).zip(ticks) {
-            *count += u8::from(steps.saturating_sub(wait) < ticks);
-        }
-    }
-    counts.into_iter().map(i16::from).sum()
+fn count_earlier(steps: &[u8], wait: u8, ticks: &[u8]) -> u16 {
+    // One flat loop over bytes, which compilers turn into vector instructions.
+    let earlier = steps.iter().zip(ticks).map(|(steps, ticks)| u8::from(steps.saturating_sub(wait) < *ticks));
+    u16::from(earlier.sum::<u8>())
 }
 
 /// For every tile, the player's steps to the nearest tile that is in no dead end: 0 for those,

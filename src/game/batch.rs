@@ -69,10 +69,16 @@ impl World {
         (pose / DIRECTIONS as u16, Direction::ALL[usize::from(pose) % DIRECTIONS])
     }
 
-    /// The tiles of all threats, in no particular order. Faster than [`World::threat_pose`].
+    /// Writes the tile of every threat, in no particular order. Faster than [`World::threat_pose`].
+    ///
+    /// # Panics
+    /// If there are not exactly as many tiles as threats.
     #[inline]
-    pub fn threat_tiles<'a>(&self, state: &'a State) -> impl Iterator<Item = u16> + 'a {
-        let (count, blocks) = (self.threat_count(), std::iter::once(&state.first).chain(&state.more));
-        blocks.flat_map(|block| block.poses).take(count).map(|pose| pose / DIRECTIONS as u16)
+    pub fn write_threat_tiles(&self, state: &State, tiles: &mut [u16]) {
+        assert_eq!(tiles.len(), self.threat_count(), "{} tiles: expected one per threat", tiles.len());
+        let blocks = std::iter::once(&state.first).chain(&state.more);
+        for (tiles, block) in tiles.chunks_mut(LANES).zip(blocks) {
+            tiles.iter_mut().zip(block.poses).for_each(|(tile, pose)| *tile = pose / DIRECTIONS as u16);
+        }
     }
 }
