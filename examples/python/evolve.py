@@ -1,10 +1,11 @@
 """Evolves a policy with the cross-entropy method, in NumPy.
 
-    python examples/python/evolve.py [--generations 120] [--seed 1] [--model FILE.json] [MAP...]
+    python examples/python/evolve.py [--generations 200] [--seed 1] [--model FILE.json] [MAP...]
 
 The cross-entropy method (Rubinstein, 1999) draws small networks from a normal distribution, lets each play
 the same games on generated maps, and moves the distribution towards the networks whose games lasted longest.
-Every generation plays other games and begins with other random moves, so no game is learnt by heart.
+Every generation plays other games and begins with other random moves, so no game is learnt by heart. Every
+ten generations, the middle of the distribution plays games of the validation split; the best one is kept.
 
 The model is written in the package's format: `getaway play roundabout --planner model:FILE.json`.
 """
@@ -23,8 +24,9 @@ import getaway
 
 POPULATION = 32
 ELITE = 8
-GAMES_PER_GENERATION = 20
+GAMES_PER_GENERATION = 40
 TRAINING_GAMES = 256
+VALIDATION_GAMES = 64
 RANDOM_MOVES = 8
 HIDDEN = 12
 SIZES = [(HIDDEN, INPUTS), (HIDDEN,), (1, HIDDEN), (1,)]
@@ -53,8 +55,8 @@ def actions(parameters: Floats, features: npt.NDArray[np.int16]) -> npt.NDArray[
     return np.asarray(np.where(is_open, scores, -np.inf).argmax(axis=1), np.int64)
 
 
-def training_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """The last tick of each policy on each game, of shape (policies, games), after random moves."""
+def played_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """The last tick of each policy in each game, of shape (policies, games), after some random moves."""
     policies = len(parameters)
     batch = getaway.Batch(games, len(games) * policies, observation="features")
     ticks = np.zeros(len(batch), np.int64)
@@ -78,32 +80,35 @@ def save(parameters: Floats, path: Path) -> None:
 
 
 def evolve(generations: int, seed: int, path: Path | None) -> Floats:
-    """Returns the mean of the last distribution; writes it to `path` now and then."""
+    """Returns the best policy on the validation games, and writes it to `path` when it is found."""
     rng = np.random.default_rng(seed)
     games = policy.training_games(TRAINING_GAMES, seed)
-    mean = np.zeros(PARAMETERS, np.float32)
+    validation = policy.training_games(VALIDATION_GAMES, seed, "validation")
+    mean = best = np.zeros(PARAMETERS, np.float32)
     deviation = np.full(PARAMETERS, 0.5, np.float32)
-    begin = time.perf_counter()
-    for generation in range(generations):
+    best_tick, begin = 0.0, time.perf_counter()
+    for generation in range(1, generations + 1):
         chosen = [games[number] for number in rng.choice(len(games), GAMES_PER_GENERATION, replace=False)]
         policies = (mean + deviation * rng.standard_normal((POPULATION, PARAMETERS))).astype(np.float32)
-        policies[0] = mean
-        ticks = training_ticks(policies, chosen, rng).mean(axis=1)
+        ticks = played_ticks(policies, chosen, rng).mean(axis=1)
         elite = policies[np.argsort(-ticks, kind="stable")[:ELITE]]
-        mean = 0.3 * mean + 0.7 * elite.mean(axis=0)
+        mean = 0.4 * mean + 0.6 * elite.mean(axis=0)
         # Noise that shrinks keeps the distribution from collapsing early.
-        deviation = 0.3 * deviation + 0.7 * elite.std(axis=0) + 0.02 * (1 - generation / generations)
-        if generation % 10 == 0 or generation == generations - 1:
-            best, elapsed = np.sort(ticks)[-ELITE:].mean(), time.perf_counter() - begin
-            print(f"generation {generation:4}: mean policy {ticks[0]:7.1f}, elite {best:7.1f}, {elapsed:5.0f} s", flush=True)
+        deviation = 0.4 * deviation + 0.6 * elite.std(axis=0) + 0.02 * (1 - generation / generations)
+        if generation % 10 and generation != generations:
+            continue
+        tick = float(played_ticks(mean[None], validation, np.random.default_rng(0)).mean())
+        print(f"generation {generation:4}: mean final tick {tick:7.1f}, {time.perf_counter() - begin:5.0f} s", flush=True)
+        if tick > best_tick:
+            best, best_tick = mean, tick
             if path:
-                save(mean, path)
-    return mean
+                save(best, path)
+    return best
 
 
 def main() -> None:
     parser = policy.arguments(__doc__.split("\n")[0])
-    parser.add_argument("--generations", type=int, default=120)
+    parser.add_argument("--generations", type=int, default=200)
     options = parser.parse_args()
     parameters = evolve(options.generations, options.seed, options.model)
     policy.report(lambda features: actions(parameters[None], features), options.maps)

@@ -392,7 +392,7 @@ fn checked_threads(threads: usize) -> PyResult<usize> {
 }
 
 pub(super) fn check_window(side: usize) -> PyResult<()> {
-    if side % 2 == 0 || side > batch::WINDOW_SIDE_MAX {
+    if side.is_multiple_of(2) || side > batch::WINDOW_SIDE_MAX {
         let most = batch::WINDOW_SIDE_MAX;
         return Err(PyValueError::new_err(format!("window: expected an odd number from 1 to {most}, found {side}")));
     }
@@ -605,6 +605,7 @@ impl Batch {
         self.__copy__(memo.py())
     }
 
+    #[allow(clippy::type_complexity, reason = "the arguments of the constructor")]
     fn __getnewargs_ex__<'py>(&self, py: Python<'py>) -> PyResult<((Vec<Py<Game>>, usize), Bound<'py, PyDict>)> {
         let options = PyDict::new(py);
         options.set_item("observation", self.observation())?;
