@@ -54,8 +54,8 @@ def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[
 
 
 def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """Returns batches on each map with the compact observation, on one thread and on two, and
-    without one."""
+    """Returns batches on each map with every observation that learners use, and without one; with the
+    compact one and without one, on two threads, too."""
     actions = rng.integers(5, size=(DRAWS, GAMES))
     found: list[Contender] = []
     for path in maps:
@@ -63,6 +63,9 @@ def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
         variants: list[tuple[str, Any, int]] = [
             (f"{name}, compact", "compact", 1),
             (f"{name}, compact, 2 threads", "compact", 2),
+            (f"{name}, features", "features", 1),
+            (f"{name}, window", "window", 1),
+            (f"{name}, planes", "planes", 1),
             (f"{name}, nothing observed", None, 1),
             (f"{name}, nothing observed, 2 threads", None, 2),
         ]

@@ -4,8 +4,7 @@
 
 The cross-entropy method (Rubinstein, 1999) draws small networks from a normal distribution, lets each play
 the same games on generated maps, and moves the distribution towards the networks whose games lasted longest.
-Every generation plays other games and begins with other random moves, so no game is learnt by heart. Every
-ten generations, the middle of the distribution plays games of the validation split; the best one is kept.
+Every generation plays other games and begins with other random moves, so no game is learnt by heart.
 
 The model is written in the package's format: `getaway play roundabout --planner model:FILE.json`.
 """
@@ -13,7 +12,6 @@ The model is written in the package's format: `getaway play roundabout --planner
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -24,9 +22,8 @@ import getaway
 
 POPULATION = 32
 ELITE = 8
-GAMES_PER_GENERATION = 40
+GAMES_PER_GENERATION = 20
 TRAINING_GAMES = 256
-VALIDATION_GAMES = 64
 RANDOM_MOVES = 8
 HIDDEN = 12
 SIZES = [(HIDDEN, INPUTS), (HIDDEN,), (1, HIDDEN), (1,)]
@@ -55,8 +52,8 @@ def actions(parameters: Floats, features: npt.NDArray[np.int16]) -> npt.NDArray[
     return np.asarray(np.where(is_open, scores, -np.inf).argmax(axis=1), np.int64)
 
 
-def played_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """The last tick of each policy in each game, of shape (policies, games), after some random moves."""
+def training_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random.Generator) -> npt.NDArray[np.int64]:
+    """The last tick of each policy on each game, of shape (policies, games), after random moves."""
     policies = len(parameters)
     batch = getaway.Batch(games, len(games) * policies, observation="features")
     ticks = np.zeros(len(batch), np.int64)
@@ -74,43 +71,36 @@ def played_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random.G
     return np.asarray(ticks.reshape(len(games), policies).T)
 
 
-def save(parameters: Floats, path: Path) -> None:
-    first, first_bias, last, last_bias = (part[0] for part in layers(parameters[None]))
-    policy.save([(first, first_bias), (last, last_bias)], path)
-
-
-def evolve(generations: int, seed: int, path: Path | None) -> Floats:
-    """Returns the best policy on the validation games, and writes it to `path` when it is found."""
+def evolve(generations: int, seed: int) -> Floats:
+    """Returns the mean of the last distribution."""
     rng = np.random.default_rng(seed)
     games = policy.training_games(TRAINING_GAMES, seed)
-    validation = policy.training_games(VALIDATION_GAMES, seed, "validation")
-    mean = best = np.zeros(PARAMETERS, np.float32)
+    mean = np.zeros(PARAMETERS, np.float32)
     deviation = np.full(PARAMETERS, 0.5, np.float32)
-    best_tick, begin = 0.0, time.perf_counter()
-    for generation in range(1, generations + 1):
+    begin = time.perf_counter()
+    for generation in range(generations):
         chosen = [games[number] for number in rng.choice(len(games), GAMES_PER_GENERATION, replace=False)]
         policies = (mean + deviation * rng.standard_normal((POPULATION, PARAMETERS))).astype(np.float32)
-        ticks = played_ticks(policies, chosen, rng).mean(axis=1)
+        policies[0] = mean
+        ticks = training_ticks(policies, chosen, rng).mean(axis=1)
         elite = policies[np.argsort(-ticks, kind="stable")[:ELITE]]
-        mean = 0.4 * mean + 0.6 * elite.mean(axis=0)
+        mean = 0.3 * mean + 0.7 * elite.mean(axis=0)
         # Noise that shrinks keeps the distribution from collapsing early.
-        deviation = 0.4 * deviation + 0.6 * elite.std(axis=0) + 0.02 * (1 - generation / generations)
-        if generation % 10 and generation != generations:
-            continue
-        tick = float(played_ticks(mean[None], validation, np.random.default_rng(0)).mean())
-        print(f"generation {generation:4}: mean final tick {tick:7.1f}, {time.perf_counter() - begin:5.0f} s", flush=True)
-        if tick > best_tick:
-            best, best_tick = mean, tick
-            if path:
-                save(best, path)
-    return best
+        deviation = 0.3 * deviation + 0.7 * elite.std(axis=0) + 0.02 * (1 - generation / generations)
+        if generation % 10 == 0 or generation == generations - 1:
+            best, elapsed = np.sort(ticks)[-ELITE:].mean(), time.perf_counter() - begin
+            print(f"generation {generation:4}: mean policy {ticks[0]:7.1f}, elite {best:7.1f}, {elapsed:5.0f} s", flush=True)
+    return mean
 
 
 def main() -> None:
     parser = policy.arguments(__doc__.split("\n")[0])
     parser.add_argument("--generations", type=int, default=200)
     options = parser.parse_args()
-    parameters = evolve(options.generations, options.seed, options.model)
+    parameters = evolve(options.generations, options.seed)
+    if options.model:
+        first, first_bias, last, last_bias = (part[0] for part in layers(parameters[None]))
+        policy.save([(first, first_bias), (last, last_bias)], options.model)
     policy.report(lambda features: actions(parameters[None], features), options.maps)
 
 

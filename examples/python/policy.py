@@ -47,12 +47,12 @@ def inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, npt.NDArray[np.bool
     return np.concatenate([own, np.repeat(shared[:, None], 5, axis=1)], axis=2), is_open
 
 
-def training_games(count: int, seed: int, split: levels.Split = "train") -> list[getaway.Game]:
-    """Games on generated maps of a split: mazes and cities with 3 to 8 threats."""
+def training_games(count: int, seed: int) -> list[getaway.Game]:
+    """Games on generated maps of the training split: mazes and cities with 3 to 8 threats."""
     found: list[getaway.Game] = []
     for number in range(count):
         kind = "city" if number % 2 else "maze"
-        maps = levels.candidates(split, seed * 1_000_000 + number * 1000, kind=kind, threats=3 + number % 6)
+        maps = levels.candidates("train", seed * 1_000_000 + number * 1000, kind=kind, threats=3 + number % 6)
         found.append(getaway.Game(next(maps)))
     return found
 
@@ -71,7 +71,7 @@ def final_ticks(act: Callable[[npt.NDArray[np.int16]], Integers], maps: Sequence
 
 def save(layers: list[tuple[Floats, Floats]], path: Path) -> None:
     """Writes the weights (outputs, inputs) and biases of the layers in the package's format."""
-    network = [{"weights": weights.round(6).tolist(), "biases": biases.round(6).tolist()} for weights, biases in layers]
+    network = [{"weights": weights.round(4).tolist(), "biases": biases.round(4).tolist()} for weights, biases in layers]
     text = json.dumps({"format": "getaway-model 1", "layers": network})
     path.write_text(text + "\n")
 

@@ -40,6 +40,7 @@ import numpy as np
 
 import getaway
 from getaway import Batch, Bot, Game, Map, State
+from getaway._getaway import Single
 from getaway.arena import evaluate
 
 LIMIT_S = 1.0
@@ -47,7 +48,7 @@ LIMIT_S = 1.0
 GRACE_S = 60.0
 """Wall time after which a call counts as hanging, even on a busy machine."""
 CALLS_PER_PROCESS = 5000
-CASES = 40
+CASES = 43
 """Number of kinds of calls: see `Objects.call`."""
 WHOLE_GAME = 19
 """The kind that plays a game: its 2,000 decisions may take longer than one call."""
@@ -321,8 +322,15 @@ class Objects:
             case 37:
                 return state._repr_svg_(), game._repr_svg_(), pick(MAPS)._repr_svg_()
             case 38:
-                single = getaway._getaway.Single(game, maybe("compact"), maybe(None))
-                return single.reset(), single.step(maybe(1)), single.state
+                single = Single(maybe([game]), maybe("compact"), maybe(9))
+                return single.reset(maybe(0)), single.step(maybe(1)), single.set_state(maybe(state)), single.state
+            case 39:
+                return pick(self.batches).set_state(maybe(pick(self.batches).get_state()), maybe(None))
+            case 40:
+                return copy.copy(pick(self.batches)), pickle.loads(pickle.dumps(pick(self.batches))).observations
+            case 41:
+                pick(self.batches).safe_moves(threads=maybe(2), budget_ticks=maybe(5))
+                return getaway.safe_moves(maybe(state), budget_ticks=maybe(50))
             case _:
                 return self.disturb()
         return None

@@ -360,7 +360,12 @@ fn is_plain<T: Element>(array: &Bound<'_, PyArray1<T>>) -> bool {
     array.is_c_contiguous() && array.is_aligned()
 }
 
-fn boards(maps: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Arc<Board>>> {
+/// The boards of one map, or of a list of them.
+pub(super) fn boards(
+    maps: &Bound<'_, PyAny>,
+    variant: &Rules,
+    rules: Option<&Bound<'_, PyAny>>,
+) -> PyResult<Vec<Arc<Board>>> {
     if !maps.is_instance_of::<PyList>() && !maps.is_instance_of::<PyTuple>() {
         return Ok(vec![Board::of(maps, variant, rules)?]);
     }

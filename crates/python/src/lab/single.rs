@@ -15,7 +15,7 @@ use crate::convert::{catch_panic, value_error, without_gil};
 use crate::game::{Board, Game, State};
 use crate::value::move_of_number;
 
-use super::batch::{Output, check_window};
+use super::batch::{Output, boards, check_window};
 
 /// One game for `getaway.gymnasium`, on any of several maps. Observations are new arrays whose
 /// shape fits all maps.
@@ -64,9 +64,8 @@ impl Single {
 #[pymethods]
 impl Single {
     #[new]
-    fn new(games: Vec<Bound<'_, PyAny>>, observation: &str, window: usize) -> PyResult<Self> {
-        let boards: Vec<Arc<Board>> =
-            games.iter().map(|game| Board::of(game, &Rules::BLITZ_2025, None)).collect::<PyResult<_>>()?;
+    fn new(games: &Bound<'_, PyAny>, observation: &str, window: usize) -> PyResult<Self> {
+        let boards = boards(games, &Rules::BLITZ_2025, None)?;
         let observation = Output::from_name(Some(observation))?;
         check_window(window)?;
         let worlds: Vec<Arc<World>> = boards.iter().map(|board| Arc::clone(&board.world)).collect();
