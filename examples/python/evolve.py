@@ -97,7 +97,8 @@ def main() -> None:
     parser = policy.arguments(__doc__.split("\n")[0])
     parser.add_argument("--generations", type=int, default=200)
     options = parser.parse_args()
-    parameters = evolve(options.generations, options.seed)
+    # What is reported is what the file holds.
+    parameters = evolve(options.generations, options.seed).round(4)
     if options.model:
         first, first_bias, last, last_bias = (part[0] for part in layers(parameters[None]))
         policy.save([(first, first_bias), (last, last_bias)], options.model)
