@@ -1,5 +1,6 @@
 //! The order of the sweeps for a target. Narrow and wide sweeps take turns. Wide ones begin with
-//! two threats: the results limit the states with which threats join larger sweeps.
+//! two threats: the results limit the states with which threats join larger sweeps. For an early
+//! target a trial against all threats comes first.
 
 use super::combination::Combination;
 use super::join::Join;
@@ -39,6 +40,9 @@ const SWEEP_WORK_MIN: u64 = 40_000_000;
 /// narrow sweeps may prove that out of reach sooner.
 const WIDE_DELAY: u64 = 1_000_000;
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
+/// Work limit of the trial: a whole sweep against all threats, which decides most targets that are
+/// a few hundred ticks away.
+const TRIAL_WORK_MAX: u64 = 500_000;
 /// While a wide sweep runs, one slice in this many is for narrow sweeps, and the floor falls by at
 /// most this many ticks.
 const NARROW_SHARE: u64 = 4;
@@ -98,7 +102,8 @@ impl<const N: usize> Schedule<N> {
     /// this target, a wide sweep on its way forwards continues to the later one.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
-        later.wide.sweep = self.wide.sweep.take_if(|sweep| is_reached && !sweep.has_turned());
+        let is_taken = is_reached && !self.wide.is_trial;
+        later.wide.sweep = self.wide.sweep.take_if(|sweep| is_taken && !sweep.has_turned());
         later.wide.whole_masks = self.wide.whole_masks.clone();
         later
     }
@@ -132,6 +137,7 @@ impl<const N: usize> Schedule<N> {
         let tick = target.tick;
         self.narrow.begin(situation, target);
         if self.wide.sweep.is_none()
+            && !self.wide.begin_trial(situation, target)
             && self.is_wide_due(situation, tick)
             && !self.wide.begin(situation, target, reachable, meter)
         {
@@ -276,6 +282,9 @@ impl<const N: usize> Narrow<N> {
 #[derive(Debug)]
 struct Wide<const N: usize> {
     sweep: Option<Sweep<N>>,
+    is_trial_due: bool,
+    /// Whether the sweep is the trial.
+    is_trial: bool,
     /// The masks of whole sweeps not yet made.
     whole_masks: Vec<Combination>,
     /// The current index in [`REACH_TICKS`], and the masks of the sweeps to make from it.
@@ -287,10 +296,23 @@ impl<const N: usize> Wide<N> {
     fn new(model: &Model<N>, target: &Target<N>) -> Self {
         Self {
             sweep: None,
+            is_trial_due: target.tick <= INSANE_TICK + FLOOR_TICKS,
+            is_trial: false,
             whole_masks: target.whole_masks(),
             stage: 0,
             reach_masks: if is_late(model, target.tick) { target.reach_masks() } else { Vec::new() },
         }
+    }
+
+    /// Begins the trial if it is due; returns whether it was.
+    fn begin_trial(&mut self, situation: &Situation<'_, N>, target: &Target<N>) -> bool {
+        self.is_trial = std::mem::take(&mut self.is_trial_due);
+        if self.is_trial {
+            let (all, draws) = target.masks();
+            let limits = situation.limits().doubled().over(target, all | draws);
+            self.sweep = Some(Sweep::new(target, situation.model.first_tick, 0, limits));
+        }
+        self.is_trial
     }
 
     /// Begins the next sweep, if any. Returns false if it built that sweep's reachable layers.
@@ -342,7 +364,11 @@ impl<const N: usize> Wide<N> {
         can_turn: bool,
         meter: &mut BudgetMeter,
     ) -> Option<End> {
-        let end = self.sweep.as_mut()?.advance(situation.model, target, SLICE, can_turn, meter);
+        let sweep = self.sweep.as_mut()?;
+        let mut end = sweep.advance(situation.model, target, SLICE, can_turn, meter);
+        if end.is_none() && self.is_trial && sweep.work > TRIAL_WORK_MAX {
+            end = Some(End::TooBig);
+        }
         if end.is_some_and(End::is_over) {
             self.sweep = None;
         }
