@@ -1,37 +1,8 @@
 //! The closure of a threat: the keys that it can have, wherever the player goes.
 
-use super::model::{Automaton, Model};
+use super::model::{Automaton, Closure, Model};
 use super::tile_set::TileSet;
 use crate::game::FIRST_TICK;
-
-/// The keys of a threat by its number of moves. Sharks and deer stay only on the player's tile or
-/// without a path to it, so half of their tiles are possible at a time.
-#[derive(Clone, Debug)]
-pub(super) struct Closure {
-    /// The keys before the first move, if that differs from the others.
-    first: Option<Vec<u32>>,
-    /// By number of moves, without that one.
-    layers: Vec<Vec<u32>>,
-    /// Layers from this index on repeat after the last one.
-    repeats_from: usize,
-}
-
-impl Closure {
-    /// Maximum number of layers, followed by one with all possible keys.
-    const LAYERS_MAX: usize = 256;
-
-    pub fn after(&self, moves: usize) -> &[u32] {
-        let moves = match &self.first {
-            Some(first) if moves == 0 => return first,
-            Some(_) => moves - 1,
-            None => moves,
-        };
-        let period = self.layers.len() - self.repeats_from;
-        let layer =
-            if moves < self.layers.len() { moves } else { self.repeats_from + (moves - self.repeats_from) % period };
-        &self.layers[layer]
-    }
-}
 
 /// Finds the closure of an automaton. An owl has the keys without memory, and a hawk the keys with
 /// the set of all memories that are possible on a tile.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::hawk::Memories;
+use super::memories::Memories;
 use super::model::{Automaton, Model};
 use crate::game::{State, World};
 

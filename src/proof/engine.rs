@@ -1,33 +1,21 @@
 //! Alternates searches for lines with sweeps for proofs. Each uses the other's results.
 
 use super::combination::slots_of;
-use super::lines::Lines;
-use super::model::{Automaton, Model};
+use super::lines::{Lines, Resources};
+use super::model::Model;
+use super::orders::Orders;
+use super::outcome::{Bracket, Proof};
 use super::reach::Reach;
-use super::schedule::{EARLY_TICK, Situation};
+use super::schedule::Situation;
 use super::sweep::End;
 use super::targets::Targets;
-use super::{Bracket, Proof, Resources};
-use crate::game::{State, Style, World};
+use crate::game::{State, World};
 use crate::search::BudgetMeter;
 
 /// The first slices alternate between lines and sweeps. Afterwards one slice in `LINE_SHARE` is for
 /// lines, unless a combination is too small for all threats.
 const EVEN_SLICES: u64 = 400;
 const LINE_SHARE: u64 = 5;
-
-/// The automata in the order in which they join, for early and late targets.
-#[derive(Debug)]
-pub(super) struct Orders {
-    early: Vec<usize>,
-    late: Vec<usize>,
-}
-
-impl Orders {
-    pub fn at(&self, tick: usize) -> &[usize] {
-        if tick > EARLY_TICK { &self.late } else { &self.early }
-    }
-}
 
 /// Decides targets until the longest line and the bound meet.
 #[derive(Debug)]
@@ -46,8 +34,8 @@ pub(super) struct Engine<const N: usize> {
 
 impl<const N: usize> Engine<N> {
     pub fn new(model: Model<N>, resources: Resources) -> Self {
-        let orders = orders(&model);
-        let has_excess_threats = slots_of(&model, &orders.late).len() < model.automata.len();
+        let orders = Orders::new(&model);
+        let has_excess_threats = slots_of(&model, orders.at(usize::MAX)).len() < model.automata.len();
         let memory_max_bytes = resources.memory_max_bytes;
         Self {
             model,
@@ -152,33 +140,4 @@ impl<const N: usize> Engine<N> {
         let attempt = self.targets.current.as_ref().expect("a target is set");
         attempt.target.is_hopeless(&self.model, world, state)
     }
-}
-
-/// Sharks come first: they follow the player most closely, and soon one another. Next comes one
-/// threat of each other style, then the rest, styles with few keys first. If a combination is too
-/// small for all, the threats that start near the player come first for early targets.
-fn orders<const N: usize>(model: &Model<N>) -> Orders {
-    let rank = |automaton: &Automaton<N>| match automaton {
-        Automaton::Chaser { style: Style::Deer, .. } => 2,
-        Automaton::Chaser { .. } => 0,
-        Automaton::Owl { .. } => 1,
-        Automaton::Hawk { .. } => 3,
-    };
-    let nth = |index: usize| {
-        let own = rank(&model.automata[index]);
-        model.automata[..index].iter().filter(|other| rank(other) == own).count()
-    };
-    let mut late: Vec<usize> = (0..model.automata.len()).collect();
-    late.sort_by_key(|&index| {
-        let rank = rank(&model.automata[index]);
-        if rank == 0 { (0, rank) } else { (nth(index), rank) }
-    });
-    let mut early = late.clone();
-    if slots_of(model, &late).len() < late.len() {
-        let distances = model.distances(model.player);
-        early.sort_by_key(|&index| {
-            distances[usize::from(model.place(&model.automata[index], model.origins[index].key))]
-        });
-    }
-    Orders { early, late }
 }

@@ -1,8 +1,8 @@
 //! The memories of hawks, and the moves of hawks that do not see the player.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 
+use super::memories::Memories;
 use super::model::Model;
 
 const IDLE_ROUNDS: usize = 11;
@@ -12,17 +12,6 @@ const IDLE_LAST: i8 = 5;
 pub(super) const POSTS_MAX: usize = 10;
 /// Minimum moves of a hawk per draw: six idle ones, and one to reach a goal or see the player.
 pub(super) const MOVES_PER_DRAW: usize = 7;
-
-#[derive(Clone, Debug, Default)]
-pub(super) struct Hawks {
-    /// The tiles of the posts.
-    pub posts: Vec<u16>,
-    /// By a hawk's number of draws so far: the index of the post that it draws next.
-    pub picks: Vec<u8>,
-    pub memories: Arc<Memories>,
-    /// Bits of a memory in a hawk's key; 0 until the memories are found.
-    pub bits: u32,
-}
 
 impl<const N: usize> Model<N> {
     /// The bits of a memory, all set. No memory has this number.
@@ -109,74 +98,6 @@ impl<const N: usize> Model<N> {
         let first = if self.hawks.posts.iter().any(|&post| usize::from(post) == tile) { IDLE_FIRST } else { 0 };
         let idle = (first..=IDLE_LAST).map(|rounds| self.idle_memory(rounds) as usize);
         seen.chain([tile]).chain(posts).chain(idle)
-    }
-}
-
-/// The memories of hawks by number: first the *exact* ones (a tile, a post or idle rounds), then
-/// sets of these.
-///
-/// A set holds the memories that agree with the tiles of a hawk out of sight. So a hawk cannot wait
-/// longer than in the game, or turn back on its way to a post.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Memories {
-    tiles: usize,
-    exact: usize,
-    /// Words per set.
-    pub words: usize,
-    /// By memory: the set of exact memories, a single one for an exact memory.
-    pub sets: Vec<u64>,
-    /// By tile: the set of all memories that are possible there.
-    pub on: Vec<u16>,
-    /// The set of all posts, for a hawk that has drawn one.
-    pub any_post: usize,
-    /// By set and tile: the range of its steps in `next`.
-    rows: Vec<(u32, u32)>,
-    /// Tiles and memories.
-    next: Vec<(u16, u16)>,
-}
-
-impl Memories {
-    /// Maximum number of memories. Beyond it, the memories in `on` replace new sets.
-    const MAX: usize = 1 << 12;
-
-    fn set(&self, memory: usize) -> &[u64] {
-        &self.sets[memory * self.words..][..self.words]
-    }
-
-    /// Whether two memories have an exact memory in common.
-    #[inline]
-    pub fn overlap(&self, one: u32, other: u32) -> bool {
-        one == other || {
-            let (one, other) = (self.set(one as usize), self.set(other as usize));
-            one.iter().zip(other).any(|(one, other)| one & other != 0)
-        }
-    }
-
-    /// Checks that the sets cover every step; returns the number of pairs of a set and a tile.
-    #[cfg(test)]
-    pub fn check<const N: usize>(&self, model: &Model<N>) -> usize {
-        let mut checked = 0;
-        for (row, &(start, end)) in self.rows.iter().enumerate().filter(|(_, row)| **row != (0, 0)) {
-            let (set, tile) = (self.set(self.exact + row / self.tiles), row % self.tiles);
-            for memory in (0..self.exact).filter(|memory| set[memory / 64] >> (memory % 64) & 1 == 1) {
-                let posts = (0..model.hawks.posts.len()).map(|post| (tile, self.tiles + post));
-                let exact = model.hawk_blind_exact(tile, memory);
-                for (to, memory) in exact.into_iter().chain(posts.filter(|_| exact.is_none())) {
-                    let next = &self.next[start as usize..end as usize];
-                    let is_covered = next
-                        .iter()
-                        .any(|&(tile, after)| usize::from(tile) == to && self.overlap(after.into(), memory as u32));
-                    assert!(is_covered, "tile {tile}, memory {memory}");
-                }
-            }
-            checked += 1;
-        }
-        checked
-    }
-
-    fn successors(&self, memory: usize, tile: usize) -> &[(u16, u16)] {
-        let (start, end) = self.rows[(memory - self.exact) * self.tiles + tile];
-        &self.next[start as usize..end as usize]
     }
 }
 
@@ -276,5 +197,31 @@ impl MemoriesBuilder {
         let row = (usize::from(memory) - self.memories.exact) * self.memories.tiles + usize::from(tile);
         self.memories.rows[row] = (start, self.memories.next.len() as u32);
         false
+    }
+}
+
+#[cfg(test)]
+impl<const N: usize> Model<N> {
+    /// Checks that the sets of memories cover every step; returns the number of pairs of a set and
+    /// a tile.
+    pub fn check_memories(&self) -> usize {
+        let memories = &self.hawks.memories;
+        let mut checked = 0;
+        for (row, &(start, end)) in memories.rows.iter().enumerate().filter(|(_, row)| **row != (0, 0)) {
+            let (set, tile) = (memories.set(memories.exact + row / memories.tiles), row % memories.tiles);
+            for memory in (0..memories.exact).filter(|memory| set[memory / 64] >> (memory % 64) & 1 == 1) {
+                let posts = (0..self.hawks.posts.len()).map(|post| (tile, memories.tiles + post));
+                let exact = self.hawk_blind_exact(tile, memory);
+                for (to, memory) in exact.into_iter().chain(posts.filter(|_| exact.is_none())) {
+                    let next = &memories.next[start as usize..end as usize];
+                    let is_covered = next
+                        .iter()
+                        .any(|&(tile, after)| usize::from(tile) == to && memories.overlap(after.into(), memory as u32));
+                    assert!(is_covered, "tile {tile}, memory {memory}");
+                }
+            }
+            checked += 1;
+        }
+        checked
     }
 }

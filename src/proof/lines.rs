@@ -1,10 +1,12 @@
 //! Searches for a line that reaches the target. They skip states outside the known sets.
 
+use std::fmt::Debug;
+
 use super::beam::SetBeam;
 use super::model::Model;
+use super::outcome::Bracket;
 use super::schedule::SLICE;
 use super::target::Target;
-use super::{Bracket, Found, LineSearch, Resources};
 use crate::game::{Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
@@ -14,6 +16,36 @@ const PLAIN_SHARE: u64 = 8;
 const PLAIN_SLICES: u64 = 4;
 /// Reciprocal of the share of the work on a target that its searches do before a restart.
 const RESTART_SHARE: u64 = 5;
+
+/// Returns whether no line from a state reaches the target.
+pub(crate) type Hopeless<'a> = &'a dyn Fn(&World, &State) -> bool;
+
+#[derive(Clone, Debug)]
+pub(crate) struct Found {
+    /// The longest line so far, and its last tick.
+    pub moves: Vec<Move>,
+    pub final_tick: u16,
+    /// Whether the search was exhaustive: every longer line goes through a hopeless state.
+    pub is_exhausted: bool,
+    pub simulated_ticks: u64,
+}
+
+/// A search for lines that skips hopeless states.
+pub(crate) trait LineSearch: Debug + Send {
+    /// Starts over with other random numbers.
+    fn restart(&mut self);
+
+    /// Continues. `root` is that of the first call, or a state that a game reaches from it.
+    fn search(&mut self, world: &World, root: &State, is_hopeless: Hopeless<'_>, budget: Budget) -> Found;
+}
+
+#[derive(Debug)]
+pub(crate) struct Resources {
+    pub seed: u64,
+    /// Maximum memory for layers, in bytes.
+    pub memory_max_bytes: usize,
+    pub lines: Box<dyn LineSearch>,
+}
 
 #[derive(Debug)]
 pub(super) struct Lines<const N: usize> {

@@ -50,9 +50,12 @@ mod join;
 mod known;
 mod layer;
 mod lines;
+mod memories;
 mod model;
 mod model_builder;
 mod moves;
+mod orders;
+mod outcome;
 mod projection;
 mod reach;
 mod schedule;
@@ -66,90 +69,13 @@ mod tile_set;
 
 use std::fmt::Debug;
 
-use serde::{Deserialize, Serialize};
-
-use crate::game::{Move, State, World};
-use crate::search::{Budget, BudgetMeter};
+use crate::game::{State, World};
+use crate::search::BudgetMeter;
 use engine::Engine;
+pub(crate) use lines::{Found, Hopeless, LineSearch, Resources};
 use model_builder::ModelBuilder;
-
-/// The parameters of a sweep, from which it can be repeated.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Step {
-    /// The target: no state that the sweep drops leads to it.
-    pub target_tick: u16,
-    /// The first tick of the sweep.
-    pub from_tick: u16,
-    /// The tick at which the sweep turned back or ran out of states.
-    pub until_tick: u16,
-    /// Whether the sweep counts the random draws of hawks. If so, a hawk draws the post that it
-    /// draws in the game; otherwise it may draw any.
-    pub counts_draws: bool,
-    /// The threats that joined: the tick, and the index in the map. A threat joins in the states in
-    /// which it is known in that tick, or else in all its possible states.
-    pub joins: Vec<(u16, u16)>,
-}
-
-/// The proof of a bound.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Proof {
-    /// No line is alive at the start of this tick.
-    pub bound_tick: u16,
-    /// The sweeps. Each may use the results of those before it.
-    pub steps: Vec<Step>,
-    /// Whether an exhaustive search of the states that the sweeps leave completes the proof.
-    pub ends_with_search: bool,
-}
-
-/// The longest line from a state, and the bound on all lines.
-#[derive(Clone, Debug)]
-pub(crate) struct Bracket {
-    pub moves: Vec<Move>,
-    /// The last tick of the line: 2001 if it survives.
-    pub final_tick: u16,
-    /// No line ends later: 2001 if nothing is proven.
-    pub bound: u16,
-}
-
-impl Bracket {
-    /// Replaces the line if this one is longer.
-    fn adopt(&mut self, moves: Vec<Move>, final_tick: u16) {
-        if final_tick > self.final_tick {
-            (self.moves, self.final_tick) = (moves, final_tick);
-        }
-    }
-}
-
-/// Returns whether no line from a state reaches the target.
-pub(crate) type Hopeless<'a> = &'a dyn Fn(&World, &State) -> bool;
-
-#[derive(Clone, Debug)]
-pub(crate) struct Found {
-    /// The longest line so far, and its last tick.
-    pub moves: Vec<Move>,
-    pub final_tick: u16,
-    /// Whether the search was exhaustive: every longer line goes through a hopeless state.
-    pub is_exhausted: bool,
-    pub simulated_ticks: u64,
-}
-
-/// A search for lines that skips hopeless states.
-pub(crate) trait LineSearch: Debug + Send {
-    /// Starts over with other random numbers.
-    fn restart(&mut self);
-
-    /// Continues. `root` is that of the first call, or a state that a game reaches from it.
-    fn search(&mut self, world: &World, root: &State, is_hopeless: Hopeless<'_>, budget: Budget) -> Found;
-}
-
-#[derive(Debug)]
-pub(crate) struct Resources {
-    pub seed: u64,
-    /// Maximum memory for layers, in bytes.
-    pub memory_max_bytes: usize,
-    pub lines: Box<dyn LineSearch>,
-}
+pub(crate) use outcome::Bracket;
+pub use outcome::{Proof, Step};
 
 pub(crate) trait Prover: Debug + Send {
     /// Improves the line and the bound until they meet or the budget is used up. `root` is the

@@ -2,8 +2,7 @@
 //! and the player's place to its next key.
 
 use super::board::{Board, Branch};
-use super::closure::Closure;
-use super::hawk::Hawks;
+use super::memories::Hawks;
 use super::tile_set::TileSet;
 use crate::game::{FIRST_TICK, Rules, State, Style, World};
 
@@ -68,6 +67,35 @@ pub(super) struct Paths<const N: usize> {
     pub sees: Vec<TileSet<N>>,
     /// `2^OWL_SHIFT` divided by the number of an owl's keys per tile, rounded up.
     pub owl_reciprocal: u64,
+}
+
+/// The keys of a threat by its number of moves. Sharks and deer stay only on the player's tile or
+/// without a path to it, so half of their tiles are possible at a time.
+#[derive(Clone, Debug)]
+pub(super) struct Closure {
+    /// The keys before the first move, if that differs from the others.
+    pub first: Option<Vec<u32>>,
+    /// By number of moves, without that one.
+    pub layers: Vec<Vec<u32>>,
+    /// Layers from this index on repeat after the last one.
+    pub repeats_from: usize,
+}
+
+impl Closure {
+    /// Maximum number of layers, followed by one with all possible keys.
+    pub const LAYERS_MAX: usize = 256;
+
+    pub fn after(&self, moves: usize) -> &[u32] {
+        let moves = match &self.first {
+            Some(first) if moves == 0 => return first,
+            Some(_) => moves - 1,
+            None => moves,
+        };
+        let period = self.layers.len() - self.repeats_from;
+        let layer =
+            if moves < self.layers.len() { moves } else { self.repeats_from + (moves - self.repeats_from) % period };
+        &self.layers[layer]
+    }
 }
 
 /// A threat in the first state.

@@ -6,6 +6,7 @@ use super::combination::Combination;
 use super::join::Join;
 use super::layer::Layer;
 use super::model::Model;
+use super::orders::EARLY_TICK;
 use super::reach::{REACH_TICKS, Reach};
 use super::starts::Start;
 use super::sweep::{End, Sweep, SweepLimits};
@@ -49,8 +50,6 @@ const NARROW_SHARE: u64 = 4;
 const NARROW_TICKS: usize = 240;
 /// The share of narrow sweeps while the end of the game is open.
 const NARROW_SHARE_END: u64 = 2;
-/// Once a line passes this tick, the end of the game has its own limits.
-pub(super) const EARLY_TICK: usize = 600;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation<'a, const N: usize> {

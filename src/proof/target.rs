@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::Step;
 use super::combination::{Combination, MemorySlots, Slot, put_widest_last, run_mask, slots_of};
-use super::hawk::Memories;
 use super::join::Join;
 use super::known::{Knowledge, Known};
 use super::layer::{Cursor, Layer, Lookup};
+use super::memories::Memories;
 use super::model::{Automaton, Model};
 use super::moves::JoinContext;
+use super::outcome::Step;
 use super::projection::Projection;
 use super::tile_set::TileSet;
 use crate::game::{Move, State, Style, World};

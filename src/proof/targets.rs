@@ -1,8 +1,8 @@
 //! The choice of the next target.
 
-use super::Bracket;
-use super::engine::Orders;
 use super::model::Model;
+use super::orders::Orders;
+use super::outcome::Bracket;
 use super::schedule::Schedule;
 use super::target::Target;
 use crate::game::LAST_TICK;

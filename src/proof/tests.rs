@@ -15,6 +15,7 @@ use super::*;
 use crate::game::{LAST_TICK, Rules, Style};
 use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use crate::planner::{Outcome, SurvivalOptions, SurvivalSearch};
+use crate::search::Budget;
 
 /// Worlds of many kinds with at most 64 x 5 places.
 fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<Item = World> {
@@ -211,7 +212,7 @@ fn sets_of_memories_cover_every_step_of_a_hawk() {
     let mut checked = 0;
     for world in worlds(&[(15, 13), (21, 17), (9, 7)], &[6], 6) {
         let model = model(&world, Budget::UNLIMITED);
-        checked += model.hawks.memories.check(&model);
+        checked += model.check_memories();
     }
     assert!(checked > 1000, "{checked} sets");
 }

@@ -6,12 +6,12 @@ mod limits;
 
 use std::sync::Arc;
 
-use super::Step;
 use super::combination::Combination;
 use super::join::Join;
 use super::known::Known;
 use super::layer::{Layer, Lookup};
 use super::model::Model;
+use super::outcome::Step;
 use super::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 pub(super) use limits::{End, SweepLimits};

@@ -1,0 +1,51 @@
+//! The order in which threats join.
+
+use super::combination::slots_of;
+use super::model::{Automaton, Model};
+use crate::game::Style;
+
+/// Until this tick, a target is early. Once a line passes it, the end of the game has its own
+/// limits.
+pub(super) const EARLY_TICK: usize = 600;
+
+/// The automata in the order in which they join, for early and late targets.
+#[derive(Debug)]
+pub(super) struct Orders {
+    early: Vec<usize>,
+    late: Vec<usize>,
+}
+
+impl Orders {
+    /// Sharks come first: they follow the player most closely, and soon one another. Next comes one
+    /// threat of each other style, then the rest, styles with few keys first. If a combination is
+    /// too small for all, the threats that start near the player come first for early targets.
+    pub fn new<const N: usize>(model: &Model<N>) -> Self {
+        let rank = |automaton: &Automaton<N>| match automaton {
+            Automaton::Chaser { style: Style::Deer, .. } => 2,
+            Automaton::Chaser { .. } => 0,
+            Automaton::Owl { .. } => 1,
+            Automaton::Hawk { .. } => 3,
+        };
+        let nth = |index: usize| {
+            let own = rank(&model.automata[index]);
+            model.automata[..index].iter().filter(|other| rank(other) == own).count()
+        };
+        let mut late: Vec<usize> = (0..model.automata.len()).collect();
+        late.sort_by_key(|&index| {
+            let rank = rank(&model.automata[index]);
+            if rank == 0 { (0, rank) } else { (nth(index), rank) }
+        });
+        let mut early = late.clone();
+        if slots_of(model, &late).len() < late.len() {
+            let distances = model.distances(model.player);
+            early.sort_by_key(|&index| {
+                distances[usize::from(model.place(&model.automata[index], model.origins[index].key))]
+            });
+        }
+        Self { early, late }
+    }
+
+    pub fn at(&self, tick: usize) -> &[usize] {
+        if tick > EARLY_TICK { &self.late } else { &self.early }
+    }
+}

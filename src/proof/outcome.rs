@@ -1,0 +1,53 @@
+//! The results of the prover.
+
+use serde::{Deserialize, Serialize};
+
+use crate::game::Move;
+
+/// The parameters of a sweep, from which it can be repeated.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Step {
+    /// The target: no state that the sweep drops leads to it.
+    pub target_tick: u16,
+    /// The first tick of the sweep.
+    pub from_tick: u16,
+    /// The tick at which the sweep turned back or ran out of states.
+    pub until_tick: u16,
+    /// Whether the sweep counts the random draws of hawks. If so, a hawk draws the post that it
+    /// draws in the game; otherwise it may draw any.
+    pub counts_draws: bool,
+    /// The threats that joined: the tick, and the index in the map. A threat joins in the states in
+    /// which it is known in that tick, or else in all its possible states.
+    pub joins: Vec<(u16, u16)>,
+}
+
+/// The proof of a bound.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// No line is alive at the start of this tick.
+    pub bound_tick: u16,
+    /// The sweeps. Each may use the results of those before it.
+    pub steps: Vec<Step>,
+    /// Whether an exhaustive search of the states that the sweeps leave completes the proof.
+    pub ends_with_search: bool,
+}
+
+/// The longest line from a state, and the bound on all lines.
+#[derive(Clone, Debug)]
+pub(crate) struct Bracket {
+    pub moves: Vec<Move>,
+    /// The last tick of the line: 2001 if it survives.
+    pub final_tick: u16,
+    /// No line ends later: 2001 if nothing is proven.
+    pub bound: u16,
+}
+
+impl Bracket {
+    /// Replaces the line if this one is longer.
+    pub fn adopt(&mut self, moves: Vec<Move>, final_tick: u16) {
+        if final_tick > self.final_tick {
+            (self.moves, self.final_tick) = (moves, final_tick);
+        }
+    }
+}
