@@ -122,6 +122,30 @@ impl<const N: usize> Table<N> {
     }
 }
 
+/// Combinations of several runs, by own key.
+#[derive(Debug, Default)]
+struct Keys<const N: usize> {
+    own: Vec<u32>,
+    sets: Vec<TileSet<N>>,
+}
+
+impl<const N: usize> Keys<N> {
+    fn clear(&mut self) {
+        self.own.clear();
+        self.sets.clear();
+    }
+}
+
+#[derive(Debug, Default)]
+struct Progress {
+    /// Complete runs.
+    followed: usize,
+    /// Combinations from before that have been used.
+    old_end: usize,
+    /// The edge at which a run was interrupted.
+    next_edge: Option<u32>,
+}
+
 #[derive(Debug, Default)]
 pub(super) struct Builder<const N: usize> {
     index: Index,
@@ -130,19 +154,13 @@ pub(super) struct Builder<const N: usize> {
     /// The edges that are not yet followed and, by run, the index of the last one.
     edges: Vec<Edge<N>>,
     heads: Vec<u32>,
-    /// The own keys and the places of the combinations so far, and the end of each run.
-    own: Vec<u32>,
-    sets: Vec<TileSet<N>>,
+    /// The combinations so far, and the end of each run.
+    keys: Keys<N>,
     ends: Vec<u32>,
-    /// While edges are followed: `followed` runs are complete. The combinations from before are in
-    /// `old_own` and `old_sets`, and those below `old_end` have been used.
+    /// While edges are followed: the progress, and the combinations from before.
     is_following: bool,
-    followed: usize,
-    /// The edge at which a run was interrupted.
-    next_edge: Option<u32>,
-    old_own: Vec<u32>,
-    old_sets: Vec<TileSet<N>>,
-    old_end: usize,
+    progress: Progress,
+    old: Keys<N>,
     table: Table<N>,
 }
 
@@ -156,7 +174,7 @@ impl<const N: usize> Builder<N> {
 
     /// A lower bound on the combinations of the next layer.
     pub fn len(&self) -> usize {
-        self.own.len()
+        self.keys.own.len()
     }
 
     pub fn is_following(&self) -> bool {
@@ -168,8 +186,7 @@ impl<const N: usize> Builder<N> {
         self.runs.clear();
         self.edges.clear();
         self.heads.clear();
-        self.own.clear();
-        self.sets.clear();
+        self.keys.clear();
         self.ends.clear();
         self.is_following = false;
     }
@@ -184,17 +201,15 @@ impl<const N: usize> Builder<N> {
     }
 
     pub fn is_full(&self) -> bool {
-        self.edges.len() > Self::EDGES_MIN.max(self.own.len() / 2)
+        self.edges.len() > Self::EDGES_MIN.max(self.len() / 2)
     }
 
     pub fn begin_following(&mut self, context: &JoinContext<'_, N>) {
         self.table.begin(context.widest().map_or(0, Slot::own_bits));
-        std::mem::swap(&mut self.own, &mut self.old_own);
-        std::mem::swap(&mut self.sets, &mut self.old_sets);
-        self.own.clear();
-        self.sets.clear();
-        self.ends.resize(self.runs.len(), self.old_own.len() as u32);
-        (self.followed, self.old_end, self.next_edge) = (0, 0, None);
+        std::mem::swap(&mut self.keys, &mut self.old);
+        self.keys.clear();
+        self.ends.resize(self.runs.len(), self.old.own.len() as u32);
+        self.progress = Progress::default();
         self.is_following = true;
     }
 
@@ -204,29 +219,29 @@ impl<const N: usize> Builder<N> {
         let widest = context.widest();
         let mut work = 0;
         while work < slice {
-            let run = self.followed;
+            let run = self.progress.followed;
             if run == self.runs.len() {
                 self.edges.clear();
                 self.is_following = false;
                 return true;
             }
-            let old = self.old_end..self.ends[run] as usize;
-            let mut at = self.next_edge.take().unwrap_or_else(|| {
+            let old = self.progress.old_end..self.ends[run] as usize;
+            let mut at = self.progress.next_edge.take().unwrap_or_else(|| {
                 let head = std::mem::replace(&mut self.heads[run], Self::NO_EDGE);
                 work += 1 + old.len() / 8;
                 if head == Self::NO_EDGE {
-                    self.own.extend_from_slice(&self.old_own[old.clone()]);
-                    self.sets.extend_from_slice(&self.old_sets[old.clone()]);
+                    self.keys.own.extend_from_slice(&self.old.own[old.clone()]);
+                    self.keys.sets.extend_from_slice(&self.old.sets[old.clone()]);
                 } else {
                     self.table.clear();
-                    old.clone().for_each(|place| self.table.add(self.old_own[place], self.old_sets[place]));
+                    old.clone().for_each(|place| self.table.add(self.old.own[place], self.old.sets[place]));
                 }
                 head
             });
             if at != Self::NO_EDGE {
                 while let Some(edge) = self.edges.get(at as usize) {
                     if work >= slice {
-                        self.next_edge = Some(at);
+                        self.progress.next_edge = Some(at);
                         return false;
                     }
                     let places = edge.start as usize..edge.end as usize;
@@ -238,13 +253,13 @@ impl<const N: usize> Builder<N> {
                     at = edge.before;
                 }
                 self.table.drain(|own, set| {
-                    self.own.push(own);
-                    self.sets.push(set);
+                    self.keys.own.push(own);
+                    self.keys.sets.push(set);
                 });
             }
-            self.old_end = old.end;
-            self.ends[run] = self.own.len() as u32;
-            self.followed += 1;
+            self.progress.old_end = old.end;
+            self.ends[run] = self.len() as u32;
+            self.progress.followed += 1;
         }
         false
     }
@@ -253,10 +268,10 @@ impl<const N: usize> Builder<N> {
     pub fn finish(&mut self, shift: u32, layer: &mut Layer<N>) {
         let mut start = 0;
         for (run, &end) in self.runs.iter().zip(&self.ends) {
-            let own = self.own[start..end as usize].iter();
+            let own = self.keys.own[start..end as usize].iter();
             layer.keys.extend(own.map(|&own| run | Combination::from(own) << shift));
             start = end as usize;
         }
-        layer.sets.extend_from_slice(&self.sets);
+        layer.sets.extend_from_slice(&self.keys.sets);
     }
 }
