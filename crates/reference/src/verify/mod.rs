@@ -111,7 +111,14 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
     // A search over all threats may need wide combinations.
     let bits = bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
-    let check = match (is_wide, layout.open_positions().count().div_ceil(64)) {
+    let words = layout.open_positions().count().div_ceil(64);
+    #[cfg(feature = "small")]
+    let check = match (is_wide, words) {
+        (false, 0..=6) => check::<6, 2>,
+        _ => check::<64, 32>,
+    };
+    #[cfg(not(feature = "small"))]
+    let check = match (is_wide, words) {
         (false, 0..=2) => check::<2, 2>,
         (false, 3) => check::<3, 2>,
         (false, 4..=6) => check::<6, 2>,
