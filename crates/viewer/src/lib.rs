@@ -17,6 +17,7 @@ mod pack;
 mod page;
 #[cfg(feature = "picture")]
 mod picture;
+mod played;
 mod recorded;
 mod replay;
 mod svg;
@@ -31,6 +32,7 @@ pub use pack::{body, pack};
 pub use page::{Page, PageSource, game_json};
 #[cfg(feature = "picture")]
 pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Pixels, Theme, gif, pixels, png};
+pub use played::PlayedGame;
 pub use recorded::Positions;
 pub use replay::{Frame, GameHeader, Mark, MarkKind, Replay};
 pub use svg::{svg, svg_animation};

@@ -292,6 +292,12 @@ impl ReplayBuilder {
         self.add(Frame { tick: state.tick().into(), positions, annotation: Some(annotation) });
     }
 
+    /// Keeps the first `count` frames and their marks.
+    pub fn truncate(&mut self, count: usize) {
+        self.replay.frames.truncate(count);
+        self.replay.marks.retain(|mark| mark.index < count);
+    }
+
     fn push_plain(&mut self, world: &World, state: &State) {
         self.add(Frame { tick: state.tick().into(), positions: positions_of(world, state), annotation: None });
     }
