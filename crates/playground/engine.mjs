@@ -1,0 +1,43 @@
+// The engine in JavaScript: loads the WebAssembly module and passes requests to it. Runs in
+// Node.js, in pages and in workers.
+
+export class EngineError extends Error {}
+
+export class Engine {
+  /** `module`: a compiled module; `report` gets the intermediate answers, as text. */
+  constructor(module, report = () => {}) {
+    this.report = report;
+    const page = { report: (start, length) => this.report(this.text(start, length)) };
+    this.exports = new WebAssembly.Instance(module, { page }).exports;
+  }
+
+  // Growing the memory replaces its buffer, so views are not kept.
+  bytes(start, length) {
+    return new Uint8Array(this.exports.memory.buffer, start, length);
+  }
+
+  text(start, length) {
+    return new TextDecoder().decode(this.bytes(start, length));
+  }
+
+  /** Answers a request with bytes; `file` is its attachment. Throws an `EngineError`. */
+  ask(name, args = null, file = new Uint8Array()) {
+    const request = new TextEncoder().encode(`${name}\n${JSON.stringify(args)}`);
+    this.bytes(this.exports.reserve_request(request.length), request.length).set(request);
+    this.bytes(this.exports.reserve_attachment(file.length), file.length).set(file);
+    const code = this.exports.answer();
+    const answer = this.bytes(this.exports.answer_start(), this.exports.answer_length()).slice();
+    if (code !== 0) throw new EngineError(new TextDecoder().decode(answer));
+    return answer;
+  }
+
+  /** Like `ask`, for answers that are text. */
+  askText(name, args, file) {
+    return new TextDecoder().decode(this.ask(name, args, file));
+  }
+
+  /** Like `ask`, for answers in JSON. */
+  askJson(name, args, file) {
+    return JSON.parse(this.askText(name, args, file));
+  }
+}

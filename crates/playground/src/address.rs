@@ -1,0 +1,220 @@
+//! Addresses: a whole game and the tick on show, as the part of a page's address after `#`.
+//!
+//! `game=DATA&tick=N`, where DATA is base64url of gzip of JSON. The JSON has the name of the map,
+//! the map unless it is the bundled one of this name, the fields of the rules that differ from the
+//! server's, and the moves.
+//!
+//! Guarantees: an address opens to the game that it was made from, or not at all: gzip's checksum
+//! covers the game. Decoding takes bounded memory.
+
+use std::io::{Read, Write};
+
+use data_encoding::BASE64URL_NOPAD;
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use getaway::game::{Layout, Plan, Rules};
+use getaway::map::MapLibrary;
+
+use crate::Game;
+
+/// Maximum length of an address in characters.
+const ADDRESS_CHARS_MAX: usize = 16_000;
+const JSON_BYTES_MAX: u64 = 256 << 10;
+
+/// A game at one of its ticks.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Position {
+    /// The game.
+    pub game: Game,
+    /// The number of moves before the position: 0 for the first tick.
+    pub index: usize,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    map: Option<Layout>,
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    rules: serde_json::Map<String, Value>,
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    moves: String,
+}
+
+/// The address of a position.
+///
+/// # Errors
+/// If the game is too large for an address.
+pub fn encode(position: &Position) -> Result<String, String> {
+    let Game { name, map, rules, moves } = &position.game;
+    let is_bundled = bundled(name).is_some_and(|layout| layout == *map);
+    let content = Content {
+        name: name.clone(),
+        map: (!is_bundled).then(|| map.clone()),
+        rules: differing(rules),
+        moves: moves.to_string(),
+    };
+    let json = serde_json::to_vec(&content).map_err(|error| error.to_string())?;
+    let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
+    let zipped = zipped.write_all(&json).and_then(|()| zipped.finish()).map_err(|error| error.to_string())?;
+    let address = format!("game={}&tick={}", BASE64URL_NOPAD.encode(&zipped), position.index + 1);
+    if address.len() > ADDRESS_CHARS_MAX {
+        return Err(format!("the game is too large for an address of {ADDRESS_CHARS_MAX} characters"));
+    }
+    Ok(address)
+}
+
+/// The position that an address names.
+///
+/// # Errors
+/// If the address is damaged, in one sentence.
+pub fn decode(address: &str) -> Result<Position, String> {
+    read(address).map_err(|reason| format!("This address does not open a game: {reason}."))
+}
+
+fn read(address: &str) -> Result<Position, String> {
+    if address.len() > ADDRESS_CHARS_MAX {
+        return Err(format!("it is longer than {ADDRESS_CHARS_MAX} characters"));
+    }
+    let damaged = || "it is incomplete or was changed".to_owned();
+    let (data, tick) = address.strip_prefix("game=").and_then(|rest| rest.split_once("&tick=")).ok_or_else(damaged)?;
+    let zipped = BASE64URL_NOPAD.decode(data.as_bytes()).map_err(|_| damaged())?;
+    let mut json = Vec::new();
+    let mut unzipped = GzDecoder::new(&zipped[..]).take(JSON_BYTES_MAX);
+    unzipped.read_to_end(&mut json).map_err(|_| damaged())?;
+    // Bytes after the end of the gzip stream would not be covered by its checksum.
+    if !unzipped.into_inner().into_inner().is_empty() {
+        return Err(damaged());
+    }
+    let content: Content = serde_json::from_slice(&json).map_err(|_| damaged())?;
+    let rules: Rules = serde_json::from_value(Value::Object(content.rules)).map_err(|error| error.to_string())?;
+    let map = match content.map {
+        Some(map) => map,
+        None => bundled(&content.name).ok_or_else(|| "its map is not one of this page".to_owned())?,
+    };
+    let moves: Plan = content.moves.parse().map_err(|_| damaged())?;
+    let game = Game { name: content.name, map, rules, moves };
+    let world = game.world()?;
+    let mut state = world.start();
+    if world.play_moves(&mut state, &game.moves) < game.moves.len() {
+        return Err("it has moves after the end of the game".to_owned());
+    }
+    let is_canonical = tick.bytes().all(|byte| byte.is_ascii_digit()) && !tick.starts_with('0');
+    let tick: usize = tick.parse().ok().filter(|_| is_canonical).ok_or_else(damaged)?;
+    if tick > game.moves.len() + 1 {
+        return Err(format!("it names tick {tick} of a game of {} ticks", game.moves.len() + 1));
+    }
+    Ok(Position { game, index: tick - 1 })
+}
+
+fn bundled(name: &str) -> Option<Layout> {
+    let library = MapLibrary::with_our_maps([""; 0]);
+    let entries = library.list().ok()?;
+    Some(entries.iter().find(|entry| entry.name == name)?.load().ok()?.layout)
+}
+
+/// The fields of rules that differ from the server's.
+fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
+    let fields = |rules: &Rules| match serde_json::to_value(rules) {
+        Ok(Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let server = fields(&Rules::BLITZ_2025);
+    fields(rules).into_iter().filter(|(name, value)| server.get(name) != Some(value)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use getaway::game::{Move, World};
+    use getaway::map::{GeneratorKind, GeneratorOptions, generate};
+
+    fn random_moves(seed: u64) -> Vec<Move> {
+        let mut random = seed;
+        let next = || {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            Move::ALL[(random >> 33) as usize % Move::ALL.len()]
+        };
+        std::iter::repeat_with(next).take(2000).collect()
+    }
+
+    /// Games of random moves, up to the catch, on 40 maps under six sets of rules.
+    fn positions() -> impl Iterator<Item = Position> {
+        let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
+        (0..200_u16).map(move |seed| {
+            let options = GeneratorOptions { kind: kinds[usize::from(seed % 3)], ..GeneratorOptions::default() };
+            let rules = Rules { no_jump: seed % 2 == 0, owl_minute_ticks: 60 + seed % 3, ..Rules::BLITZ_2025 };
+            let map = generate(&options, u64::from(seed % 40)).expect("a map");
+            let world = World::new(&map.layout, &rules).expect("a world");
+            let moves = random_moves(seed.into());
+            let count = world.play_moves(&mut world.start(), &moves);
+            let game = Game { moves: Plan::from(&moves[..count]), ..Game::on(map, rules) };
+            Position { index: count / 2, game }
+        })
+    }
+
+    #[test]
+    fn addresses_open_to_the_game_that_they_were_made_from() {
+        for position in positions() {
+            let address = encode(&position).expect("an address");
+            assert_eq!(decode(&address), Ok(position));
+        }
+    }
+
+    #[test]
+    fn whole_game_of_random_moves_fits_into_2000_characters() {
+        // Without threats, every game is played to its end.
+        let options = GeneratorOptions { threats: 0, ..GeneratorOptions::default() };
+        for seed in 0..20 {
+            let map = generate(&options, seed).expect("a map");
+            let game = Game { moves: random_moves(seed).into(), ..Game::on(map, Rules::NO_JUMP) };
+            let position = Position { game, index: 2000 };
+            let address = encode(&position).expect("an address");
+            assert!(address.len() <= 2000, "{} characters", address.len());
+            assert_eq!(decode(&address), Ok(position));
+        }
+    }
+
+    #[test]
+    fn damaged_addresses_give_one_sentence() {
+        let letters = b"ABCxyz019-_=&#%. \"<";
+        let mut count = 0;
+        for (number, position) in positions().enumerate() {
+            let address = encode(&position).expect("an address");
+            for damage in 0..50 {
+                let mut damaged = address.clone().into_bytes();
+                let place = (damage * 7919 + number * 31) % damaged.len();
+                match damage % 4 {
+                    0 => damaged.truncate(place),
+                    1 => drop(damaged.remove(place)),
+                    2 => damaged.insert(place, letters[damage % letters.len()]),
+                    _ => damaged[place] = letters[damage % letters.len()],
+                }
+                let damaged = String::from_utf8(damaged).expect("text");
+                match decode(&damaged) {
+                    // The tick may be damaged to another tick of the game.
+                    Ok(opened) => assert_eq!(opened.game, position.game, "{damaged}"),
+                    Err(sentence) => {
+                        assert!(sentence.starts_with("This address does not open a game: "), "{sentence}");
+                        assert_eq!(sentence.lines().count(), 1, "{sentence}");
+                    }
+                }
+                count += 1;
+            }
+        }
+        assert_eq!(count, 10_000);
+    }
+
+    #[test]
+    fn bundled_maps_are_named_and_not_repeated() {
+        let map = MapLibrary::with_our_maps([""; 0]).find("snail").expect("a map");
+        let address = encode(&Position { game: Game::on(map, Rules::BLITZ_2025), index: 0 }).expect("an address");
+        assert!(address.len() < 80, "{address}");
+    }
+}

@@ -1,0 +1,66 @@
+//! A game as its map, its rules and its moves, which decide it.
+
+use serde::{Deserialize, Serialize};
+
+use getaway::game::{Layout, Plan, Rules, World};
+use getaway::map::{MAX_SIDE, Map};
+use getaway_viewer::GameLog;
+
+const NAME_CHARS_MAX: usize = 80;
+
+/// A game from its first tick on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Game {
+    /// The name of the map.
+    pub name: String,
+    /// The map.
+    pub map: Layout,
+    /// The rules.
+    #[serde(default)]
+    pub rules: Rules,
+    /// The moves.
+    #[serde(default)]
+    pub moves: Plan,
+}
+
+impl Game {
+    /// A game on a map, without moves.
+    pub fn on(map: Map, rules: Rules) -> Self {
+        Self { name: map.name, map: map.layout, rules, moves: Plan::default() }
+    }
+
+    /// The part of a recorded game that follows the rules from the first tick on, if any.
+    pub fn of_log(log: &GameLog) -> Option<Self> {
+        let first = log.ticks.first()?;
+        if first.state.as_ref() != Some(&log.world.start()) {
+            return None;
+        }
+        let followed = log.ticks.iter().take_while(|tick| tick.is_exact);
+        let moves: Vec<_> = followed.map_while(|tick| tick.played).collect();
+        let mut state = log.world.start();
+        let count = log.world.play_moves(&mut state, &moves);
+        Some(Self {
+            name: log.map.clone().unwrap_or_else(|| log.title.clone()),
+            map: log.world.layout().clone(),
+            rules: *log.world.rules(),
+            moves: Plan::from(&moves[..count]),
+        })
+    }
+
+    /// The world of the game.
+    ///
+    /// # Errors
+    /// If the map or the rules are outside their limits, as one sentence.
+    pub fn world(&self) -> Result<World, String> {
+        if self.name.chars().count() > NAME_CHARS_MAX {
+            return Err(format!("the name of the map is too long: expected at most {NAME_CHARS_MAX} characters"));
+        }
+        let (width, height) = (self.map.width, self.map.height);
+        let side = 1..=MAX_SIDE as i32;
+        if !side.contains(&width) || !side.contains(&height) {
+            return Err(format!("the map is {width}x{height} tiles: expected at most {MAX_SIDE} per side"));
+        }
+        World::new(&self.map, &self.rules).map_err(|error| error.to_string())
+    }
+}

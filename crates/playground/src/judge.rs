@@ -1,0 +1,88 @@
+//! The judgement of the five moves of a state.
+//!
+//! Guarantees: "survives" comes with a line that was played to the end; "doomed" and every bound
+//! are proven.
+
+use serde::Serialize;
+
+use getaway::game::{Move, State, World};
+use getaway::planner::{Budget, Decider, Outcome, Solution, SurvivalOptions};
+
+/// Simulated ticks per move, round by round. Most moves are decided in the first.
+const ROUNDS: [u64; 4] = [20_000, 100_000, 1_000_000, 4_000_000];
+const MEMORY_MAX_BYTES: usize = 64 << 20;
+
+/// A judged state.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Judgement {
+    /// The tick of the state.
+    pub tick: u16,
+    /// The five moves.
+    pub moves: Vec<JudgedMove>,
+}
+
+/// A judged move.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgedMove {
+    /// The move.
+    pub letter: char,
+    /// True if the move does the same as to stay, because a wall is in the way.
+    pub is_blocked: bool,
+    /// The outcome of the game after the move.
+    pub outcome: Outcome,
+    /// The last tick of the longest line found; 2001 if it survives.
+    pub final_tick: u16,
+    /// No line after the move ends in a later tick.
+    pub bound: u16,
+}
+
+/// Judges the moves of a state in rounds; `report` gets the judgement after each round but the
+/// last.
+pub fn judge(world: &World, state: &State, mut report: impl FnMut(&Judgement)) -> Judgement {
+    let distinct: Vec<Move> = world.moves(state).collect();
+    let mut searches: Vec<Search> =
+        distinct.iter().map(|&player_move| Search::new(world, state, player_move)).collect();
+    for (round, ticks) in ROUNDS.into_iter().enumerate() {
+        for search in searches.iter_mut().filter(|search| !search.is_decided(round)) {
+            search.solution = search.decider.solve(world, &search.state, Budget::ticks(ticks));
+        }
+        if searches.iter().all(|search| search.is_decided(round + 1)) {
+            break;
+        }
+        report(&judgement(state, &searches));
+    }
+    judgement(state, &searches)
+}
+
+struct Search {
+    player_move: Move,
+    state: State,
+    decider: Decider,
+    solution: Solution,
+}
+
+impl Search {
+    fn new(world: &World, from: &State, player_move: Move) -> Self {
+        let state = world.after(from, player_move);
+        let options = SurvivalOptions { memory_max_bytes: MEMORY_MAX_BYTES, ..SurvivalOptions::default() };
+        let mut decider = Decider::new(options);
+        let solution = decider.solve(world, &state, Budget::ticks(0));
+        Self { player_move, state, decider, solution }
+    }
+
+    /// True if nothing more is asked about the move after this number of rounds: the length of a
+    /// lost line is worth two.
+    fn is_decided(&self, rounds: usize) -> bool {
+        self.solution.is_optimal() || (rounds >= 2 && self.solution.outcome != Outcome::Undecided)
+    }
+}
+
+fn judgement(state: &State, searches: &[Search]) -> Judgement {
+    let judged = |player_move: Move| {
+        let own = searches.iter().find(|search| search.player_move == player_move);
+        let stay = searches.iter().find(|search| search.player_move == Move::Stay);
+        let Solution { outcome, final_tick, bound, .. } = own.or(stay)?.solution;
+        Some(JudgedMove { letter: player_move.letter(), is_blocked: own.is_none(), outcome, final_tick, bound })
+    };
+    Judgement { tick: state.tick(), moves: Move::ALL.into_iter().filter_map(judged).collect() }
+}

@@ -1,0 +1,17 @@
+//! The engine in a browser: one function, [`Engine::answer`], for all requests of the page.
+//!
+//! Guarantees: answers depend on the request alone, except for the frames that a replay repeats, so
+//! that a page can end a worker in the middle of an answer and ask another one. They are those of the native program, byte for byte: work is
+//! limited in simulated ticks, never in time. Invalid input gives one sentence.
+
+mod address;
+mod engine;
+mod game;
+mod judge;
+mod rules;
+#[cfg(target_family = "wasm")]
+mod wasm;
+
+pub use address::{Position, decode, encode};
+pub use engine::Engine;
+pub use game::Game;

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Builds the engine for WebAssembly, target/playground/engine.wasm, with its JavaScript interface.
+# `tools/playground.sh --test` also compares it, in Node.js, with the native program that test.sh
+# builds; this is the 32-bit check of the search signature. Skipped without a compiler for the
+# target or without Node.js.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+out=$target/playground
+build=(cargo build --quiet --locked --release --package getaway-playground --lib --target wasm32-unknown-unknown)
+# Optimisation across crates, and for size, halves the download; searches take a sixth longer.
+export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO_PROFILE_RELEASE_PANIC=abort \
+  CARGO_PROFILE_RELEASE_STRIP=true CARGO_PROFILE_RELEASE_OPT_LEVEL=s
+export CARGO_TARGET_DIR=$target/wasm32
+
+if command -v rustup >/dev/null && rustup target add wasm32-unknown-unknown >/dev/null 2>&1; then
+  "${build[@]}"
+elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
+  # Not all machines can fetch the target with rustup. Debian's compiler builds the standard library
+  # for it from Debian's sources.
+  apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends rustc-web rust-web-src lld >/dev/null
+  env RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld \
+    "${build[@]}" -Zbuild-std=std,panic_abort --ignore-rust-version
+else
+  echo 'skipped: the playground needs the target wasm32-unknown-unknown from rustup, or apt-get as root'
+  exit
+fi
+mkdir -p "$out"
+cp "$CARGO_TARGET_DIR/wasm32-unknown-unknown/release/getaway_playground.wasm" "$out/engine.wasm"
+cp crates/playground/engine.mjs "$out/engine.mjs"
+echo "built $out/engine.wasm: $(gzip -9 --stdout "$out/engine.wasm" | wc -c) bytes compressed"
+
+if [ "${1:-}" = --test ]; then
+  if ! command -v node >/dev/null; then
+    echo 'skipped: the comparison needs Node.js'
+    exit
+  fi
+  node crates/playground/tests/compare.mjs "$out/engine.wasm" "${GETAWAY_PROGRAM:-$target/debug/getaway}"
+fi
