@@ -1,0 +1,988 @@
+#!/usr/bin/env python3
+"""Check records of the pursuit benchmark: replay their lines and repeat their proofs.
+
+    python3 check.py                    every record of the benchmark
+    python3 check.py FILE...            these records, or every record in these folders
+    python3 check.py --lines            lines only, without the proofs
+
+This file needs Python 3.10 and nothing else. It is a second implementation of the rules
+(docs/rules.md) and of the certificates (docs/proofs.md): it shares no code with the solver or with
+`getaway benchmark check`, which does the same faster. Exit codes: 0 every record holds, 1 one does
+not, 2 a file or an option cannot be read.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import math
+import sys
+import time
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+SERVER_RULES = {
+    "no_jump": False,
+    "period_ticks": {"lazy": 5, "tease": 4, "awake": 3, "hungry": 2, "insane": 1},
+    "phase_clocks": {"tease": 300, "awake": 500, "hungry": 700, "insane": 900},
+    "option_order": ["left", "right", "up", "down"],
+    "shared_path_order": ["left", "right", "up", "down"],
+    "shark_path_order": ["right", "down", "up", "left"],
+    "spawn_order": ["up", "down", "left", "right"],
+    "first_seed": 0,
+    "pick_scale": 10000.0,
+    "deer_shy_distance_squared": 36,
+    "deer_view": "stale",
+    "shark_view": "stale",
+    "owl_minute_ticks": 60,
+    "owl_window_ticks": 10,
+    "owl_view": "present",
+    "hawk_patience_moves": 5,
+    "hawk_rest_moves": 5,
+    "hawk_posts": 10,
+    "hawk_view": "present",
+    "wire": {"style_names": "server", "personalities": "server"},
+}
+LAST_TICK = 2000
+STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
+LETTERS = {"L": "left", "R": "right", "U": "up", "D": "down"}
+STYLES = {"B": "bull", "G": "goldfish", "S": "shark", "O": "owl", "D": "deer", "H": "hawk"}
+NOWHERE = (-1, -1)
+
+
+class Refused(Exception):
+    """A record that does not hold, or a file that is not a record."""
+
+
+class TooSlow(Exception):
+    """A proof that takes more steps than the limit."""
+
+
+class Map:
+    """A map and its shortest paths under one set of rules. Tiles are pairs (x, y)."""
+
+    def __init__(self, text, rules):
+        rows = [row for row in text.split("\n") if row]
+        if not rows or any(len(row) != len(rows[0]) for row in rows):
+            raise Refused("rows of different lengths in the map")
+        self.rules = rules
+        self.width, self.height = len(rows[0]), len(rows)
+        self.open = set()
+        self.see_through = set()
+        self.player = None
+        self.threats = []
+        for y, row in enumerate(rows):
+            for x, letter in enumerate(row):
+                if letter == "#":
+                    continue
+                self.open.add((x, y))
+                if letter == "~":
+                    self.see_through.add((x, y))
+                elif letter == "P":
+                    self.player = (x, y)
+                elif letter in STYLES:
+                    self.threats.append((STYLES[letter], (x, y)))
+                elif letter != ".":
+                    raise Refused(f"unknown letter {letter!r} in the map")
+        if self.player is None:
+            raise Refused("a map without a player")
+        self.options = {tile: self.neighbours(tile, rules["option_order"]) for tile in self.open}
+        self.posts = self.best_intersections()
+        self._distances = {}
+        self._shark_steps = {}
+        self._sights = {}
+
+    def neighbours(self, tile, order):
+        """The directions of the open neighbours of `tile`, in this order."""
+        return [name for name in order if step(tile, name) in self.open]
+
+    def player_moves(self, tile):
+        """The tiles on which a player on `tile` can be one tick later."""
+        moved = [step(tile, name) for name in self.options[tile]]
+        return [tile] + [to for to in moved if to not in self.see_through]
+
+    def after_command(self, tile, letter):
+        to = step(tile, LETTERS[letter]) if letter != "." else tile
+        return to if to in self.open and to not in self.see_through else tile
+
+    def shared_step(self, tile, target):
+        """The next tile on the shared path, or None without a path or on the target itself."""
+        if target not in self.open or target == tile:
+            return None
+        if target not in self._distances:
+            self._distances[target] = self.distances_to(target)
+        distances = self._distances[target]
+        if tile not in distances:
+            return None
+        for name in self.neighbours(tile, self.rules["shared_path_order"]):
+            if distances[step(tile, name)] == distances[tile] - 1:
+                return step(tile, name)
+        raise AssertionError("a tile at a distance has a neighbour that is nearer")
+
+    def distances_to(self, target):
+        distances = {target: 0}
+        queue = [target]
+        for tile in queue:
+            for name in self.options[tile]:
+                to = step(tile, name)
+                if to not in distances:
+                    distances[to] = distances[tile] + 1
+                    queue.append(to)
+        return distances
+
+    def shark_step(self, tile, target):
+        """The first tile of the path that a breadth-first search from the shark finds."""
+        if target not in self.open or target == tile:
+            return None
+        if tile not in self._shark_steps:
+            first = {tile: None}
+            queue = [tile]
+            for at in queue:
+                for name in self.neighbours(at, self.rules["shark_path_order"]):
+                    to = step(at, name)
+                    if to not in first:
+                        first[to] = to if at == tile else first[at]
+                        queue.append(to)
+            self._shark_steps[tile] = first
+        return self._shark_steps[tile].get(target)
+
+    def visible_from(self, tile):
+        """The tiles on the row and column of `tile` before a wall, and the tile itself."""
+        if tile not in self._sights:
+            seen = {tile}
+            for name in STEPS:
+                at = step(tile, name)
+                while at in self.open:
+                    seen.add(at)
+                    at = step(at, name)
+            self._sights[tile] = seen
+        return self._sights[tile]
+
+    def best_intersections(self):
+        self._sights = {}
+        tiles = [
+            (x, y)
+            for x in range(1, self.width - 1)
+            for y in range(1, self.height - 1)
+            if (x, y) in self.open and len(self.options[(x, y)]) >= 3
+        ]
+        tiles.sort(key=lambda tile: -len(self.visible_from(tile)))
+        return tiles[: self.rules["hawk_posts"]]
+
+
+def step(tile, name):
+    dx, dy = STEPS[name]
+    return (tile[0] + dx, tile[1] + dy)
+
+
+def direction_between(tile, to):
+    return next(name for name in STEPS if step(tile, name) == to)
+
+
+class Clock:
+    """Which ticks threats move in. It depends on the tick alone."""
+
+    def __init__(self, rules):
+        self._moves = [False]
+        since = 0
+        for tick in range(1, LAST_TICK + 1):
+            since += 1
+            self._moves.append(since >= self.period(rules, tick - 1))
+            since = 0 if self._moves[tick] else since
+
+    @staticmethod
+    def period(rules, clock):
+        for name in ("insane", "hungry", "awake", "tease"):
+            if clock > rules["phase_clocks"][name]:
+                return rules["period_ticks"][name]
+        return rules["period_ticks"]["lazy"]
+
+    def threats_move(self, tick):
+        return self._moves[tick]
+
+
+def pick_index(rules, seed, length):
+    number = math.sin(seed) * rules["pick_scale"]
+    return math.floor((number - math.floor(number)) * length)
+
+
+# The state of a threat is a tuple whose first element is its tile:
+#   bull, goldfish   (tile, direction, seed)
+#   shark            (tile,)
+#   deer             (tile, direction)
+#   owl              (tile, remembered tile or None)
+#   hawk             (tile, seen or None, post or None, idle moves, seed)
+def start_state(rules, style, tile):
+    direction = rules["spawn_order"][pick_index(rules, rules["first_seed"], 4)]
+    seed = rules["first_seed"] + 1
+    if style in ("bull", "goldfish"):
+        return (tile, direction, seed)
+    if style == "deer":
+        return (tile, direction)
+    if style == "owl":
+        return (tile, None)
+    if style == "hawk":
+        return (tile, None, None, 0, seed)
+    return (tile,)
+
+
+def move_threat(chart, style, spawn, state, tick, stale, present):
+    """The state of a threat after a tick in which it moves.
+
+    `stale` is the player's tile at the end of the previous tick, `present` its tile now.
+    """
+    rules = chart.rules
+    tile = state[0]
+    if style in ("bull", "goldfish"):
+        _, direction, seed = state
+        options = chart.options[tile]
+        if style == "goldfish" or direction not in options:
+            chosen = options[pick_index(rules, seed, len(options))] if options else None
+            seed += 1
+        else:
+            chosen = direction
+        return (step(tile, chosen), chosen, seed) if chosen else (tile, direction, seed)
+    view = stale if rules[style + "_view"] == "stale" else present
+    if style == "shark":
+        return (chart.shark_step(tile, view) or tile,)
+    if style == "deer":
+        return move_deer(chart, spawn, state, view)
+    if style == "owl":
+        remembered = state[1]
+        if (tick - 1) % rules["owl_minute_ticks"] < rules["owl_window_ticks"]:
+            remembered = view
+        to = chart.shared_step(tile, remembered) if remembered else None
+        return (to or tile, remembered)
+    return move_hawk(chart, state, view)
+
+
+def move_deer(chart, spawn, state, view):
+    tile, direction = state
+    options = chart.options[tile]
+    if len(options) == 1:
+        chosen = options[0]
+    else:
+        reverse = {"left": "right", "right": "left", "up": "down", "down": "up"}[direction]
+        shy = squared_distance(tile, view) <= chart.rules["deer_shy_distance_squared"]
+        target = spawn if shy else view
+        forward = [name for name in options if name != reverse]
+        if not forward:
+            return state
+        chosen = min(forward, key=lambda name: squared_distance(step(tile, name), target))
+    return (step(tile, chosen), chosen)
+
+
+def squared_distance(one, other):
+    return (one[0] - other[0]) ** 2 + (one[1] - other[1]) ** 2
+
+
+def move_hawk(chart, state, view):
+    tile, seen, post, idle, seed = state
+    rules = chart.rules
+    if view in chart.visible_from(tile):
+        seen, post, idle = view, None, 0
+    if seen is not None:
+        if seen == tile:
+            return (tile, None, post, 0, seed)
+        return (chart.shared_step(tile, seen) or tile, seen, post, idle, seed)
+    if post is not None:
+        if post == tile:
+            return (tile, None, None, -rules["hawk_rest_moves"], seed)
+        return (chart.shared_step(tile, post) or tile, None, post, idle, seed)
+    idle += 1
+    if idle > rules["hawk_patience_moves"]:
+        if chart.posts:
+            post = chart.posts[pick_index(rules, seed, len(chart.posts))]
+        seed += 1
+        idle = 0
+    return (tile, None, post, idle, seed)
+
+
+def replay(chart, actions):
+    """The tick in which the line ends: it must end with its last letter, or at the game's end."""
+    clock = Clock(chart.rules)
+    player, stale = chart.player, NOWHERE
+    states = [start_state(chart.rules, style, tile) for style, tile in chart.threats]
+    tick = 1
+    for letter in actions:
+        if tick > LAST_TICK or any(state[0] == player for state in states):
+            raise Refused(f"the line has {len(actions)} letters, and the game ends at tick {tick}")
+        player = chart.after_command(player, letter)
+        if chart.rules["no_jump"] and any(state[0] == player for state in states):
+            if tick != len(actions):
+                raise Refused(f"the line has {len(actions)} letters, and the game ends at {tick}")
+            return tick
+        if clock.threats_move(tick):
+            states = [
+                move_threat(chart, style, spawn, state, tick, stale, player)
+                for (style, spawn), state in zip(chart.threats, states)
+            ]
+        stale = player
+        tick += 1
+    if tick <= LAST_TICK and not any(state[0] == player for state in states):
+        raise Refused(f"the line stops at tick {tick}, and the game goes on")
+    return tick
+
+
+# Proofs. The player's tiles are the bits of an integer; tile (x, y) is bit y * stride + x, and the
+# stride leaves an empty column between rows. A threat's key says all about its future but where the
+# player goes: (tile,) for sharks, (tile, direction) for deer, (tile, tiles that it drives to before
+# it looks again) for owls, and (tile, memories) for hawks: all memories with which it can have come
+# this way. A layer maps tuples of keys, one key per threat, to the tiles where the player can be.
+
+
+class Threat:
+    """The moves of one threat that sees the player, for sets of the player's tiles."""
+
+    def __init__(self, chart, board, index):
+        self.chart = chart
+        self.board = board
+        self.index = index
+        self.style, self.spawn = chart.threats[index]
+        self.sees_present = chart.rules[self.style + "_view"] == "present"
+        self._moves = {}
+        self._states = None
+
+    def start_key(self, counts_draws):
+        state = start_state(self.chart.rules, self.style, self.spawn)
+        if self.style == "owl":
+            return (self.spawn, ())
+        if self.style == "hawk":
+            memory = state[1:4] + (state[4] if counts_draws else None,)
+            return (self.spawn, frozenset([memory]))
+        return state
+
+    def all_keys(self, tick):
+        """Every key that the threat can have at the start of a tick, wherever the player went."""
+        if self._states is None:
+            self._states = self.all_states()
+        if self.style == "owl":
+            return {self.owl_key(tile, target, tick) for tile, target in self._states}
+        if self.style == "hawk":
+            memories = {}
+            for state in self._states:
+                memories.setdefault(state[0], set()).add(state[1:])
+            return {(tile, frozenset(some)) for tile, some in memories.items()}
+        return self._states
+
+    def all_states(self):
+        """The start state and all that follow it, if the player may be anywhere at any time."""
+        start = start_state(self.chart.rules, self.style, self.spawn)
+        if self.style == "hawk":
+            start = start[:4] + (None,)
+        reached = {start}
+        queue = [start]
+        while queue:
+            state = queue.pop()
+            for view in self.board.player_tiles + [NOWHERE]:
+                if view == state[0]:
+                    continue
+                for to in self.states_after(state, view):
+                    if to not in reached:
+                        reached.add(to)
+                        queue.append(to)
+        return reached
+
+    def states_after(self, state, view):
+        """All states that can follow this one in any tick."""
+        if self.style == "hawk":
+            return self.hawk_after(state, view)
+        if self.style == "owl":
+            tile, target = state
+            return [
+                (self.chart.shared_step(tile, to) or tile if to else tile, to)
+                for to in (target, view)
+            ]
+        return self.after(state, 2, view)
+
+    def owl_key(self, tile, target, tick):
+        """The owl's tile at the start of `tick`, and its next tiles until it looks again."""
+        path, at = [], tile
+        for _ in range(self.board.moves_before_look(self.chart.rules, tick)):
+            at = self.chart.shared_step(at, target) if target else None
+            if at is None:
+                break
+            path.append(at)
+        return (tile, tuple(path))
+
+    def moves(self, key, tick):
+        """Pairs (next key, tiles in view of which it is next) for a tick in which threats move."""
+        rules = self.chart.rules
+        if self.style == "owl":
+            looks = (tick - 1) % rules["owl_minute_ticks"] < rules["owl_window_ticks"]
+            left = self.board.moves_before_look(rules, tick + 1)
+            kind = (key, left if looks else -1)
+        else:
+            kind = (key, tick == 1 and not self.sees_present)
+        found = self._moves.get(kind)
+        if found is None:
+            found = self._moves[kind] = self.find_moves(key, tick)
+        return found
+
+    def find_moves(self, key, tick):
+        if self.style == "owl":
+            looks = (tick - 1) % self.chart.rules["owl_minute_ticks"] < self.chart.rules["owl_window_ticks"]
+            if not looks:
+                tile, path = key
+                to = (path[0], path[1:]) if path else (tile, ())
+                return [(to, self.board.everywhere)]
+        by_key = {}
+        if tick == 1 and not self.sees_present:
+            views = [(NOWHERE, self.board.everywhere)]
+        else:
+            views = [(tile, self.board.bit(tile)) for tile in self.board.player_tiles]
+        for view, bit in views:
+            for to in self.after(key, tick, view):
+                by_key[to] = by_key.get(to, 0) | bit
+        return list(by_key.items())
+
+    def after(self, key, tick, view):
+        tile = key[0]
+        if self.style == "shark":
+            return [(self.chart.shark_step(tile, view) or tile,)]
+        if self.style == "deer":
+            return [move_deer(self.chart, self.spawn, key, view)]
+        if self.style == "owl":
+            to = self.chart.shared_step(tile, view) or tile
+            return [self.owl_key(to, view, tick + 1)]
+        by_tile = {}
+        for memory in key[1]:
+            for state in self.hawk_after((tile,) + memory, view):
+                by_tile.setdefault(state[0], set()).add(state[1:])
+        return [(to, frozenset(memories)) for to, memories in by_tile.items()]
+
+    def hawk_after(self, state, view):
+        """The hawk's next states: a pick whose seed is unknown may take any post."""
+        seed = state[4]
+        to = move_hawk(self.chart, state[:4] + (0 if seed is None else seed,), view)
+        if seed is not None:
+            return [to]
+        picked = to[4] == 1
+        posts = self.chart.posts if picked and self.chart.posts else [to[2]]
+        return [(to[0], to[1], post, to[3], None) for post in posts]
+
+
+class Board:
+    """Sets of the player's tiles as bits, and what happens without the player."""
+
+    def __init__(self, chart):
+        self.chart = chart
+        self.stride = chart.width + 1
+        self.player_tiles = sorted(chart.open - chart.see_through)
+        self.everywhere = 0
+        for tile in self.player_tiles:
+            self.everywhere |= self.bit(tile)
+        self.clock = Clock(chart.rules)
+        self.obstacles = self.follow_obstacles()
+        self._spreads = {}
+        self._looks = {}
+
+    def bit(self, tile):
+        return 1 << (tile[1] * self.stride + tile[0])
+
+    def spread(self, tiles):
+        """The tiles where the player can be after its command."""
+        moved = tiles | tiles << 1 | tiles >> 1 | tiles << self.stride | tiles >> self.stride
+        return moved & self.everywhere
+
+    def follow_obstacles(self):
+        """For each tick, the tiles of bulls and goldfish at its start: they never see the player."""
+        chart = self.chart
+        blind = [threat for threat in chart.threats if threat[0] in ("bull", "goldfish")]
+        states = [start_state(chart.rules, style, tile) for style, tile in blind]
+        ticks = [0]
+        for tick in range(1, LAST_TICK + 2):
+            tiles = 0
+            for state in states:
+                tiles |= self.bit(state[0])
+            ticks.append(tiles)
+            if tick <= LAST_TICK and self.clock.threats_move(tick):
+                states = [
+                    move_threat(chart, style, spawn, state, tick, NOWHERE, NOWHERE)
+                    for (style, spawn), state in zip(blind, states)
+                ]
+        return ticks
+
+    def moves_before_look(self, rules, tick):
+        """How often an owl moves from `tick` on before it looks."""
+        if tick not in self._looks:
+            count, at = 0, tick
+            while at <= LAST_TICK:
+                if self.clock.threats_move(at):
+                    if (at - 1) % rules["owl_minute_ticks"] < rules["owl_window_ticks"]:
+                        break
+                    count += 1
+                at += 1
+            self._looks[tick] = count
+        return self._looks[tick]
+
+
+class Prover:
+    """Repeats the sweeps of a certificate, and knows what they have shown for the current target.
+
+    `known[tick]` is a list of pairs (threats, layer). Each layer holds every state of a game that
+    reaches the target, without the threats that it leaves out.
+    """
+
+    def __init__(self, chart, max_steps=None):
+        self.chart = chart
+        self.board = Board(chart)
+        self.threats = {
+            index: Threat(chart, self.board, index)
+            for index, (style, _) in enumerate(chart.threats)
+            if style not in ("bull", "goldfish")
+        }
+        self.target = 0
+        self.known = {}
+        self.projected = set()
+        self.steps = 0
+        self.max_steps = max_steps
+
+    def start_target(self, target):
+        """What is known about a target also holds for later ones: they pass through it."""
+        if target < self.target:
+            self.known = {}
+        if target != self.target:
+            self.projected = set()
+        self.target = target
+
+    def refutes(self, sweep):
+        """Repeats one sweep; true if it shows that no game reaches its target."""
+        self.start_target(sweep["target_tick"])
+        for _, index in sweep["joins"]:
+            if self.threats[index].style == "shark" and index not in self.projected:
+                self.projected.add(index)
+                if self.run(1, self.target, False, [(1, index)]):
+                    return True
+        return self.run(
+            sweep["from_tick"], sweep["until_tick"], sweep["counts_draws"], sweep["joins"]
+        )
+
+    def run(self, from_tick, until_tick, counts_draws, joins):
+        layers = {}
+        mask, layer = (), {(): self.first_tiles(from_tick)}
+        tick = from_tick
+        while True:
+            for _, index in [join for join in joins if join[0] == tick and join[1] not in mask]:
+                mask, layer = self.join(tick, mask, layer, index, counts_draws)
+            layer = self.restrict(tick, mask, layer)
+            layers[tick] = (mask, layer)
+            if not layer:
+                return True
+            if tick == until_tick:
+                break
+            layer = self.forward(tick, mask, layer)
+            tick += 1
+        for tick in range(until_tick - 1, from_tick - 1, -1):
+            mask, layer = layers[tick]
+            layers[tick] = (mask, self.with_successor(tick, mask, layer, *layers[tick + 1]))
+            if not layers[tick][1]:
+                return True
+        for tick, (mask, layer) in layers.items():
+            self.learn(tick, mask, layer)
+        return False
+
+    def first_tiles(self, tick):
+        if tick == 1:
+            return self.board.bit(self.chart.player)
+        return self.board.everywhere & ~self.board.obstacles[tick]
+
+    def join(self, tick, mask, layer, index, counts_draws):
+        threat = self.threats[index]
+        position = sum(other < index for other in mask)
+        sources = [known for known in self.known.get(tick, []) if index in known[0]]
+        joined = {}
+        if tick == 1:
+            candidates = [(threat.start_key(counts_draws), self.board.everywhere)]
+            by_shared, shared = None, ()
+        elif sources:
+            known_mask, known_layer = min(sources, key=lambda known: len(known[1]))
+            shared = tuple(other for other in known_mask if other in mask)
+            by_shared = {}
+            for keys, tiles in known_layer.items():
+                named = dict(zip(known_mask, keys))
+                part = tuple(
+                    named[other] if self.threats[other].style != "hawk" else named[other][0]
+                    for other in shared
+                )
+                entry = by_shared.setdefault(part, {})
+                key = self.without_draws(index, named[index], counts_draws)
+                entry[key] = entry.get(key, 0) | tiles
+        else:
+            candidates = [(key, self.board.everywhere) for key in threat.all_keys(tick)]
+            by_shared, shared = None, ()
+        for keys, tiles in layer.items():
+            if by_shared is not None:
+                named = dict(zip(mask, keys))
+                part = tuple(
+                    named[other] if self.threats[other].style != "hawk" else named[other][0]
+                    for other in shared
+                )
+                candidates = by_shared.get(part, {}).items()
+            for key, where in candidates:
+                self.count()
+                both = tiles & where & ~self.board.bit(key[0])
+                if both:
+                    joined[keys[:position] + (key,) + keys[position:]] = both
+        return mask[:position] + (index,) + mask[position:], joined
+
+    def without_draws(self, index, key, counts_draws):
+        if self.threats[index].style != "hawk" or counts_draws:
+            return key
+        return (key[0], frozenset(memory[:3] + (None,) for memory in key[1]))
+
+    def count(self):
+        self.steps += 1
+        if self.max_steps is not None and self.steps > self.max_steps:
+            raise TooSlow(f"the proof takes more than {self.max_steps} steps")
+
+    def restrict(self, tick, mask, layer):
+        """Drops states that are known not to reach the target."""
+        for known_mask, known_layer in self.known.get(tick, []):
+            layer = self.restricted(mask, layer, known_mask, known_layer)
+        return layer
+
+    def restricted(self, mask, layer, known_mask, known_layer):
+        shared = [index for index in mask if index in known_mask]
+        here = [mask.index(index) for index in shared]
+        there = [known_mask.index(index) for index in shared]
+        hawks = [at for at, index in enumerate(shared) if self.threats[index].style == "hawk"]
+        allowed = {}
+        for keys, tiles in known_layer.items():
+            part = tuple(keys[at] for at in there)
+            if hawks:
+                rough = tuple(key[0] if at in hawks else key for at, key in enumerate(part))
+                entry = allowed.setdefault(rough, {})
+                part = tuple(part[at][1] for at in hawks)
+                entry[part] = entry.get(part, 0) | tiles
+            else:
+                allowed[part] = allowed.get(part, 0) | tiles
+        kept = {}
+        for keys, tiles in layer.items():
+            self.count()
+            part = tuple(keys[at] for at in here)
+            if hawks:
+                rough = tuple(key[0] if at in hawks else key for at, key in enumerate(part))
+                memories = [part[at][1] for at in hawks]
+                where = 0
+                for known_memories, known_tiles in allowed.get(rough, {}).items():
+                    if all(map(overlap, memories, known_memories)):
+                        where |= known_tiles
+            else:
+                where = allowed.get(part, 0)
+            if tiles & where:
+                kept[keys] = tiles & where
+        return kept
+
+    def forward(self, tick, mask, layer):
+        after = {}
+        for keys, tiles in layer.items():
+            for to_keys, to_tiles, _ in self.successors(tick, mask, keys, tiles):
+                after[to_keys] = after.get(to_keys, 0) | to_tiles
+        return after
+
+    def with_successor(self, tick, mask, layer, next_mask, next_layer):
+        """The states of a layer that have a successor in the next one."""
+        if next_mask != mask:
+            places = [next_mask.index(index) for index in mask]
+            narrow = {}
+            for keys, tiles in next_layer.items():
+                part = tuple(keys[at] for at in places)
+                narrow[part] = narrow.get(part, 0) | tiles
+            next_layer = narrow
+        board = self.board
+        kept = {}
+        for keys, tiles in layer.items():
+            alive = 0
+            for to_keys, to_tiles, present in self.successors(tick, mask, keys, tiles):
+                good = next_layer.get(to_keys, 0) & to_tiles
+                if good:
+                    alive |= board.spread(good) & present
+            if alive:
+                kept[keys] = alive
+        return kept
+
+    def successors(self, tick, mask, keys, tiles):
+        """Triples (keys, tiles of the player, the tiles that it came from) one tick later."""
+        self.count()
+        board = self.board
+        blocked = 0
+        if self.chart.rules["no_jump"]:
+            blocked = board.obstacles[tick]
+            for key in keys:
+                blocked |= board.bit(key[0])
+        if not board.clock.threats_move(tick):
+            caught = board.obstacles[tick + 1] | blocked
+            for key in keys:
+                caught |= board.bit(key[0])
+            to = board.spread(tiles) & ~caught
+            return [(keys, to, tiles)] if to else []
+        stale, present = [((), tiles)], []
+        moves = []
+        for index, key in zip(mask, keys):
+            threat = self.threats[index]
+            moves.append((threat.sees_present, threat.moves(key, tick)))
+        # First split the tiles before the command by the threats with a stale view.
+        parts = [((), tiles, None)]
+        for sees_present, found in moves:
+            if sees_present:
+                parts = [(so_far + (None,), where, None) for so_far, where, _ in parts]
+            else:
+                parts = [
+                    (so_far + (to,), where & seen, None)
+                    for so_far, where, _ in parts
+                    for to, seen in found
+                    if where & seen
+                ]
+        result = []
+        for so_far, before, _ in parts:
+            after = board.spread(before) & ~blocked & ~board.obstacles[tick + 1]
+            groups = [((), after)]
+            for at, (sees_present, found) in enumerate(moves):
+                options = found if sees_present else [(so_far[at], after)]
+                groups = [
+                    (done + (to,), left)
+                    for done, where in groups
+                    for to, seen in options
+                    if (left := where & seen & ~board.bit(to[0]))
+                ]
+            result += [(to_keys, to_tiles, before) for to_keys, to_tiles in groups]
+        return result
+
+    def learn(self, tick, mask, layer):
+        kept = []
+        for known_mask, known_layer in self.known.get(tick, []):
+            if set(known_mask) <= set(mask):
+                continue
+            if set(mask) < set(known_mask):
+                known_layer = self.restricted(known_mask, known_layer, mask, layer)
+            kept.append((known_mask, known_layer))
+        kept.append((mask, layer))
+        self.known[tick] = kept
+
+
+def overlap(some, others):
+    """Whether two sets of a hawk's memories have one in common; a seed None is unknown."""
+    if some is others or not some.isdisjoint(others):
+        return True
+    return any(
+        one[:3] == other[:3] and (one[3] is None or other[3] is None)
+        for one in some
+        for other in others
+    )
+
+
+# Files.
+
+INTEGER_MAX = 2**16 - 1
+HEADER_KEYS = {"certificate", "rules", "final_tick", "bound_tick", "actions"}
+SWEEP_KEYS = {"target_tick", "from_tick", "until_tick", "counts_draws", "joins"}
+RECORD = "bench-1 record "
+
+
+def parse_object(text, line, keys, optional=()):
+    """One line of JSON: an object with exactly these keys."""
+
+    def unique(pairs):
+        if len({key for key, _ in pairs}) < len(pairs):
+            raise ValueError("a key occurs twice")
+        return dict(pairs)
+
+    def refuse(text):
+        raise ValueError(f"{text} is not a number")
+
+    try:
+        value = json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"line {line}: invalid JSON: {error}") from None
+    if not isinstance(value, dict) or not value.keys() - set(optional) == keys:
+        raise Refused(f"line {line}: expected an object with the keys {', '.join(sorted(keys))}")
+    return value
+
+
+def is_integer(value, low=0, high=INTEGER_MAX):
+    return type(value) is int and low <= value <= high
+
+
+class Certificate:
+    def __init__(self, text, first_line):
+        lines = text.split("\n")
+        if lines[-1] == "":
+            lines.pop()
+        if len(lines) < 2:
+            raise Refused(f"line {first_line}: expected a certificate of at least two lines")
+        header = parse_object(lines[0], first_line, HEADER_KEYS - {"rules"}, ("rules",))
+        if not is_integer(header["certificate"]) or header["certificate"] != 4:
+            raise Refused(f"line {first_line}: expected version 4 of the format")
+        self.rules = full_rules(header.get("rules", {}), f"line {first_line}")
+        self.final_tick, self.bound_tick = header["final_tick"], header["bound_tick"]
+        self.actions = header["actions"]
+        if not is_integer(self.final_tick) or not is_integer(self.bound_tick):
+            raise Refused(f"line {first_line}: expected final_tick and bound_tick to be integers")
+        if not isinstance(self.actions, str) or not set(self.actions) <= set("LRUD."):
+            raise Refused(f"line {first_line}: expected actions of the letters L, R, U, D and .")
+        self.sweeps = []
+        for at, line in enumerate(lines[1:-1], first_line + 1):
+            self.sweeps.append(self.parse_sweep(line, at))
+        last = parse_object(lines[-1], first_line + len(lines) - 1, {"end"})
+        self.end = last["end"]
+        if self.end not in ("empty", "search", "none"):
+            raise Refused(f"line {first_line + len(lines) - 1}: expected empty, search or none")
+
+    @staticmethod
+    def parse_sweep(text, line):
+        sweep = parse_object(text, line, SWEEP_KEYS)
+        ticks = [sweep[name] for name in ("from_tick", "until_tick", "target_tick")]
+        if not all(map(is_integer, ticks)):
+            raise Refused(f"line {line}: expected ticks to be integers")
+        if type(sweep["counts_draws"]) is not bool:
+            raise Refused(f"line {line}: expected counts_draws to be true or false")
+        joins = sweep["joins"]
+        pairs = isinstance(joins, list) and all(isinstance(j, list) and len(j) == 2 for j in joins)
+        if not pairs or not all(is_integer(number) for join in joins for number in join):
+            raise Refused(f"line {line}: expected joins to be pairs of a tick and a threat's index")
+        if not 1 <= ticks[0] <= ticks[1] <= ticks[2] <= LAST_TICK:
+            raise Refused(f"line {line}: expected 1 <= from <= until <= target <= {LAST_TICK}")
+        return sweep
+
+
+def full_rules(given, where):
+    """Rules with the server's values for missing fields."""
+    if not isinstance(given, dict) or not given.keys() <= SERVER_RULES.keys():
+        raise Refused(f"{where}: unknown rules")
+    rules = {}
+    for name, value in SERVER_RULES.items():
+        if isinstance(value, dict):
+            inner = given.get(name, {})
+            if not isinstance(inner, dict) or not inner.keys() <= value.keys():
+                raise Refused(f"{where}: unknown rules in {name}")
+            rules[name] = value | inner
+        else:
+            rules[name] = given.get(name, value)
+    return rules
+
+
+def same_rules(some, others):
+    """Whether two sets of rules agree on the game; messages do not affect it."""
+    types = [[(name, type(value)) for name, value in rules.items()] for rules in (some, others)]
+    drop = ("wire", "pick_scale")
+    types = [[pair for pair in each if pair[0] not in drop] for each in types]
+    return types[0] == types[1] and {**some, "wire": None} == {**others, "wire": None}
+
+
+def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None):
+    """Replays the line and repeats the proof. Returns the number of steps."""
+    final_tick = replay(chart, certificate.actions)
+    if final_tick != certificate.final_tick:
+        raise Refused(f"the line ends in tick {final_tick}, not in {certificate.final_tick}")
+    bound_tick, end = certificate.bound_tick, certificate.end
+    if final_tick > bound_tick:
+        raise Refused(f"the line ends in tick {final_tick}, after the bound of {bound_tick}")
+    if end == "none":
+        if bound_tick != LAST_TICK + 1:
+            raise Refused(f"a bound of {bound_tick} without a proof")
+        return 0
+    if not 1 <= bound_tick <= LAST_TICK:
+        raise Refused(f"bound_tick {bound_tick}: expected 1 to {LAST_TICK}")
+    prover = Prover(chart, max_steps)
+    sweeps = list(certificate.sweeps)
+    if end == "search":
+        joins = [[1, index] for index in prover.threats]
+        sweeps.append(
+            {"target_tick": bound_tick, "from_tick": 1, "until_tick": bound_tick}
+            | {"counts_draws": True, "joins": joins}
+        )
+    for sweep in sweeps:
+        if any(index not in prover.threats for _, index in sweep["joins"]):
+            raise Refused("a sweep over a threat that does not see the player or does not exist")
+    if not is_proof_checked:
+        return 0
+    for sweep in sweeps:
+        if prover.refutes(sweep) and sweep["target_tick"] <= bound_tick:
+            return prover.steps
+    raise Refused(f"no sweep proves a bound of {bound_tick}")
+
+
+class Benchmark:
+    """The instances of the benchmark, by name."""
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.instances = {}
+        for line in (folder / "instances.jsonl").read_text("utf-8").splitlines():
+            instance = json.loads(line)
+            self.instances[instance["instance"]] = instance
+
+    def chart(self, name):
+        instance = self.instances[name]
+        data = (self.folder / instance["map"]).read_bytes()
+        if hashlib.sha256(data).hexdigest() != instance["sha256"]:
+            raise Refused(f"{instance['map']} is not the map of this benchmark: its hash differs")
+        return Map(data.decode("utf-8"), full_rules(instance["rules"], name))
+
+    def check(self, path, is_proof_checked=True, max_steps=None):
+        """Checks one record. Returns a sentence about it."""
+        text = Path(path).read_bytes().decode("utf-8")
+        first, *credits = text.split("\n", 3)[:3]
+        if not first.startswith(RECORD) or len(credits) < 2:
+            raise Refused(f"line 1: expected {RECORD!r} and the name of an instance")
+        for line, key in enumerate(("line by: ", "bound by: "), 2):
+            if not credits[line - 2].startswith(key):
+                raise Refused(f"line {line}: expected {key!r}")
+        name = first[len(RECORD) :]
+        if name not in self.instances:
+            raise Refused(f"line 1: no instance of this benchmark is called {name!r}")
+        certificate = Certificate("".join(text.split("\n", 3)[3:]), 4)
+        chart = self.chart(name)
+        if not same_rules(certificate.rules, chart.rules):
+            raise Refused("line 4: the rules are not those of the instance")
+        steps = check_certificate(chart, certificate, is_proof_checked, max_steps)
+        what = f"{name}: line {certificate.final_tick}, bound {certificate.bound_tick}"
+        if not is_proof_checked and certificate.end != "none":
+            return f"{what} (not checked)"
+        return what + (f", {steps} steps" if steps else "")
+
+
+def check_file(job):
+    """A sentence about one record, and whether it holds: True, False, or None if it was too slow."""
+    path, is_proof_checked, max_steps = job
+    begun = time.process_time()
+    try:
+        sentence = Benchmark(HERE).check(path, is_proof_checked, max_steps)
+        return f"{sentence}, {time.process_time() - begun:.1f} s", True
+    except TooSlow as error:
+        return f"{path}: not checked: {error}", None
+    except Refused as error:
+        return f"{path}: refused: {error}", False
+    except (OSError, UnicodeDecodeError) as error:
+        return f"{path}: refused: {error}", False
+
+
+def main():
+    parser = argparse.ArgumentParser(description="Check records of the pursuit benchmark.")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="records, or folders of records")
+    parser.add_argument("--lines", action="store_true", help="replay lines only, without the proofs")
+    parser.add_argument("--max-steps", type=int, metavar="N", help="give up on a proof after N steps")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes")
+    args = parser.parse_args()
+    paths = []
+    for path in args.files or [HERE / "records"]:
+        if path.is_dir():
+            paths += sorted(path.rglob("*.txt"))
+        elif path.is_file():
+            paths.append(path)
+        else:
+            parser.error(f"{path}: no such file")
+    jobs = [(path, not args.lines, args.max_steps) for path in paths]
+    counts = {True: 0, False: 0, None: 0}
+    with concurrent.futures.ProcessPoolExecutor(max(1, args.jobs)) as pool:
+        for sentence, holds in pool.map(check_file, jobs):
+            counts[holds] += 1
+            print(sentence, flush=True)
+    print(f"{counts[True]} records hold, {counts[False]} are refused, {counts[None]} were too slow")
+    return 1 if counts[False] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
