@@ -342,7 +342,7 @@ class Threat:
         self.style, self.spawn = chart.threats[index]
         self.sees_present = chart.rules[self.style + "_view"] == "present"
         self._moves = {}
-        self._states = None
+        self._states = []
 
     def start_key(self, counts_draws):
         state = start_state(self.chart.rules, self.style, self.spawn)
@@ -355,34 +355,30 @@ class Threat:
 
     def all_keys(self, tick):
         """Every key that the threat can have at the start of a tick, wherever the player went."""
-        if self._states is None:
-            self._states = self.all_states()
+        states = self.all_states(self.board.moves_before(tick))
         if self.style == "owl":
-            return {self.owl_key(tile, target, tick) for tile, target in self._states}
+            return {self.owl_key(tile, target, tick) for tile, target in states}
         if self.style == "hawk":
             memories = {}
-            for state in self._states:
+            for state in states:
                 memories.setdefault(state[0], set()).add(state[1:])
             return {(tile, frozenset(some)) for tile, some in memories.items()}
-        return self._states
+        return states
 
-    def all_states(self):
-        """The start state and all that follow it, if the player may be anywhere at any time."""
-        start = start_state(self.chart.rules, self.style, self.spawn)
-        if self.style == "hawk":
-            start = start[:4] + (None,)
-        reached = {start}
-        queue = [start]
-        while queue:
-            state = queue.pop()
-            for view in self.board.player_tiles + [NOWHERE]:
-                if view == state[0]:
-                    continue
-                for to in self.states_after(state, view):
-                    if to not in reached:
-                        reached.add(to)
-                        queue.append(to)
-        return reached
+    def all_states(self, moves):
+        """The states that the threat can have after an even or odd number of moves."""
+        if not self._states:
+            start = start_state(self.chart.rules, self.style, self.spawn)
+            self._states = [{start[:4] + (None,) if self.style == "hawk" else start}, set()]
+            queue = [(state, 0) for state in self._states[0]]
+            while queue:
+                state, parity = queue.pop()
+                for view in self.board.player_tiles + [NOWHERE]:
+                    for to in self.states_after(state, view) if view != state[0] else []:
+                        if to not in self._states[1 - parity]:
+                            self._states[1 - parity].add(to)
+                            queue.append((to, 1 - parity))
+        return self._states[moves % 2]
 
     def states_after(self, state, view):
         """All states that can follow this one in any tick."""
@@ -395,6 +391,10 @@ class Threat:
                 for to in (target, view)
             ]
         return self.after(state, 2, view)
+
+    def can_join(self, tick):
+        """Whether an owl's memory is empty: it looks when it moves next."""
+        return tick == 1 or self.board.moves_before_look(self.chart.rules, tick) == 0
 
     def owl_key(self, tile, target, tick):
         """The owl's tile at the start of `tick`, and its next tiles until it looks again."""
@@ -504,6 +504,10 @@ class Board:
                 ]
         return ticks
 
+    def moves_before(self, tick):
+        """How often threats have moved at the start of a tick."""
+        return sum(self.clock.threats_move(before) for before in range(1, tick))
+
     def moves_before_look(self, rules, tick):
         """How often an owl moves from `tick` on before it looks."""
         if tick not in self._looks:
@@ -550,14 +554,29 @@ class Prover:
     def refutes(self, sweep):
         """Repeats one sweep; true if it shows that no game reaches its target."""
         self.start_target(sweep["target_tick"])
-        for _, index in sweep["joins"]:
-            if self.threats[index].style == "shark" and index not in self.projected:
-                self.projected.add(index)
-                if self.run(1, self.target, False, [(1, index)]):
-                    return True
+        for tick, index in sweep["joins"]:
+            threat = self.threats[index]
+            if threat.style == "owl" and not threat.can_join(tick):
+                raise Refused(f"an owl cannot join in tick {tick}, in which it remembers")
+            if threat.style == "shark" and index not in self.projected:
+                self.project(index)
         return self.run(
             sweep["from_tick"], sweep["until_tick"], sweep["counts_draws"], sweep["joins"]
         )
+
+    def project(self, index):
+        """Makes known from where the player can reach the target against one shark alone."""
+        self.projected.add(index)
+        mask, layer = (index,), self.all_states(self.target, index)
+        for tick in range(self.target, 0, -1):
+            if tick < self.target:
+                layer = self.with_successor(tick, mask, self.all_states(tick, index), mask, layer)
+            self.learn(tick, mask, self.restrict(tick, mask, layer))
+
+    def all_states(self, tick, index):
+        tiles = self.board.everywhere & ~self.board.obstacles[tick]
+        keys = self.threats[index].all_keys(tick)
+        return {(key,): tiles & ~self.board.bit(key[0]) for key in keys}
 
     def run(self, from_tick, until_tick, counts_draws, joins):
         layers = {}
