@@ -45,6 +45,8 @@ SERVER_RULES = {
     "wire": {"style_names": "server", "personalities": "server"},
 }
 LAST_TICK = 2000
+# A layer becomes known in every fifth tick, or if it has few states.
+KNOWN_TICKS, KNOWN_STATES = 5, 512
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 LETTERS = {"L": "left", "R": "right", "U": "up", "D": "down"}
 STYLES = {"B": "bull", "G": "goldfish", "S": "shark", "O": "owl", "D": "deer", "H": "hawk"}
@@ -342,7 +344,7 @@ class Threat:
         self.style, self.spawn = chart.threats[index]
         self.sees_present = chart.rules[self.style + "_view"] == "present"
         self._moves = {}
-        self._states = []
+        self._keys = []
 
     def start_key(self, counts_draws):
         state = start_state(self.chart.rules, self.style, self.spawn)
@@ -354,47 +356,41 @@ class Threat:
         return state
 
     def all_keys(self, tick):
-        """Every key that the threat can have at the start of a tick, wherever the player went."""
-        states = self.all_states(self.board.moves_before(tick))
+        """The keys with which the threat joins where nothing is known about it."""
+        chart, tiles = self.chart, sorted(self.chart.open)
         if self.style == "owl":
-            return {self.owl_key(tile, target, tick) for tile, target in states}
+            if self.board.moves_before_look(chart.rules, tick):
+                raise Refused(f"an owl cannot join in tick {tick}, in which it remembers")
+            return [(tile, ()) for tile in tiles]
         if self.style == "hawk":
-            memories = {}
-            for state in states:
-                memories.setdefault(state[0], set()).add(state[1:])
-            return {(tile, frozenset(some)) for tile, some in memories.items()}
-        return states
+            return [(tile, self.all_memories(tile)) for tile in tiles]
+        return self.keys_after(self.board.moves_before(tick))
 
-    def all_states(self, moves):
-        """The states that the threat can have after an even or odd number of moves."""
-        if not self._states:
-            start = start_state(self.chart.rules, self.style, self.spawn)
-            self._states = [{start[:4] + (None,) if self.style == "hawk" else start}, set()]
-            queue = [(state, 0) for state in self._states[0]]
-            while queue:
-                state, parity = queue.pop()
-                for view in self.board.player_tiles + [NOWHERE]:
-                    for to in self.states_after(state, view) if view != state[0] else []:
-                        if to not in self._states[1 - parity]:
-                            self._states[1 - parity].add(to)
-                            queue.append((to, 1 - parity))
-        return self._states[moves % 2]
+    def all_memories(self, tile):
+        """A hawk on `tile` drives to a tile that it sees or to a post, or it is idle."""
+        rules, posts = self.chart.rules, self.chart.posts
+        memories = [(seen, None, 0, None) for seen in self.chart.visible_from(tile)]
+        memories += [(None, post, 0, None) for post in posts]
+        first = -rules["hawk_rest_moves"] if tile in posts else 0
+        memories += [(None, None, idle, None) for idle in range(first, rules["hawk_patience_moves"] + 1)]
+        return frozenset(memories)
 
-    def states_after(self, state, view):
-        """All states that can follow this one in any tick."""
-        if self.style == "hawk":
-            return self.hawk_after(state, view)
-        if self.style == "owl":
-            tile, target = state
-            return [
-                (self.chart.shared_step(tile, to) or tile if to else tile, to)
-                for to in (target, view)
-            ]
-        return self.after(state, 2, view)
-
-    def can_join(self, tick):
-        """Whether an owl's memory is empty: it looks when it moves next."""
-        return tick == 1 or self.board.moves_before_look(self.chart.rules, tick) == 0
+    def keys_after(self, moves):
+        """The keys of a shark or deer after this number of moves, wherever the player went."""
+        if not self._keys:
+            self._keys.append([self.start_key(False)])
+            self._ticks = [tick for tick in range(1, LAST_TICK + 1) if self.board.clock.threats_move(tick)]
+        while len(self._keys) <= moves:
+            tick = self._ticks[len(self._keys) - 1]
+            after = {}
+            for key in self._keys[-1]:
+                elsewhere = self.board.everywhere
+                if not self.sees_present or self.chart.rules["no_jump"]:
+                    elsewhere &= ~self.board.bit(key[0])
+                nowhere = tick == 1 and not self.sees_present
+                after |= {to: None for to, seen in self.moves(key, tick) if nowhere or seen & elsewhere}
+            self._keys.append(list(after))
+        return self._keys[moves]
 
     def owl_key(self, tile, target, tick):
         """The owl's tile at the start of `tick`, and its next tiles until it looks again."""
@@ -522,11 +518,44 @@ class Board:
         return self._looks[tick]
 
 
+class Known:
+    """A known set: a layer over some threats. A hawk whose draws are counted has more detail."""
+
+    def __init__(self, prover, mask, layer):
+        self.mask, self.layer = mask, layer
+        self.detail = {(index, "tile") for index in mask}
+        for at, index in enumerate(mask):
+            if prover.threats[index].style != "hawk":
+                self.detail.add((index, "draws"))
+            elif all(memory[3] is not None for keys in layer for memory in keys[at][1]):
+                self.detail.add((index, "draws"))
+        self._tables = {}
+
+    def table(self, prover, shared, joined=None):
+        """The tiles of the player by the keys of the shared threats, and the key of one more.
+
+        The outer keys have the tiles of hawks in place of their memories, which need not be equal.
+        """
+        if (shared, joined) not in self._tables:
+            places = [self.mask.index(index) for index in shared]
+            last = None if joined is None else self.mask.index(joined)
+            table = {}
+            for keys, tiles in self.layer.items():
+                exact = tuple(keys[at] for at in places)
+                rough = prover.without_memories(shared, exact)
+                full = (exact, None if last is None else keys[last])
+                entry = table.setdefault(rough, {})
+                entry[full] = entry.get(full, 0) | tiles
+            self._tables[shared, joined] = table
+        return self._tables[shared, joined]
+
+
 class Prover:
     """Repeats the sweeps of a certificate, and knows what they have shown for the current target.
 
-    `known[tick]` is a list of pairs (threats, layer). Each layer holds every state of a game that
-    reaches the target, without the threats that it leaves out.
+    Each set in `known[tick]` holds every state of a game that reaches the target, without the
+    threats that it leaves out. `allowed[tick]` are the tiles where the player of such a game can be,
+    and `alone[index][tick]` the same for one shark, by its tile.
     """
 
     def __init__(self, chart, max_steps=None):
@@ -538,158 +567,163 @@ class Prover:
             if style not in ("bull", "goldfish")
         }
         self.target = 0
+        self.allowed = []
+        self.alone = {}
         self.known = {}
-        self.projected = set()
         self.steps = 0
         self.max_steps = max_steps
-
-    def start_target(self, target):
-        """What is known about a target also holds for later ones: they pass through it."""
-        if target < self.target:
-            self.known = {}
-        if target != self.target:
-            self.projected = set()
-        self.target = target
-
-    def refutes(self, sweep):
-        """Repeats one sweep; true if it shows that no game reaches its target."""
-        self.start_target(sweep["target_tick"])
-        for tick, index in sweep["joins"]:
-            threat = self.threats[index]
-            if threat.style == "owl" and not threat.can_join(tick):
-                raise Refused(f"an owl cannot join in tick {tick}, in which it remembers")
-            if threat.style == "shark" and index not in self.projected:
-                self.project(index)
-        return self.run(
-            sweep["from_tick"], sweep["until_tick"], sweep["counts_draws"], sweep["joins"]
-        )
-
-    def project(self, index):
-        """Makes known from where the player can reach the target against one shark alone."""
-        self.projected.add(index)
-        mask, layer = (index,), self.all_states(self.target, index)
-        for tick in range(self.target, 0, -1):
-            if tick < self.target:
-                layer = self.with_successor(tick, mask, self.all_states(tick, index), mask, layer)
-            self.learn(tick, mask, self.restrict(tick, mask, layer))
-
-    def all_states(self, tick, index):
-        tiles = self.board.everywhere & ~self.board.obstacles[tick]
-        keys = self.threats[index].all_keys(tick)
-        return {(key,): tiles & ~self.board.bit(key[0]) for key in keys}
-
-    def run(self, from_tick, until_tick, counts_draws, joins):
-        layers = {}
-        mask, layer = (), {(): self.first_tiles(from_tick)}
-        tick = from_tick
-        while True:
-            for _, index in [join for join in joins if join[0] == tick and join[1] not in mask]:
-                mask, layer = self.join(tick, mask, layer, index, counts_draws)
-            layer = self.restrict(tick, mask, layer)
-            layers[tick] = (mask, layer)
-            if not layer:
-                return True
-            if tick == until_tick:
-                break
-            layer = self.forward(tick, mask, layer)
-            tick += 1
-        for tick in range(until_tick - 1, from_tick - 1, -1):
-            mask, layer = layers[tick]
-            layers[tick] = (mask, self.with_successor(tick, mask, layer, *layers[tick + 1]))
-            if not layers[tick][1]:
-                return True
-        for tick, (mask, layer) in layers.items():
-            self.learn(tick, mask, layer)
-        return False
-
-    def first_tiles(self, tick):
-        if tick == 1:
-            return self.board.bit(self.chart.player)
-        return self.board.everywhere & ~self.board.obstacles[tick]
-
-    def join(self, tick, mask, layer, index, counts_draws):
-        threat = self.threats[index]
-        position = sum(other < index for other in mask)
-        sources = [known for known in self.known.get(tick, []) if index in known[0]]
-        joined = {}
-        if tick == 1:
-            candidates = [(threat.start_key(counts_draws), self.board.everywhere)]
-            by_shared, shared = None, ()
-        elif sources:
-            known_mask, known_layer = min(sources, key=lambda known: len(known[1]))
-            shared = tuple(other for other in known_mask if other in mask)
-            by_shared = {}
-            for keys, tiles in known_layer.items():
-                named = dict(zip(known_mask, keys))
-                part = tuple(
-                    named[other] if self.threats[other].style != "hawk" else named[other][0]
-                    for other in shared
-                )
-                entry = by_shared.setdefault(part, {})
-                key = self.without_draws(index, named[index], counts_draws)
-                entry[key] = entry.get(key, 0) | tiles
-        else:
-            candidates = [(key, self.board.everywhere) for key in threat.all_keys(tick)]
-            by_shared, shared = None, ()
-        for keys, tiles in layer.items():
-            if by_shared is not None:
-                named = dict(zip(mask, keys))
-                part = tuple(
-                    named[other] if self.threats[other].style != "hawk" else named[other][0]
-                    for other in shared
-                )
-                candidates = by_shared.get(part, {}).items()
-            for key, where in candidates:
-                self.count()
-                both = tiles & where & ~self.board.bit(key[0])
-                if both:
-                    joined[keys[:position] + (key,) + keys[position:]] = both
-        return mask[:position] + (index,) + mask[position:], joined
-
-    def without_draws(self, index, key, counts_draws):
-        if self.threats[index].style != "hawk" or counts_draws:
-            return key
-        return (key[0], frozenset(memory[:3] + (None,) for memory in key[1]))
 
     def count(self):
         self.steps += 1
         if self.max_steps is not None and self.steps > self.max_steps:
             raise TooSlow(f"the proof takes more than {self.max_steps} steps")
 
+    def start_target(self, target):
+        """What is known about a target also holds for later ones: a game passes through it."""
+        if target == self.target:
+            return
+        earlier = self.allowed[: self.target + 1] if target > self.target else []
+        if not earlier:
+            self.known = {}
+        board = self.board
+        self.target, self.alone = target, {}
+        self.allowed = [board.everywhere & ~taken for taken in board.obstacles]
+        self.allowed[1] &= board.bit(self.chart.player)
+        for tick in range(target - 1, 0, -1):
+            self.allowed[tick] &= board.spread(self.landing(tick))
+        for index, threat in self.threats.items():
+            if threat.style == "shark" and not threat.sees_present:
+                self.project(index)
+        for tick, tiles in enumerate(earlier):
+            self.allowed[tick] &= tiles
+
+    def landing(self, tick):
+        """Where the player may go in a tick: bulls and goldfish are neither there nor arrive."""
+        tiles = self.allowed[tick + 1]
+        return tiles & ~self.board.obstacles[tick] if self.chart.rules["no_jump"] else tiles
+
+    def project(self, index):
+        """Finds where the player can be to reach the target against one shark alone."""
+        threat, board = self.threats[index], self.board
+        tiles = sorted(self.chart.open)
+        layers = {self.target: {tile: self.allowed[self.target] & ~board.bit(tile) for tile in tiles}}
+        for tick in range(self.target - 1, 0, -1):
+            after, landing, layer = layers[tick + 1], self.landing(tick), {}
+            for tile in tiles:
+                self.count()
+                steps = [(tile, board.everywhere)]
+                if board.clock.threats_move(tick):
+                    steps = [(key[0], seen) for key, seen in threat.moves((tile,), tick)]
+                lives = 0
+                for moved, seen in steps:
+                    to = after[moved] & landing
+                    if self.chart.rules["no_jump"]:
+                        to &= ~board.bit(tile)
+                    lives |= board.spread(to) & seen
+                layer[tile] = lives & self.allowed[tick] & ~board.bit(tile)
+            layers[tick] = layer
+            self.allowed[tick] = 0
+            for lives in layer.values():
+                self.allowed[tick] |= lives
+        self.alone[index] = layers
+
+    def lives(self, tick, index, tile):
+        """Where the player can be with this threat on `tile`."""
+        if index in self.alone and tick in self.alone[index]:
+            return self.alone[index][tick][tile]
+        return self.allowed[tick] & ~self.board.bit(tile)
+
+    def refutes(self, sweep):
+        """Repeats one sweep; true if it shows that no game reaches its target."""
+        self.start_target(sweep["target_tick"])
+        from_tick, until_tick = sweep["from_tick"], sweep["until_tick"]
+        mask, layer = (), {(): self.allowed[from_tick]}
+        layers = {}
+        for tick in range(from_tick, until_tick + 1):
+            if tick > from_tick:
+                layer = self.forward(tick - 1, mask, layer)
+            layer = self.restrict(tick, mask, layer)
+            for at, index in sweep["joins"]:
+                if at == tick:
+                    mask, layer = self.join(tick, mask, layer, index, sweep["counts_draws"])
+                    layer = self.restrict(tick, mask, layer)
+            if not layer:
+                return True
+            layers[tick] = (mask, layer)
+        self.learn(until_tick, mask, layer)
+        for tick in range(until_tick - 1, from_tick - 1, -1):
+            next_mask, after = mask, layer
+            mask, layer = layers.pop(tick)
+            layer = self.with_successor(tick, mask, layer, next_mask, after)
+            self.learn(tick, mask, layer)
+        return False
+
+    def join(self, tick, mask, layer, index, counts_draws):
+        """Adds a threat: in its first state, in the states known of it, or in all states."""
+        if index not in self.threats:
+            raise Refused(f"threat {index} does not see the player or does not exist")
+        if index in mask:
+            return mask, layer
+        threat, joined = self.threats[index], {}
+        position = sum(other < index for other in mask)
+        known = None
+        for other in self.known.get(tick, []):
+            if tick > 1 and index in other.mask:
+                use = ((index, "draws") in other.detail, len(set(mask) & set(other.mask)))
+                if known is None or use >= best:
+                    known, best = other, use
+        if known is not None:
+            shared = tuple(other for other in mask if other in known.mask)
+            table = known.table(self, shared, index)
+        else:
+            keys = [threat.start_key(counts_draws)] if tick == 1 else threat.all_keys(tick)
+            shared = ()
+            table = {(): {((), key): self.lives(tick, index, key[0]) for key in keys}}
+        places = [mask.index(other) for other in shared]
+        for keys, tiles in layer.items():
+            part = tuple(keys[at] for at in places)
+            for (exact, key), where in table.get(self.without_memories(shared, part), {}).items():
+                self.count()
+                both = tiles & where
+                if both and self.agree(shared, part, exact):
+                    wide = keys[:position] + (key,) + keys[position:]
+                    joined[wide] = joined.get(wide, 0) | both
+        return mask[:position] + (index,) + mask[position:], joined
+
+    def without_memories(self, mask, keys):
+        return tuple(
+            key[0] if self.threats[index].style == "hawk" else key for index, key in zip(mask, keys)
+        )
+
+    def agree(self, mask, some, others):
+        """Whether keys that agree but for the memories of hawks can be the same state."""
+        return some == others or all(
+            self.threats[index].style != "hawk" or overlap(one[1], other[1])
+            for index, one, other in zip(mask, some, others)
+        )
+
     def restrict(self, tick, mask, layer):
         """Drops states that are known not to reach the target."""
-        for known_mask, known_layer in self.known.get(tick, []):
-            layer = self.restricted(mask, layer, known_mask, known_layer)
+        allowed = self.allowed[tick]
+        layer = {keys: both for keys, tiles in layer.items() if (both := tiles & allowed)}
+        for known in self.known.get(tick, []):
+            layer = self.restricted(mask, layer, known)
         return layer
 
-    def restricted(self, mask, layer, known_mask, known_layer):
-        shared = [index for index in mask if index in known_mask]
-        here = [mask.index(index) for index in shared]
-        there = [known_mask.index(index) for index in shared]
-        hawks = [at for at, index in enumerate(shared) if self.threats[index].style == "hawk"]
-        allowed = {}
-        for keys, tiles in known_layer.items():
-            part = tuple(keys[at] for at in there)
-            if hawks:
-                rough = tuple(key[0] if at in hawks else key for at, key in enumerate(part))
-                entry = allowed.setdefault(rough, {})
-                part = tuple(part[at][1] for at in hawks)
-                entry[part] = entry.get(part, 0) | tiles
-            else:
-                allowed[part] = allowed.get(part, 0) | tiles
+    def restricted(self, mask, layer, known):
+        shared = tuple(index for index in mask if index in known.mask)
+        if not shared:
+            return layer
+        table = known.table(self, shared)
+        places = [mask.index(index) for index in shared]
         kept = {}
         for keys, tiles in layer.items():
             self.count()
-            part = tuple(keys[at] for at in here)
-            if hawks:
-                rough = tuple(key[0] if at in hawks else key for at, key in enumerate(part))
-                memories = [part[at][1] for at in hawks]
-                where = 0
-                for known_memories, known_tiles in allowed.get(rough, {}).items():
-                    if all(map(overlap, memories, known_memories)):
-                        where |= known_tiles
-            else:
-                where = allowed.get(part, 0)
+            part = tuple(keys[at] for at in places)
+            where = 0
+            for (exact, _), lives in table.get(self.without_memories(shared, part), {}).items():
+                if self.agree(shared, part, exact):
+                    where |= lives
             if tiles & where:
                 kept[keys] = tiles & where
         return kept
@@ -703,21 +737,16 @@ class Prover:
 
     def with_successor(self, tick, mask, layer, next_mask, next_layer):
         """The states of a layer that have a successor in the next one."""
-        if next_mask != mask:
-            places = [next_mask.index(index) for index in mask]
-            narrow = {}
-            for keys, tiles in next_layer.items():
-                part = tuple(keys[at] for at in places)
-                narrow[part] = narrow.get(part, 0) | tiles
-            next_layer = narrow
-        board = self.board
+        table = Known(self, next_mask, next_layer).table(self, mask)
         kept = {}
         for keys, tiles in layer.items():
             alive = 0
-            for to_keys, to_tiles, present in self.successors(tick, mask, keys, tiles):
-                good = next_layer.get(to_keys, 0) & to_tiles
-                if good:
-                    alive |= board.spread(good) & present
+            for to_keys, to_tiles, before in self.successors(tick, mask, keys, tiles):
+                good = 0
+                for (exact, _), lives in table.get(self.without_memories(mask, to_keys), {}).items():
+                    if self.agree(mask, to_keys, exact):
+                        good |= lives & to_tiles
+                alive |= self.board.spread(good) & before
             if alive:
                 kept[keys] = alive
         return kept
@@ -726,58 +755,64 @@ class Prover:
         """Triples (keys, tiles of the player, the tiles that it came from) one tick later."""
         self.count()
         board = self.board
-        blocked = 0
+        free = self.landing(tick)
         if self.chart.rules["no_jump"]:
-            blocked = board.obstacles[tick]
             for key in keys:
-                blocked |= board.bit(key[0])
+                free &= ~board.bit(key[0])
         if not board.clock.threats_move(tick):
-            caught = board.obstacles[tick + 1] | blocked
-            for key in keys:
-                caught |= board.bit(key[0])
-            to = board.spread(tiles) & ~caught
+            for index, key in zip(mask, keys):
+                free &= self.lives(tick + 1, index, key[0])
+            to = board.spread(tiles) & free
             return [(keys, to, tiles)] if to else []
-        stale, present = [((), tiles)], []
-        moves = []
-        for index, key in zip(mask, keys):
-            threat = self.threats[index]
-            moves.append((threat.sees_present, threat.moves(key, tick)))
-        # First split the tiles before the command by the threats with a stale view.
-        parts = [((), tiles, None)]
-        for sees_present, found in moves:
-            if sees_present:
-                parts = [(so_far + (None,), where, None) for so_far, where, _ in parts]
-            else:
-                parts = [
-                    (so_far + (to,), where & seen, None)
-                    for so_far, where, _ in parts
-                    for to, seen in found
-                    if where & seen
-                ]
+        # Threats with a stale view split the tiles that the player comes from, the others the tiles
+        # that it goes to.
+        moves = [(self.threats[index], self.threats[index].moves(key, tick)) for index, key in zip(mask, keys)]
+        parts = [((), tiles, free)]
+        for threat, found in moves:
+            if threat.sees_present:
+                parts = [(done + (None,), before, to) for done, before, to in parts]
+                continue
+            parts = [
+                (done + (key,), both, left)
+                for done, before, to in parts
+                for key, seen in found
+                if (both := before & seen) and (left := to & self.lives(tick + 1, threat.index, key[0]))
+            ]
         result = []
-        for so_far, before, _ in parts:
-            after = board.spread(before) & ~blocked & ~board.obstacles[tick + 1]
-            groups = [((), after)]
-            for at, (sees_present, found) in enumerate(moves):
-                options = found if sees_present else [(so_far[at], after)]
+        for stale, before, to in parts:
+            groups = [((), to & board.spread(before))]
+            for (threat, found), key in zip(moves, stale):
+                if not threat.sees_present:
+                    groups = [(done + (key,), to) for done, to in groups]
+                    continue
                 groups = [
-                    (done + (to,), left)
-                    for done, where in groups
-                    for to, seen in options
-                    if (left := where & seen & ~board.bit(to[0]))
+                    (done + (key,), left)
+                    for done, to in groups
+                    for key, seen in found
+                    if (left := to & seen & self.lives(tick + 1, threat.index, key[0]))
                 ]
-            result += [(to_keys, to_tiles, before) for to_keys, to_tiles in groups]
+            result += [(done, to, before) for done, to in groups if to]
         return result
 
     def learn(self, tick, mask, layer):
-        kept = []
-        for known_mask, known_layer in self.known.get(tick, []):
-            if set(known_mask) <= set(mask):
+        """Keeps a layer as known, in place of sets that tell less."""
+        tiles = states = 0
+        for where in layer.values():
+            tiles |= where
+            states += where.bit_count()
+        self.allowed[tick] &= tiles
+        if tick % KNOWN_TICKS != 1 and states >= KNOWN_STATES:
+            return
+        new, kept, is_covered = Known(self, mask, layer), [], False
+        for known in self.known.get(tick, []):
+            if known.detail <= new.detail:
                 continue
-            if set(mask) < set(known_mask):
-                known_layer = self.restricted(known_mask, known_layer, mask, layer)
-            kept.append((known_mask, known_layer))
-        kept.append((mask, layer))
+            if new.detail <= known.detail:
+                is_covered = True
+                known = Known(self, known.mask, self.restricted(known.mask, known.layer, new))
+            kept.append(known)
+        if not is_covered:
+            kept.append(new)
         self.known[tick] = kept
 
 
@@ -861,7 +896,7 @@ class Certificate:
         pairs = isinstance(joins, list) and all(isinstance(j, list) and len(j) == 2 for j in joins)
         if not pairs or not all(is_integer(number) for join in joins for number in join):
             raise Refused(f"line {line}: expected joins to be pairs of a tick and a threat's index")
-        if not 1 <= ticks[0] <= ticks[1] <= ticks[2] <= LAST_TICK:
+        if not 1 <= ticks[0] <= ticks[1] <= ticks[2] <= LAST_TICK or ticks[2] < 2:
             raise Refused(f"line {line}: expected 1 <= from <= until <= target <= {LAST_TICK}")
         return sweep
 
@@ -912,9 +947,6 @@ def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None)
             {"target_tick": bound_tick, "from_tick": 1, "until_tick": bound_tick}
             | {"counts_draws": True, "joins": joins}
         )
-    for sweep in sweeps:
-        if any(index not in prover.threats for _, index in sweep["joins"]):
-            raise Refused("a sweep over a threat that does not see the player or does not exist")
     if not is_proof_checked:
         return 0
     for sweep in sweeps:
