@@ -112,9 +112,7 @@ class Map:
         """The next tile on the shared path, or None without a path or on the target itself."""
         if target not in self.open or target == tile:
             return None
-        if target not in self._distances:
-            self._distances[target] = self.distances_to(target)
-        distances = self._distances[target]
+        distances = self.distances(target)
         if tile not in distances:
             return None
         for name in self.neighbours(tile, self.rules["shared_path_order"]):
@@ -122,7 +120,13 @@ class Map:
                 return step(tile, name)
         raise AssertionError("a tile at a distance has a neighbour that is nearer")
 
-    def distances_to(self, target):
+    def distances(self, target):
+        """The number of steps to `target` from each tile from which it can be reached."""
+        if target not in self._distances:
+            self._distances[target] = self.search_from(target)
+        return self._distances[target]
+
+    def search_from(self, target):
         distances = {target: 0}
         queue = [target]
         for tile in queue:
@@ -301,30 +305,50 @@ def move_hawk(chart, state, view):
     return (tile, None, post, idle, seed)
 
 
-def replay(chart, actions):
-    """The tick in which the line ends: it must end with its last letter, or at the game's end."""
-    clock = Clock(chart.rules)
-    player, stale = chart.player, NOWHERE
-    states = [start_state(chart.rules, style, tile) for style, tile in chart.threats]
-    tick = 1
-    for letter in actions:
-        if tick > LAST_TICK or any(state[0] == player for state in states):
-            raise Refused(f"the line has {len(actions)} letters, and the game ends at tick {tick}")
-        player = chart.after_command(player, letter)
-        if chart.rules["no_jump"] and any(state[0] == player for state in states):
-            if tick != len(actions):
-                raise Refused(f"the line has {len(actions)} letters, and the game ends at {tick}")
-            return tick
-        if clock.threats_move(tick):
-            states = [
-                move_threat(chart, style, spawn, state, tick, stale, player)
-                for (style, spawn), state in zip(chart.threats, states)
+class Game:
+    """A game in progress."""
+
+    def __init__(self, chart):
+        self.chart = chart
+        self.clock = Clock(chart.rules)
+        self.tick = 1
+        self.player, self.stale = chart.player, NOWHERE
+        self.states = [start_state(chart.rules, style, tile) for style, tile in chart.threats]
+        self.is_caught = False
+
+    def is_over(self):
+        return self.is_caught or self.tick > LAST_TICK
+
+    def step(self, letter):
+        """Plays a tick with the move `L`, `R`, `U`, `D`, or `.` to stay."""
+        chart = self.chart
+        self.player = chart.after_command(self.player, letter)
+        if chart.rules["no_jump"] and self.is_on_player():
+            self.is_caught = True
+            return
+        if self.clock.threats_move(self.tick):
+            self.states = [
+                move_threat(chart, style, spawn, state, self.tick, self.stale, self.player)
+                for (style, spawn), state in zip(chart.threats, self.states)
             ]
-        stale = player
-        tick += 1
-    if tick <= LAST_TICK and not any(state[0] == player for state in states):
-        raise Refused(f"the line stops at tick {tick}, and the game goes on")
-    return tick
+        self.stale = self.player
+        self.tick += 1
+        self.is_caught = self.is_on_player()
+
+    def is_on_player(self):
+        return any(state[0] == self.player for state in self.states)
+
+
+def replay(chart, actions):
+    """The tick in which the game ends. It must end with the line's last letter."""
+    game = Game(chart)
+    for at, letter in enumerate(actions):
+        if game.is_over():
+            raise Refused(f"the game is over in tick {game.tick}, before move {at + 1}")
+        game.step(letter)
+    if not game.is_over():
+        raise Refused(f"the line stops in tick {game.tick}, before the game is over")
+    return game.tick
 
 
 # Proofs. The player's tiles are the bits of an integer; tile (x, y) is bit y * stride + x, and the
@@ -970,7 +994,8 @@ class Benchmark:
         data = (self.folder / instance["map"]).read_bytes()
         if hashlib.sha256(data).hexdigest() != instance["sha256"]:
             raise Refused(f"{instance['map']} is not the map of this benchmark: its hash differs")
-        return Map(data.decode("utf-8"), full_rules(instance["rules"], name))
+        rules = {"no_jump": instance["no_jump"]} | instance.get("rules", {})
+        return Map(data.decode("utf-8"), full_rules(rules, name))
 
     def check(self, path, is_proof_checked=True, max_steps=None):
         """Checks one record. Returns a sentence about it."""

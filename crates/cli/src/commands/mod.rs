@@ -7,6 +7,7 @@ use crate::{CliError, Invocation};
 
 mod analyse;
 mod battle;
+mod benchmark;
 mod bridge;
 mod discover;
 mod eval;
@@ -27,6 +28,7 @@ mod view;
 pub(crate) enum Command {
     Analyse(analyse::AnalyseArgs),
     Battle(battle::BattleArgs),
+    Benchmark(benchmark::BenchmarkArgs),
     Bridge(bridge::BridgeArgs),
     Discover(discover::DiscoverArgs),
     Eval(eval::EvalArgs),
@@ -50,6 +52,7 @@ impl Command {
         match self {
             Self::Analyse(args) => analyse::run(args, out),
             Self::Battle(args) => battle::run(args, invocation, out),
+            Self::Benchmark(args) => benchmark::run(args, out),
             Self::Bridge(args) => bridge::run(args, out),
             Self::Discover(args) => discover::run(args, invocation, out),
             Self::Eval(args) => eval::run(args, invocation, out),

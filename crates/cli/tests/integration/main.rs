@@ -2,6 +2,8 @@
 
 mod analyse;
 mod arena;
+#[cfg(unix)]
+mod benchmark;
 #[path = "../../../../tests/common/mod.rs"]
 mod common;
 #[path = "../../../../tests/common/counting.rs"]

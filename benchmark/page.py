@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Write RECORDS.md and records.html from the instances and records of this folder."""
+
+import json
+import sys
+from pathlib import Path
+
+import check
+
+OPEN, GAP, DOOMED, SURVIVES = "undecided", "doomed, gap", "doomed, best score proven", "survives"
+NONE = "no record"
+ORDER = [OPEN, NONE, GAP, DOOMED, SURVIVES]
+
+
+def rows(folder):
+    """A row for each instance: the open ones first, then those with the widest gap."""
+    found = []
+    for line in (folder / "instances.jsonl").read_text("utf-8").splitlines():
+        instance = json.loads(line)
+        name = instance["instance"]
+        row = {"name": name, "map": instance["map"], "state": NONE, "final": 0, "bound": 2001, "by": ["-", "-"]}
+        path = folder / "records" / f"{name}.txt"
+        if path.exists():
+            _, line_by, bound_by, text = path.read_text("utf-8").split("\n", 3)
+            certificate = check.Certificate(text, 4)
+            row["final"], row["bound"] = certificate.final_tick, certificate.bound_tick
+            row["by"] = [line_by.removeprefix("line by: "), bound_by.removeprefix("bound by: ")]
+            row["state"] = state(certificate.final_tick, certificate.bound_tick)
+        row["tiles"] = (folder / instance["map"]).read_text("utf-8").split()
+        found.append(row)
+    found.sort(key=lambda row: (ORDER.index(row["state"]), row["final"] - row["bound"], row["name"]))
+    return found
+
+
+def state(final, bound):
+    if final > check.LAST_TICK:
+        return SURVIVES
+    if bound > check.LAST_TICK:
+        return OPEN
+    return DOOMED if final == bound else GAP
+
+
+def markdown(found):
+    tracks = list(dict.fromkeys(sorted(row["name"].split("/")[0] for row in found)))
+    text = "# Records\n\n`page.py` writes this page and [records.html](records.html) from `records/`.\n\n"
+    text += "| track | instances | " + " | ".join(ORDER) + " |\n|---|" + "---|" * (len(ORDER) + 1) + "\n"
+    for track in tracks:
+        own = [row for row in found if row["name"].startswith(track + "/")]
+        counts = [str(sum(row["state"] == name for row in own)) for name in ORDER]
+        text += f"| {track} | {len(own)} | {' | '.join(counts)} |\n"
+    text += "\nOpen instances first, then the others without a proven best score; *line* and *bound* are ticks.\n\n"
+    text += "| instance | state | line | bound | line by | bound by |\n|---|---|---|---|---|---|\n"
+    for row in found:
+        if row["state"] not in (DOOMED, SURVIVES):
+            line_by, bound_by = (by.replace("|", "\\|") for by in row["by"])
+            link = f"[{row['name']}](records/{row['name']}.txt)"
+            text += f"| {link} | {row['state']} | {row['final']} | {row['bound']} | {line_by} | {bound_by} |\n"
+    return text
+
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Pursuit benchmark: records</title>
+<style>
+:root { color-scheme: light dark; --ink: #222; --paper: #fff; --line: #ccc; --wall: #555; }
+@media (prefers-color-scheme: dark) { :root { --ink: #ddd; --paper: #181818; --line: #444; --wall: #888; } }
+body { font: 15px/1.5 system-ui, sans-serif; margin: 1rem auto; max-width: 80rem; padding: 0 1rem;
+  color: var(--ink); background: var(--paper); }
+form { display: flex; flex-wrap: wrap; gap: .5rem 1rem; margin: 1rem 0; }
+select, input { font: inherit; max-width: 100%; }
+ul { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem; list-style: none; padding: 0; }
+li { border: 1px solid var(--line); border-radius: 4px; padding: .75rem; overflow-wrap: anywhere; }
+li svg { width: 100%; height: 9rem; }
+a { color: inherit; }
+</style></head><body>
+<h1>Pursuit benchmark: records</h1>
+<p>Line and bound are ticks; 2001 is the end of the game. A record holds the line and the certificate of the bound.</p>
+<form>
+<label>Track <select id="track"><option value="">all</option></select></label>
+<label>State <select id="state"><option value="">all</option></select></label>
+<label>Name <input id="name" type="search"></label>
+<output id="count"></output>
+</form>
+<ul id="list"></ul>
+<script type="application/json" id="rows">ROWS</script>
+<script>
+const rows = JSON.parse(document.getElementById("rows").textContent);
+const field = name => document.getElementById(name);
+const colours = {P: "#0072b2", B: "#d40000", G: "#e67300", S: "#c9a400", O: "#006400", D: "#00a000", H: "#7a7a00"};
+const trackOf = row => row.name.split("/")[0];
+for (const [name, value] of [["track", trackOf], ["state", row => row.state]])
+  for (const text of new Set(rows.map(value))) field(name).append(new Option(text));
+const element = (tag, text) => Object.assign(document.createElement(tag), {textContent: text});
+const link = (text, href) => Object.assign(element("a", text), {href});
+function picture(tiles) {
+  const draw = (tag, attributes) => {
+    const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+    return node;
+  };
+  const svg = draw("svg", {viewBox: `0 0 ${tiles[0].length} ${tiles.length}`, role: "img"});
+  let walls = "";
+  tiles.forEach((row, y) => [...row].forEach((letter, x) => {
+    if (letter === "#") walls += `M${x} ${y}h1v1h-1z`;
+    else if (colours[letter]) svg.append(draw("circle", {cx: x + .5, cy: y + .5, r: .42, fill: colours[letter]}));
+  }));
+  svg.prepend(draw("path", {d: walls, fill: "var(--wall)"}));
+  return svg;
+}
+const pictures = new IntersectionObserver(entries => {
+  for (const entry of entries) if (entry.isIntersecting) {
+    entry.target.prepend(picture(entry.target.row.tiles));
+    pictures.unobserve(entry.target);
+  }
+}, {rootMargin: "300px"});
+function show() {
+  const wanted = rows.filter(row => (!field("track").value || trackOf(row) === field("track").value)
+    && (!field("state").value || row.state === field("state").value) && row.name.includes(field("name").value));
+  field("count").textContent = `${wanted.length} instances`;
+  pictures.disconnect();
+  field("list").replaceChildren(...wanted.map(row => {
+    const item = Object.assign(document.createElement("li"), {row});
+    item.style.minHeight = "15rem";
+    const text = document.createElement("div");
+    text.append(element("strong", row.name), element("br"), `${row.state}: line ${row.final}, bound ${row.bound}`,
+      element("br"), `line: ${row.by[0]}`, element("br"), `bound: ${row.by[1]}`, element("br"),
+      link("map", row.map), " ");
+    if (row.state !== "no record") text.append(link("record", `records/${row.name}.txt`));
+    item.append(text);
+    pictures.observe(item);
+    return item;
+  }));
+}
+document.forms[0].addEventListener("input", show);
+document.forms[0].addEventListener("submit", event => event.preventDefault());
+show();
+</script></body></html>
+"""
+
+
+def main():
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else check.HERE
+    found = rows(folder)
+    (folder / "RECORDS.md").write_text(markdown(found), "utf-8")
+    data = json.dumps(found, separators=(",", ":")).replace("<", "\\u003c")
+    (folder / "records.html").write_text(PAGE.replace("ROWS", data), "utf-8")
+
+
+if __name__ == "__main__":
+    main()

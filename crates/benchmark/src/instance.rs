@@ -1,0 +1,242 @@
+//! Instances: a map and the rules of play, under a stable name.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use getaway::files;
+use getaway::game::{Layout, Rules, Style};
+use getaway::inference::variant;
+use getaway::map::{GeneratorKind, GeneratorOptions, Map, generate_nth};
+
+use crate::{BenchmarkError, failed};
+
+const LIST: &str = "instances.jsonl";
+const LIST_BYTES_MAX: u64 = 1 << 24;
+const MAP_BYTES_MAX: u64 = 1 << 21;
+
+/// An instance: a map file and the rules of play.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Instance {
+    /// The track and the name within it, separated by a slash.
+    #[serde(rename = "instance")]
+    pub name: String,
+    /// The map file, relative to the benchmark's folder.
+    pub map: String,
+    /// The SHA-256 hash of the map file, in hexadecimal digits.
+    pub sha256: String,
+    /// The rules of play.
+    #[serde(flatten, with = "getaway::game::rules_fields")]
+    pub rules: Rules,
+}
+
+impl Instance {
+    /// The part of the name before the slash.
+    pub fn track(&self) -> &str {
+        self.name.split_once('/').map_or("", |(track, _)| track)
+    }
+}
+
+/// The folder of a benchmark, with its list of instances.
+#[derive(Clone, Debug)]
+pub struct Benchmark {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The instances in the order of the list.
+    pub instances: Vec<Instance>,
+}
+
+impl Benchmark {
+    /// Reads the list of instances in a folder.
+    ///
+    /// # Errors
+    /// If the list cannot be read, or a line of it is not an instance.
+    pub fn load(folder: impl Into<PathBuf>) -> Result<Self, BenchmarkError> {
+        let folder = folder.into();
+        let path = folder.join(LIST);
+        let text = files::read_text(&path, LIST_BYTES_MAX).map_err(failed(&path))?;
+        let parse = |(at, line): (usize, &str)| {
+            let instance: Result<Instance, _> = serde_json::from_str(line);
+            instance.map_err(|error| BenchmarkError::Content {
+                path: path.clone(),
+                why: format!("line {}: {error}", at + 1),
+            })
+        };
+        let instances = text.lines().enumerate().map(parse).collect::<Result<_, _>>()?;
+        Ok(Self { folder, instances })
+    }
+
+    /// Finds an instance by its name.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn find(&self, name: &str) -> Result<&Instance, BenchmarkError> {
+        let found = self.instances.iter().find(|instance| instance.name == name);
+        found.ok_or_else(|| BenchmarkError::Unknown { what: "instance", name: name.to_owned() })
+    }
+
+    /// The instances of a track.
+    ///
+    /// # Errors
+    /// If there is no such track.
+    pub fn track(&self, track: &str) -> Result<Vec<&Instance>, BenchmarkError> {
+        let found: Vec<&Instance> = self.instances.iter().filter(|instance| instance.track() == track).collect();
+        if found.is_empty() {
+            return Err(BenchmarkError::Unknown { what: "track", name: track.to_owned() });
+        }
+        Ok(found)
+    }
+
+    /// The path of an instance's map.
+    pub fn map_path(&self, instance: &Instance) -> PathBuf {
+        self.folder.join(&instance.map)
+    }
+
+    /// Reads the map of an instance.
+    ///
+    /// # Errors
+    /// If the file cannot be read, has another hash, or is not a map.
+    pub fn layout(&self, instance: &Instance) -> Result<Layout, BenchmarkError> {
+        let path = self.map_path(instance);
+        let text = files::read_text(&path, MAP_BYTES_MAX).map_err(failed(&path))?;
+        let content = |why: String| BenchmarkError::Content { path: path.clone(), why };
+        let found = sha256(&text);
+        if found != instance.sha256 {
+            return Err(content(format!("SHA-256 {found}: expected {}", instance.sha256)));
+        }
+        Layout::parse(&text).map_err(|error| content(error.to_string()))
+    }
+}
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().fold(String::new(), |mut digits, byte| {
+        write!(digits, "{byte:02x}").expect("text");
+        digits
+    })
+}
+
+/// An instance and the text of its map file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeneratedInstance {
+    /// The instance.
+    pub instance: Instance,
+    /// The content of its map file.
+    pub text: String,
+}
+
+/// The public instances, with the bundled maps as `real_like`; or, with a seed, fresh instances
+/// like them. Fresh instances have no real-like track: drawn maps have no recipe.
+///
+/// # Errors
+/// If a generated map has no room for its threats; the message names it.
+pub fn generate(real_like: &[Map], seed: Option<u64>) -> Result<Vec<GeneratedInstance>, String> {
+    let mut recipe = Recipe { seed, generated: Vec::new() };
+    if seed.is_none() {
+        for map in real_like {
+            recipe.add_variants("real-like", &map.name, &map.layout);
+        }
+    }
+    let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth];
+    for kind in kinds {
+        for size in [(15, 13), (21, 17)] {
+            for braid_permille in [250, 500] {
+                for index in 0..24 {
+                    let maze = recipe.maze(kind, size, braid_permille, index)?;
+                    recipe.add_variants("mazes", &maze.name, &maze.layout);
+                }
+            }
+        }
+    }
+    for index in 0..20 {
+        let options = options(GeneratorKind::Labyrinth, (21, 17), 1000, 32);
+        let layout = recipe.layout(&options, 11, index)?;
+        recipe.add("crowds", &format!("labyrinth-21x17-1000-crowd-{index:02}"), &layout, Rules::NO_JUMP);
+    }
+    for kind in kinds {
+        for size in [(41, 31), (61, 49)] {
+            for threats in [6, 24, 62] {
+                let layout = recipe.layout(&options(kind, size, 500, threats), 13, 0)?;
+                let name = format!("{kind}-{}x{}-500-threats-{threats:02}", size.0, size.1);
+                recipe.add("large", &name, &layout, Rules::NO_JUMP);
+            }
+        }
+    }
+    for index in 0..24 {
+        let maze = recipe.maze(kinds[index as usize % 2], (15, 13), 500, index)?;
+        let rules = Rules { no_jump: true, ..variant(recipe.seed_of(0).wrapping_add(index), 2) };
+        recipe.add_with_rules("changed-rules", &maze.name, &format!("rules-{index:02}"), &maze.layout, rules);
+    }
+    Ok(recipe.generated)
+}
+
+struct Maze {
+    name: String,
+    layout: Layout,
+}
+
+struct Recipe {
+    seed: Option<u64>,
+    generated: Vec<GeneratedInstance>,
+}
+
+impl Recipe {
+    /// The seed of a set of maps: the public one, or one that the recipe's seed determines.
+    fn seed_of(&self, public: u64) -> u64 {
+        self.seed.map_or(public, |seed| seed.wrapping_mul(1_000_003).wrapping_add(public))
+    }
+
+    fn layout(&self, options: &GeneratorOptions, public_seed: u64, index: u64) -> Result<Layout, String> {
+        let map = generate_nth(options, self.seed_of(public_seed), index);
+        map.map(|map| map.layout).map_err(|error| format!("map {index}: {error}"))
+    }
+
+    fn maze(&self, kind: GeneratorKind, size: (i32, i32), braid_permille: u32, index: u64) -> Result<Maze, String> {
+        let layout = self.layout(&options(kind, size, braid_permille, 6), 7, index)?;
+        Ok(Maze { name: format!("{kind}-{}x{}-{braid_permille}-{index:02}", size.0, size.1), layout })
+    }
+
+    fn add_variants(&mut self, track: &str, map: &str, layout: &Layout) {
+        self.add_with_rules(track, map, "jump", layout, Rules::BLITZ_2025);
+        self.add(track, map, layout, Rules::NO_JUMP);
+    }
+
+    fn add(&mut self, track: &str, map: &str, layout: &Layout, rules: Rules) {
+        self.add_with_rules(track, map, "no-jump", layout, rules);
+    }
+
+    fn add_with_rules(&mut self, track: &str, map: &str, variant: &str, layout: &Layout, rules: Rules) {
+        let text = layout.rows().join("\n") + "\n";
+        let prefix = self.seed.map_or(String::new(), |seed| format!("s{seed}-"));
+        let instance = Instance {
+            name: format!("{track}/{prefix}{map}-{variant}"),
+            map: format!("maps/{prefix}{map}.txt"),
+            sha256: sha256(&text),
+            rules,
+        };
+        self.generated.push(GeneratedInstance { instance, text });
+    }
+}
+
+fn options(kind: GeneratorKind, size: (i32, i32), braid_permille: u32, threats: usize) -> GeneratorOptions {
+    let (width, height) = size;
+    GeneratorOptions { kind, width, height, threats, styles: Style::ALL.to_vec(), braid_permille }
+}
+
+/// Writes the list and the maps of generated instances into a new folder.
+///
+/// # Errors
+/// If the folder is not new, or a file cannot be written.
+pub fn write_instances(folder: &Path, generated: &[GeneratedInstance]) -> Result<(), BenchmarkError> {
+    std::fs::create_dir(folder).and_then(|()| std::fs::create_dir(folder.join("maps"))).map_err(failed(folder))?;
+    let mut list = String::new();
+    for GeneratedInstance { instance, text } in generated {
+        list.push_str(&serde_json::to_string(instance).expect("an instance is valid JSON"));
+        list.push('\n');
+        let path = folder.join(&instance.map);
+        std::fs::write(&path, text).map_err(failed(&path))?;
+    }
+    let path = folder.join(LIST);
+    std::fs::write(&path, list).map_err(failed(&path))
+}

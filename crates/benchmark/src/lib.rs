@@ -1,0 +1,60 @@
+//! The public benchmark of pursuit: its instances and records, and runs of solvers over a track.
+//!
+//! Guarantees: instances are the same, byte for byte, on every machine. Only checked answers enter
+//! results and records: each line is replayed in the literal model, and each proof is repeated in
+//! it. Functions return data and print nothing.
+
+mod instance;
+mod record;
+mod results;
+mod run;
+mod table;
+
+use std::io;
+use std::path::PathBuf;
+
+use thiserror::Error;
+
+pub use instance::{Benchmark, GeneratedInstance, Instance, generate, write_instances};
+pub use record::{Merge, Record};
+pub use results::{RESULTS_FILE, Results, Settings};
+pub use run::{Answer, Limits, Solver, run};
+pub use table::{Row, cactus, rows};
+
+/// An error of the benchmark: a file that cannot be read or written, or that has other content
+/// than expected.
+#[derive(Debug, Error)]
+pub enum BenchmarkError {
+    /// A file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A file has other content than expected.
+    #[error("{}: {why}", path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What was found and expected.
+        why: String,
+    },
+    /// No instance or track has this name.
+    #[error("{what} {name}: the benchmark has no such {what}")]
+    Unknown {
+        /// `instance` or `track`.
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// Results that belong to another run.
+    #[error("{0}")]
+    Journal(#[from] getaway_arena::JournalError),
+}
+
+pub(crate) fn failed(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> BenchmarkError {
+    let path = path.into();
+    |source| BenchmarkError::File { path, source }
+}

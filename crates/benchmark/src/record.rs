@@ -1,0 +1,136 @@
+//! Records: the best known line and bound of an instance, with the proof of the bound.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use getaway::files;
+use getaway::game::Rules;
+use getaway::planner::Certificate;
+
+use crate::{Benchmark, BenchmarkError, failed};
+
+const RECORD_BYTES_MAX: u64 = 1 << 22;
+const FIRST_LINE: &str = "bench-1 record ";
+const CREDITS: [&str; 2] = ["line by: ", "bound by: "];
+
+/// A record of an instance. As text: a line with the instance's name, two lines of credits, and the
+/// certificate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// The name of the instance.
+    pub instance: String,
+    /// The finder of the line, and its budget.
+    pub line_by: String,
+    /// The finder of the bound, and its budget.
+    pub bound_by: String,
+    /// The line, the bound and its proof.
+    pub certificate: Certificate,
+}
+
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { instance, line_by, bound_by, certificate } = self;
+        let [line, bound] = CREDITS;
+        write!(f, "{FIRST_LINE}{instance}\n{line}{line_by}\n{bound}{bound_by}\n{certificate}")
+    }
+}
+
+/// The changes that a merge made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Merge {
+    /// The line is longer.
+    pub line: bool,
+    /// The bound is lower.
+    pub bound: bool,
+}
+
+impl Record {
+    /// Parses the text of a record.
+    ///
+    /// # Errors
+    /// A message with a line number.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let mut parts = text.splitn(4, '\n');
+        let mut next = |line: usize, start: &str| {
+            let found = parts.next().and_then(|text| text.strip_prefix(start));
+            found.map(str::to_owned).ok_or_else(|| format!("line {line}: expected {start:?}"))
+        };
+        let instance = next(1, FIRST_LINE)?;
+        let (line_by, bound_by) = (next(2, CREDITS[0])?, next(3, CREDITS[1])?);
+        let certificate: Result<Certificate, _> = parts.next().unwrap_or("").parse();
+        let certificate =
+            certificate.map_err(|error| format!("line {}: {}", error.line + CREDITS.len() + 1, error.message))?;
+        Ok(Self { instance, line_by, bound_by, certificate })
+    }
+
+    /// Reads a record.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or is not a record.
+    pub fn load(path: &Path) -> Result<Self, BenchmarkError> {
+        let text = files::read_text(path, RECORD_BYTES_MAX).map_err(failed(path))?;
+        Self::parse(&text).map_err(|why| BenchmarkError::Content { path: path.to_owned(), why })
+    }
+
+    /// Checks the record in the literal model: replays the line and repeats the proof.
+    ///
+    /// # Errors
+    /// The reason why the record does not hold.
+    pub fn check(&self, benchmark: &Benchmark) -> Result<(), String> {
+        let instance = benchmark.find(&self.instance).map_err(|error| error.to_string())?;
+        let layout = benchmark.layout(instance).map_err(|error| error.to_string())?;
+        let Certificate { rules, .. } = self.certificate;
+        rules.validate().map_err(|error| format!("line 4: {error}"))?;
+        if (Rules { wire: instance.rules.wire, ..rules }) != instance.rules {
+            return Err("line 4: the rules are not those of the instance".to_owned());
+        }
+        getaway_reference::verify(&self.certificate, &layout).map_err(|error| error.to_string())
+    }
+
+    /// Takes the longer line and the lower bound of another record of the same instance.
+    ///
+    /// # Errors
+    /// If a line ends after the other's bound: then one of them is wrong.
+    pub fn merge(&mut self, other: &Self) -> Result<Merge, String> {
+        let (own, new) = (&mut self.certificate, &other.certificate);
+        if own.final_tick > new.bound_tick || new.final_tick > own.bound_tick {
+            return Err(format!(
+                "{}: a line ends after a proven bound (ticks {}, {} and bounds {}, {})",
+                self.instance, own.final_tick, new.final_tick, own.bound_tick, new.bound_tick
+            ));
+        }
+        let merge = Merge { line: new.final_tick > own.final_tick, bound: new.bound_tick < own.bound_tick };
+        if merge.line {
+            (own.moves, own.final_tick) = (new.moves.clone(), new.final_tick);
+            self.line_by.clone_from(&other.line_by);
+        }
+        if merge.bound {
+            (own.steps, own.end, own.bound_tick) = (new.steps.clone(), new.end, new.bound_tick);
+            self.bound_by.clone_from(&other.bound_by);
+        }
+        Ok(merge)
+    }
+
+    /// Writes the record into a folder, under the name of its instance. Replaces only a record of
+    /// the same instance.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or another file has its name.
+    pub fn save(&self, folder: &Path) -> Result<(), BenchmarkError> {
+        let path = folder.join(format!("{}.txt", self.instance));
+        let track = path.parent().unwrap_or(folder);
+        fs::create_dir_all(track).map_err(failed(track))?;
+        if path.symlink_metadata().is_ok() {
+            let found = Self::load(&path)?.instance;
+            if found != self.instance {
+                let why = format!("a record of {found}: expected one of {}", self.instance);
+                return Err(BenchmarkError::Content { path, why });
+            }
+        }
+        let mut partial = tempfile::NamedTempFile::new_in(track).map_err(failed(&path))?;
+        std::io::Write::write_all(&mut partial, self.to_string().as_bytes()).map_err(failed(&path))?;
+        partial.persist(&path).map_err(|error| BenchmarkError::File { path, source: error.error })?;
+        Ok(())
+    }
+}

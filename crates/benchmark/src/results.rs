@@ -1,0 +1,95 @@
+//! The results of a run: a journal from which an interrupted run continues.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use getaway_arena::{FileKind, Journal};
+
+use crate::{Answer, BenchmarkError};
+
+/// The name of the journal in the folder of a submission.
+pub const RESULTS_FILE: &str = "results.jsonl";
+const KIND: FileKind = FileKind { name: "benchmark run", version: 1 };
+
+/// The settings of a run. A run continues only with the same settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// The name of the solver, or its command.
+    pub solver: String,
+    /// The track.
+    pub track: String,
+    /// Processor time per instance in seconds.
+    pub time_limit_s: f64,
+    /// Address space per instance in MiB.
+    pub memory_mib: u64,
+}
+
+/// The result on one instance.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Results {
+    /// The instance.
+    pub instance: String,
+    /// The tick in which the line ends; none if the answer does not count.
+    pub final_tick: Option<u16>,
+    /// The proven bound.
+    pub bound_tick: Option<u16>,
+    /// Time in seconds.
+    pub seconds: f64,
+    /// The reason why the answer does not count.
+    pub failure: Option<String>,
+}
+
+impl Results {
+    /// The result of an answer.
+    pub fn new(instance: &str, answer: &Answer) -> Self {
+        let certificate = answer.record.as_ref().map(|record| &record.certificate);
+        Self {
+            instance: instance.to_owned(),
+            final_tick: certificate.map(|certificate| certificate.final_tick),
+            bound_tick: certificate.map(|certificate| certificate.bound_tick),
+            seconds: (answer.seconds * 1e3).round() / 1e3,
+            failure: answer.failure.clone(),
+        }
+    }
+
+    /// Opens the journal of a run, or creates it. Returns the results so far.
+    ///
+    /// # Errors
+    /// If the journal belongs to another run, is damaged, or cannot be written.
+    pub fn open(folder: &Path, settings: &Settings) -> Result<(Journal, Vec<Self>), BenchmarkError> {
+        let mut results = Vec::new();
+        let check = |found: Settings| match found == *settings {
+            true => Ok(()),
+            false => Err(format!("a run with other settings: {found:?}, expected {settings:?}")),
+        };
+        let read = |result: Self| {
+            results.push(result);
+            Ok(())
+        };
+        let journal = Journal::open(folder.join(RESULTS_FILE), KIND, settings, check, read)?;
+        Ok((journal, results))
+    }
+
+    /// Reads the journal of a run.
+    ///
+    /// # Errors
+    /// If there is none, or it is damaged.
+    pub fn load(folder: &Path) -> Result<(Settings, Vec<Self>), BenchmarkError> {
+        let path = folder.join(RESULTS_FILE);
+        std::fs::metadata(&path).map_err(crate::failed(&path))?;
+        let none = Settings { solver: String::new(), track: String::new(), time_limit_s: 0.0, memory_mib: 0 };
+        let (mut settings, mut results) = (None, Vec::new());
+        let check = |found: Settings| {
+            settings = Some(found);
+            Ok(())
+        };
+        let read = |result: Self| {
+            results.push(result);
+            Ok(())
+        };
+        drop(Journal::open(path, KIND, &none, check, read)?);
+        results.sort_by(|left: &Self, right| left.instance.cmp(&right.instance));
+        Ok((settings.unwrap_or(none), results))
+    }
+}

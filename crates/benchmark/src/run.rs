@@ -1,0 +1,234 @@
+//! Runs a solver on an instance and checks its answer.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tempfile::NamedTempFile;
+
+use getaway::game::{LAST_TICK, Layout, Move, Plan, World};
+use getaway::planner::{Budget, Certificate, Decider, ProofEnd, SurvivalOptions};
+use getaway_reference::Game;
+
+use crate::{Benchmark, BenchmarkError, Instance, Record, failed};
+
+/// Simulated ticks between two looks at the clock.
+const SLICE_TICKS: u64 = 20_000;
+const POLL: Duration = Duration::from_millis(5);
+/// A solver may wait, but not for ever: elapsed time per processor time, and one second for its start.
+const ELAPSED_FACTOR: u32 = 10;
+const START: Duration = Duration::from_secs(1);
+const ANSWER_BYTES_MAX: u64 = 1 << 22;
+/// Signals of a solver that has used up its processor time.
+const SIGKILL: i32 = 9;
+const SIGXCPU: i32 = 24;
+
+/// The solver of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Solver {
+    /// The solver of this project.
+    Getaway,
+    /// A shell command. It gets the paths of a map and of a rules file as arguments.
+    Command(String),
+}
+
+/// The limits per instance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Processor time.
+    pub time: Duration,
+    /// Address space in MiB, of an external solver.
+    pub memory_mib: u64,
+}
+
+/// A checked answer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The line and the bound, if both hold.
+    pub record: Option<Record>,
+    /// The reason why the answer does not count.
+    pub failure: Option<String>,
+    /// Elapsed time in seconds; for this project's solver, processor time.
+    pub seconds: f64,
+}
+
+/// Runs a solver on an instance. A solver that fails is an answer, not an error.
+///
+/// # Errors
+/// If the instance's map cannot be read, or no temporary file can be written.
+pub fn run(
+    benchmark: &Benchmark,
+    instance: &Instance,
+    solver: &Solver,
+    limits: Limits,
+) -> Result<Answer, BenchmarkError> {
+    let layout = benchmark.layout(instance)?;
+    let (answer, seconds) = match solver {
+        Solver::Getaway => solve(&layout, instance, limits.time),
+        Solver::Command(command) => {
+            let begun = Instant::now();
+            let text = execute(benchmark, instance, command, limits)?;
+            let seconds = begun.elapsed().as_secs_f64();
+            (text.and_then(|text| parse_answer(&text, &layout, instance)), seconds)
+        }
+    };
+    let by = match solver {
+        Solver::Getaway => format!("getaway {}", env!("CARGO_PKG_VERSION")),
+        Solver::Command(command) => command.replace('\n', " "),
+    };
+    let by = format!("{by}, {} s", limits.time.as_secs_f64());
+    let checked = answer.and_then(|certificate| {
+        let record = Record { instance: instance.name.clone(), line_by: by.clone(), bound_by: by, certificate };
+        record.check(benchmark).map(|()| record).map_err(|why| format!("refused: {why}"))
+    });
+    Ok(match checked {
+        Ok(record) => Answer { record: Some(record), failure: None, seconds },
+        Err(failure) => Answer { record: None, failure: Some(failure), seconds },
+    })
+}
+
+/// Processor time of this thread; the elapsed time if that is unavailable.
+fn thread_time(since: Instant) -> Duration {
+    let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
+    let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse().ok());
+    spent_ns.map_or_else(|| since.elapsed(), Duration::from_nanos)
+}
+
+fn solve(layout: &Layout, instance: &Instance, time: Duration) -> (Result<Certificate, String>, f64) {
+    let begun = Instant::now();
+    let begun_time = thread_time(begun);
+    let spent = || thread_time(begun).saturating_sub(begun_time);
+    let world = match World::new(layout, &instance.rules) {
+        Ok(world) => world,
+        Err(error) => return (Err(error.to_string()), 0.0),
+    };
+    let mut decider = Decider::new(SurvivalOptions::default());
+    loop {
+        let solution = decider.solve(&world, &world.start(), Budget::ticks(SLICE_TICKS));
+        if solution.is_optimal() || spent() >= time {
+            let certificate = Certificate::new(world.rules(), &solution, decider.proof());
+            return (Ok(certificate), spent().as_secs_f64());
+        }
+    }
+}
+
+/// Runs a command; returns its output, or the reason why it does not count.
+fn execute(
+    benchmark: &Benchmark,
+    instance: &Instance,
+    command: &str,
+    limits: Limits,
+) -> Result<Result<String, String>, BenchmarkError> {
+    let temporary = |name: &str| NamedTempFile::with_prefix(name).map_err(failed(std::env::temp_dir()));
+    let (rules, output) = (temporary("rules")?, temporary("answer")?);
+    let text = serde_json::to_string(&instance.rules).expect("rules are valid JSON");
+    std::fs::write(rules.path(), text).map_err(failed(rules.path()))?;
+    let seconds = limits.time.as_secs_f64().ceil() as u64;
+    let script = format!(
+        "ulimit -v {} && ulimit -t {seconds} && ulimit -f {} && {command} \"$@\"",
+        limits.memory_mib * 1024,
+        ANSWER_BYTES_MAX / 512,
+    );
+    let answer = output.reopen().map_err(failed(output.path()))?;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, "sh"]).arg(benchmark.map_path(instance)).arg(rules.path());
+    shell.env("GETAWAY_TIME_LIMIT_S", seconds.to_string()).stdin(Stdio::null()).stdout(answer).process_group(0);
+    let mut child = shell.spawn().map_err(failed("sh"))?;
+    let ended = wait(&mut child, limits.time * ELAPSED_FACTOR + START).map_err(failed("sh"))?;
+    let text = read(output.path()).map_err(failed(output.path()))?;
+    Ok(match ended {
+        None if text.trim().is_empty() => Err("hangs: no answer within the time limit".to_owned()),
+        Some(status) if !is_out_of_time(status) && !status.success() => Err(format!("crashes: {status}")),
+        _ => Ok(text),
+    })
+}
+
+/// Waits for a process, and kills its group at the end.
+fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
+    let begun = Instant::now();
+    let mut status = child.try_wait()?;
+    while status.is_none() && begun.elapsed() < limit {
+        thread::sleep(POLL);
+        status = child.try_wait()?;
+    }
+    if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
+        // The group is gone if every process of it has ended.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+    if status.is_none() {
+        child.wait()?;
+    }
+    Ok(status)
+}
+
+/// Whether a process, or the last one of its shell, was stopped at the limit of processor time.
+fn is_out_of_time(status: ExitStatus) -> bool {
+    let signals = [SIGKILL, SIGXCPU];
+    signals.iter().any(|&signal| status.signal() == Some(signal) || status.code() == Some(128 + signal))
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Reads an answer: a certificate if there is one, otherwise the last complete line of moves.
+fn parse_answer(text: &str, layout: &Layout, instance: &Instance) -> Result<Certificate, String> {
+    if let Some(at) = text.find("{\"certificate\"") {
+        return text[at..].parse().map_err(|error| format!("refused: certificate: {error}"));
+    }
+    let complete = text.rfind('\n').map_or("", |end| &text[..end]);
+    let last = complete.lines().map(str::trim).rfind(|line| !line.is_empty());
+    let last = last.ok_or("no answer: expected a line of the letters L, R, U, D and .")?;
+    let plan: Plan = last.parse().map_err(|error| format!("refused: {error}"))?;
+    let moves: Vec<Move> = plan.iter().copied().collect();
+    let mut game = Game::new(layout, &instance.rules);
+    for &player_move in &moves {
+        if game.over() {
+            return Err(format!("refused: the game is over in tick {}, before the line's end", game.tick));
+        }
+        let action: Vec<_> = player_move.direction().map(getaway::game::Action::Move).into_iter().collect();
+        game.step(&action);
+    }
+    if !game.over() {
+        return Err(format!("refused: the line stops in tick {}, before the game is over", game.tick));
+    }
+    Ok(Certificate {
+        rules: instance.rules,
+        moves,
+        final_tick: game.tick,
+        bound_tick: LAST_TICK + 1,
+        steps: Vec::new(),
+        end: ProofEnd::None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use getaway::game::Rules;
+
+    fn instance() -> (Layout, Instance) {
+        let layout = Layout::parse("P..B").expect("a drawing");
+        let instance =
+            Instance { name: "t/n".into(), map: String::new(), sha256: String::new(), rules: Rules::NO_JUMP };
+        (layout, instance)
+    }
+
+    #[test]
+    fn line_must_end_with_the_game() {
+        let (layout, instance) = instance();
+        let answer = |text: &str| parse_answer(text, &layout, &instance);
+        let found = answer("junk\n..\nRRR\n.").expect("a line");
+        assert_eq!((found.moves.len(), found.final_tick, found.bound_tick), (3, 3, LAST_TICK + 1));
+        assert!(answer("RRRR\n").expect_err("too long").contains("before the line's end"));
+        assert!(answer("RR\n").expect_err("too short").contains("before the game is over"));
+        assert!(answer("RX\n").expect_err("a letter").starts_with("refused: "));
+        assert!(answer("RRR").expect_err("no complete line").starts_with("no answer"));
+    }
+}

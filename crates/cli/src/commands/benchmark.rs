@@ -1,0 +1,299 @@
+//! `getaway benchmark`: instances, records and runs of the public benchmark.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use getaway::map::{Map, MapEntry, MapLibrary};
+use getaway_benchmark::{
+    Answer, Benchmark, BenchmarkError, Instance, Limits, Record, Results, Settings, Solver, cactus, generate, rows,
+    run as run_solver, write_instances,
+};
+
+use crate::CliError;
+use crate::arguments::{ANY, MAX_THREADS, integer};
+use crate::error::unwritable;
+use crate::output::{OutputArgs, Progress, count, one_line, write_table};
+
+const EXAMPLES: &str = "Examples:
+  getaway benchmark check                                  every record of the benchmark
+  getaway benchmark run --track mazes --time-limit 10 --out runs/getaway
+  getaway benchmark run --track mazes --time-limit 10 --out runs/mine --solver 'exec:python3 solver.py'
+  getaway benchmark table runs/getaway runs/mine --cactus cactus.svg
+  getaway benchmark submit runs/mine                       merges better lines and bounds into the records
+  getaway benchmark instances --out fresh --seed 5         fresh instances like the public ones";
+
+/// Run solvers on the public benchmark, and check and merge their records
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct BenchmarkArgs {
+    #[command(subcommand)]
+    command: BenchmarkCommand,
+    /// Folder of the benchmark
+    #[arg(long, value_name = "DIR", default_value = "benchmark", global = true)]
+    benchmark: PathBuf,
+}
+
+#[derive(Subcommand)]
+enum BenchmarkCommand {
+    /// Check records: replay their lines, and repeat their proofs in the literal model
+    Check(CheckArgs),
+    /// Run a solver on every instance of a track; continues an interrupted run
+    Run(RunArgs),
+    /// Compare runs on the same track
+    Table(TableArgs),
+    /// Check the records of a run, and merge longer lines and lower bounds into the benchmark's
+    Submit(SubmitArgs),
+    /// Write the public instances, or fresh ones like them, into a new folder
+    Instances(InstancesArgs),
+}
+
+#[derive(Args)]
+struct CheckArgs {
+    /// Records, or folders of records [default: all records of the benchmark]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+struct RunArgs {
+    /// The track: real-like, mazes, crowds, large or changed-rules
+    #[arg(long, value_name = "T")]
+    track: String,
+    /// Processor time per instance in seconds
+    #[arg(long, value_name = "S", value_parser = integer::<u64>(1..=1_000_000))]
+    time_limit: u64,
+    /// Address space of an external solver in MiB
+    #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = integer::<u64>(1..=1_000_000))]
+    memory_limit: u64,
+    /// The solver: `getaway`, or exec:COMMAND, which gets the paths of a map and of a rules file and
+    /// prints lines of moves, or a certificate
+    #[arg(long, value_name = "SOLVER", default_value = "getaway")]
+    solver: String,
+    /// Instances that run at the same time
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = integer::<usize>(1..=MAX_THREADS))]
+    threads: usize,
+    /// Folder of the results and records; created if missing
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+#[derive(Args)]
+struct TableArgs {
+    /// Folders of runs
+    #[arg(value_name = "RUN", required = true)]
+    runs: Vec<PathBuf>,
+    /// Draw the number of decided instances against the time into this SVG file
+    #[arg(long, value_name = "FILE")]
+    cactus: Option<PathBuf>,
+    #[command(flatten)]
+    output: OutputArgs,
+}
+
+#[derive(Args)]
+struct SubmitArgs {
+    /// Records, or folders of records
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+}
+
+#[derive(Args)]
+struct InstancesArgs {
+    /// Folder to create
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Seed of fresh instances [default: the public ones]
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
+    seed: Option<u64>,
+}
+
+impl From<BenchmarkError> for CliError {
+    fn from(error: BenchmarkError) -> Self {
+        Self::Input(one_line(&error.to_string()))
+    }
+}
+
+pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let load = || Benchmark::load(&args.benchmark);
+    match &args.command {
+        BenchmarkCommand::Check(command) => check(command, &load()?, out),
+        BenchmarkCommand::Run(command) => run_track(command, &load()?, out),
+        BenchmarkCommand::Table(command) => table(command, out),
+        BenchmarkCommand::Submit(command) => submit(command, &load()?, out),
+        BenchmarkCommand::Instances(command) => instances(command, out),
+    }
+}
+
+/// The files, and the records in the folders, in the order of their names.
+fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let unreadable = |error| crate::error::unreadable(path, &error);
+        let entries =
+            std::fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+        let mut entries: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+        entries.retain(|path| path.is_dir() || path.extension().is_some_and(|extension| extension == "txt"));
+        entries.sort();
+        files.extend(record_files(&entries)?);
+    }
+    Ok(files)
+}
+
+fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
+    let all = [benchmark.folder.join("records")];
+    let files = record_files(if args.files.is_empty() { &all } else { &args.files })?;
+    let mut refused = 0;
+    for path in &files {
+        let checked = Record::load(path).map_err(|error| error.to_string()).and_then(|record| {
+            let checked = record.check(benchmark).map_err(|why| format!("{}: refused: {why}", path.display()));
+            checked.map(|()| record)
+        });
+        let sentence = match checked {
+            Ok(Record { instance, certificate, .. }) => {
+                format!("{instance}: line {}, bound {}", certificate.final_tick, certificate.bound_tick)
+            }
+            Err(error) => {
+                refused += 1;
+                error
+            }
+        };
+        writeln!(out, "{}", one_line(&sentence))?;
+    }
+    writeln!(out, "{} hold, {refused} are refused", count(files.len() - refused, "record"))?;
+    if refused > 0 {
+        return Err(CliError::Check(format!("{} refused", count(refused, "record"))));
+    }
+    Ok(())
+}
+
+fn solver(text: &str) -> Result<Solver, CliError> {
+    match text.strip_prefix("exec:") {
+        Some(command) if !command.trim().is_empty() => Ok(Solver::Command(command.to_owned())),
+        None if text == "getaway" => Ok(Solver::Getaway),
+        _ => Err(CliError::Input(format!("--solver {}: expected getaway or exec:COMMAND", one_line(text)))),
+    }
+}
+
+fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
+    let solver = solver(&args.solver)?;
+    let instances = benchmark.track(&args.track)?;
+    let limits = Limits { time: Duration::from_secs(args.time_limit), memory_mib: args.memory_limit };
+    let settings = Settings {
+        solver: args.solver.clone(),
+        track: args.track.clone(),
+        time_limit_s: limits.time.as_secs_f64(),
+        memory_mib: args.memory_limit,
+    };
+    std::fs::create_dir_all(&args.out).map_err(|error| unwritable(&args.out, &error))?;
+    let (mut journal, before) = Results::open(&args.out, &settings)?;
+    let is_open = |instance: &&Instance| !before.iter().any(|result| result.instance == instance.name);
+    let open: Vec<&Instance> = instances.iter().copied().filter(is_open).collect();
+    let progress = Progress::resumed(instances.len() as u64, "instances", before.len() as u64);
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        let (sender, answers) = mpsc::channel::<(&Instance, Result<Answer, BenchmarkError>)>();
+        for _ in 0..args.threads {
+            let (sender, open, next, solver) = (sender.clone(), &open, &next, &solver);
+            scope.spawn(move || {
+                while let Some(instance) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // The receiver is gone after an error: the rest need not run.
+                    if sender.send((instance, run_solver(benchmark, instance, solver, limits))).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for (instance, answer) in answers {
+            let answer = answer?;
+            if let Some(record) = &answer.record {
+                record.save(&args.out)?;
+            }
+            journal.append(&[Results::new(&instance.name, &answer)])?;
+            if let Some(failure) = &answer.failure {
+                let sentence = one_line(&format!("{}: {failure}", instance.name));
+                progress.suspend(|| writeln!(out, "{sentence}"))?;
+            }
+            progress.inc(1);
+        }
+        Ok::<(), CliError>(())
+    })?;
+    drop((progress, journal));
+    write_rows(std::slice::from_ref(&args.out), out).map(drop)
+}
+
+fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings, Vec<Results>)>, CliError> {
+    let runs = folders.iter().map(|folder| Results::load(folder)).collect::<Result<Vec<_>, _>>()?;
+    let (first, others) = runs.split_first().expect("at least one run");
+    if let Some(at) = others.iter().position(|(settings, _)| settings.track != first.0.track) {
+        let (found, expected) = (&others[at].0.track, &first.0.track);
+        let path = folders[at + 1].display();
+        return Err(CliError::Input(format!("{path}: a run over {found}, expected one over {expected}")));
+    }
+    let cells = rows(&runs).into_iter().map(|row| {
+        let numbers = [row.instances, row.decided, row.proven, row.failed].map(|number| number.to_string());
+        let means = [format!("{:.1}", row.mean_tick), format!("{:.2}", row.mean_rank)];
+        [row.solver].into_iter().chain(numbers).chain(means).collect()
+    });
+    let headings = ["SOLVER", "INSTANCES", "DECIDED", "PROVEN", "FAILED", "MEAN TICK", "MEAN RANK"];
+    write_table(headings, &[0], cells, out)?;
+    Ok(runs)
+}
+
+fn table(args: &TableArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let file = args.cactus.as_ref().map(|path| args.output.file(path)).transpose()?;
+    let runs = write_rows(&args.runs, out)?;
+    file.map_or(Ok(()), |file| file.write(cactus(&runs).as_bytes()))
+}
+
+fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
+    let records = benchmark.folder.join("records");
+    let (mut refused, mut better) = (0, 0);
+    for path in record_files(&args.files)? {
+        let new = Record::load(&path)?;
+        if let Err(why) = new.check(benchmark) {
+            refused += 1;
+            writeln!(out, "{}", one_line(&format!("{}: refused: {why}", path.display())))?;
+            continue;
+        }
+        let known = records.join(format!("{}.txt", new.instance));
+        let (record, words) = if known.is_file() {
+            let mut record = Record::load(&known)?;
+            let merge = record.merge(&new).map_err(CliError::Check)?;
+            let words = match (merge.line, merge.bound) {
+                (true, true) => "longer line, lower bound",
+                (true, false) => "longer line",
+                (false, true) => "lower bound",
+                (false, false) => continue,
+            };
+            (record, words)
+        } else {
+            (new, "first record")
+        };
+        record.save(&records)?;
+        better += 1;
+        writeln!(out, "{}: {words}", one_line(&record.instance))?;
+    }
+    writeln!(out, "{} improved, {refused} refused", count(better, "record"))?;
+    if refused > 0 {
+        return Err(CliError::Check(format!("{} refused", count(refused, "record"))));
+    }
+    Ok(())
+}
+
+fn instances(args: &InstancesArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let bundled = MapLibrary::with_our_maps(Vec::<&Path>::new()).list()?;
+    let maps: Vec<Map> = bundled.iter().map(MapEntry::load).collect::<Result<_, _>>()?;
+    let generated = generate(&maps, args.seed).map_err(CliError::Input)?;
+    write_instances(&args.out, &generated)?;
+    Ok(writeln!(out, "{} in {}", count(generated.len(), "instance"), one_line(&args.out.display().to_string()))?)
+}

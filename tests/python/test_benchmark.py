@@ -1,0 +1,33 @@
+"""The plain checker of the benchmark: it agrees with the program, and with recorded games."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import benchmark_runs
+from conftest import ROOT, TIMEOUT_S
+
+BENCHMARK = ROOT / "benchmark"
+
+
+def test_both_checkers_agree_on_changed_records(getaway_program: Path) -> None:
+    assert benchmark_runs.run(getaway_program.resolve(), count=40, seed=2, max_steps=10_000)
+
+
+def test_records_are_checked_from_the_command_line() -> None:
+    records = sorted((BENCHMARK / "records" / "real-like").glob("*.txt"))
+    assert records
+    command = [sys.executable, str(BENCHMARK / "check.py"), "--lines", *map(str, records[:2])]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == "2 records hold, 0 are refused, 0 were too slow"
+
+
+def test_pages_are_those_of_the_records(tmp_path: Path) -> None:
+    for name in ("instances.jsonl", "maps", "records"):
+        (tmp_path / name).symlink_to(BENCHMARK / name)
+    subprocess.run([sys.executable, str(BENCHMARK / "page.py"), str(tmp_path)], check=True, timeout=TIMEOUT_S)
+    for name in ("RECORDS.md", "records.html"):
+        assert (tmp_path / name).read_text("utf-8") == (BENCHMARK / name).read_text("utf-8"), name
