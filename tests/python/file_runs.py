@@ -49,9 +49,15 @@ checks."""
 GAME = "games/market-square-flee-200-ticks.jsonl.gz"
 SERIES = ["--samples", "1", "--budget-ticks", "1", "--threads", "1"]
 LOGGING_BOT = "pipe:echo oops >&2"
+BENCHMARK = ["--benchmark", str(ROOT / "benchmark")]
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "analyse": ([GAME], []),
     "battle": (["random", LOGGING_BOT, "corner-shop"], SERIES),
+    "benchmark check": (["record.txt"], BENCHMARK),
+    "benchmark instances": ([], []),
+    "benchmark run": ([], ["--track", "real-like", "--time-limit", "1", "--solver", "exec:false", *BENCHMARK]),
+    "benchmark submit": (["record.txt"], BENCHMARK),
+    "benchmark table": (["run"], []),
     "bridge": ([], []),
     "discover": ([], ["--budget-evals", "1", "--plays", "1", "--operators", "0", "--unseen", "1", "--finalists", "1"]),
     "eval": (["corner-shop"], ["--planner", LOGGING_BOT, *SERIES]),
@@ -79,6 +85,8 @@ TAKES = {
     "--memory": {"memory"},
     "--with": set(),
     "FILE of verify": {"certificate"},
+    "FILE of benchmark check": {"folder", "map folder", "maps folder"},
+    "FILE of benchmark submit": {"folder", "map folder", "maps folder"},
     "FILE": {"recording", "long recording"},
     "RECORDING": {"recording", "long recording"},
     "MAP": {"map folder", "text map"},
@@ -121,7 +129,7 @@ class Place:
             options = [*options, self.name, file]
         if self.command == "mapgen" and self.name != "--out":
             options += ["--out", "new"]
-        return [self.command, *positional, *options]
+        return [*self.command.split(), *positional, *options]
 
     def takes(self) -> set[str]:
         """Returns the kinds of files that are not foreign for this argument."""
@@ -133,7 +141,7 @@ def places(program: Path) -> list[Place]:
     """Returns every option and argument of the program that takes a file, from its help."""
     found = []
     for command in COMMANDS:
-        text = subprocess.run([program, command, "--help"], capture_output=True, text=True, check=True).stdout
+        text = subprocess.run([program, *command.split(), "--help"], capture_output=True, text=True, check=True).stdout
         text = text.split("\nExamples:")[0]
         for name, value in re.findall(r"^ +(?:-\w, )?(--[\w-]+) <([^>]+)>", text, re.MULTILINE):
             if FILE_VALUE.search(value):
@@ -142,7 +150,7 @@ def places(program: Path) -> list[Place]:
         values = re.findall(r"^  [<\[]([^>\]]+)[>\]]", arguments, re.MULTILINE)
         found += [Place(command, value, value, index) for index, value in enumerate(values) if FILE_VALUE.search(value)]
     listed = re.findall(r"^  ([a-z]+) ", subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout, re.MULTILINE)
-    assert set(listed) - {"help"} == set(COMMANDS), "a command is missing here"
+    assert set(listed) - {"help"} == {command.split()[0] for command in COMMANDS}, "a command is missing here"
     return found
 
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tempfile::NamedTempFile;
 
 use getaway::game::{LAST_TICK, Layout, Move, Plan, World};
-use getaway::planner::{Budget, Certificate, Decider, ProofEnd, SurvivalOptions};
+use getaway::planner::{Budget, Certificate, Decider, PlannerSpec, ProofEnd, SurvivalOptions};
 use getaway_reference::Game;
 
 use crate::{Benchmark, BenchmarkError, Instance, Record, failed};
@@ -28,10 +28,12 @@ const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
 /// The solver of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Solver {
     /// The solver of this project.
     Getaway,
+    /// A planner of this project: it plays the game, with an equal share of the time per tick.
+    Planner(PlannerSpec),
     /// A shell command. It gets the paths of a map and of a rules file as arguments.
     Command(String),
 }
@@ -69,6 +71,7 @@ pub fn run(
     let layout = benchmark.layout(instance)?;
     let (answer, seconds) = match solver {
         Solver::Getaway => solve(&layout, instance, limits.time),
+        Solver::Planner(planner) => play(&layout, instance, planner, limits.time),
         Solver::Command(command) => {
             let begun = Instant::now();
             let text = execute(benchmark, instance, command, limits)?;
@@ -78,6 +81,7 @@ pub fn run(
     };
     let by = match solver {
         Solver::Getaway => format!("getaway {}", env!("CARGO_PKG_VERSION")),
+        Solver::Planner(planner) => format!("getaway {}, {planner}", env!("CARGO_PKG_VERSION")),
         Solver::Command(command) => command.replace('\n', " "),
     };
     let by = format!("{by}, {} s", limits.time.as_secs_f64());
@@ -113,6 +117,42 @@ fn solve(layout: &Layout, instance: &Instance, time: Duration) -> (Result<Certif
             let certificate = Certificate::new(world.rules(), &solution, decider.proof());
             return (Ok(certificate), spent().as_secs_f64());
         }
+    }
+}
+
+/// Plays a game with a planner.
+fn play(
+    layout: &Layout,
+    instance: &Instance,
+    planner: &PlannerSpec,
+    time: Duration,
+) -> (Result<Certificate, String>, f64) {
+    let begun = Instant::now();
+    let begun_time = thread_time(begun);
+    let world = match World::new(layout, &instance.rules) {
+        Ok(world) => world,
+        Err(error) => return (Err(error.to_string()), 0.0),
+    };
+    let mut planner = planner.build(0);
+    let (mut state, mut moves) = (world.start(), Vec::new());
+    while !state.is_over() {
+        let choice = planner.decide(&world, &state, Budget::time(time / u32::from(LAST_TICK)));
+        moves.push(choice.player_move);
+        world.step(&mut state, choice.player_move);
+    }
+    let seconds = thread_time(begun).saturating_sub(begun_time).as_secs_f64();
+    (Ok(line_only(instance, moves, state.tick())), seconds)
+}
+
+/// A certificate without a proof.
+fn line_only(instance: &Instance, moves: Vec<Move>, final_tick: u16) -> Certificate {
+    Certificate {
+        rules: instance.rules,
+        moves,
+        final_tick,
+        bound_tick: LAST_TICK + 1,
+        steps: Vec::new(),
+        end: ProofEnd::None,
     }
 }
 
@@ -198,14 +238,7 @@ fn parse_answer(text: &str, layout: &Layout, instance: &Instance) -> Result<Cert
     if !game.over() {
         return Err(format!("refused: the line stops in tick {}, before the game is over", game.tick));
     }
-    Ok(Certificate {
-        rules: instance.rules,
-        moves,
-        final_tick: game.tick,
-        bound_tick: LAST_TICK + 1,
-        steps: Vec::new(),
-        end: ProofEnd::None,
-    })
+    Ok(line_only(instance, moves, game.tick))
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 
 use getaway::map::{Map, MapEntry, MapLibrary};
+use getaway::planner::PlannerSpec;
 use getaway_benchmark::{
     Answer, Benchmark, BenchmarkError, Instance, Limits, Record, Results, Settings, Solver, cactus, generate, rows,
     run as run_solver, write_instances,
@@ -71,8 +72,8 @@ struct RunArgs {
     /// Address space of an external solver in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = integer::<u64>(1..=1_000_000))]
     memory_limit: u64,
-    /// The solver: `getaway`, or exec:COMMAND, which gets the paths of a map and of a rules file and
-    /// prints lines of moves, or a certificate
+    /// The solver: `getaway`, a planner's name or expression, or exec:COMMAND, which gets the paths of
+    /// a map and of a rules file and prints lines of moves, or a certificate
     #[arg(long, value_name = "SOLVER", default_value = "getaway")]
     solver: String,
     /// Instances that run at the same time
@@ -86,7 +87,7 @@ struct RunArgs {
 #[derive(Args)]
 struct TableArgs {
     /// Folders of runs
-    #[arg(value_name = "RUN", required = true)]
+    #[arg(value_name = "DIR", required = true)]
     runs: Vec<PathBuf>,
     /// Draw the number of decided instances against the time into this SVG file
     #[arg(long, value_name = "FILE")]
@@ -178,8 +179,9 @@ fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Resul
 fn solver(text: &str) -> Result<Solver, CliError> {
     match text.strip_prefix("exec:") {
         Some(command) if !command.trim().is_empty() => Ok(Solver::Command(command.to_owned())),
+        Some(_) => Err(CliError::Input("--solver exec: expected a command after exec:".to_owned())),
         None if text == "getaway" => Ok(Solver::Getaway),
-        _ => Err(CliError::Input(format!("--solver {}: expected getaway or exec:COMMAND", one_line(text)))),
+        None => Ok(Solver::Planner(text.parse::<PlannerSpec>()?)),
     }
 }
 
