@@ -208,6 +208,10 @@ class Clock:
         return self._moves[tick]
 
 
+def owl_looks(rules, tick):
+    return (tick - 1) % rules["owl_minute_ticks"] < rules["owl_window_ticks"]
+
+
 def pick_index(rules, seed, length):
     number = math.sin(seed) * rules["pick_scale"]
     return math.floor((number - math.floor(number)) * length)
@@ -256,7 +260,7 @@ def move_threat(chart, style, spawn, state, tick, stale, present):
         return move_deer(chart, spawn, state, view)
     if style == "owl":
         remembered = state[1]
-        if (tick - 1) % rules["owl_minute_ticks"] < rules["owl_window_ticks"]:
+        if owl_looks(rules, tick):
             remembered = view
         to = chart.shared_step(tile, remembered) if remembered else None
         return (to or tile, remembered)
@@ -369,6 +373,7 @@ class Threat:
         self.sees_present = chart.rules[self.style + "_view"] == "present"
         self._moves = {}
         self._keys = []
+        self._ticks = [tick for tick in range(1, LAST_TICK + 1) if board.clock.threats_move(tick)]
 
     def start_key(self, counts_draws):
         state = start_state(self.chart.rules, self.style, self.spawn)
@@ -403,7 +408,6 @@ class Threat:
         """The keys of a shark or deer after this number of moves, wherever the player went."""
         if not self._keys:
             self._keys.append([self.start_key(False)])
-            self._ticks = [tick for tick in range(1, LAST_TICK + 1) if self.board.clock.threats_move(tick)]
         while len(self._keys) <= moves:
             tick = self._ticks[len(self._keys) - 1]
             after = {}
@@ -429,24 +433,17 @@ class Threat:
     def moves(self, key, tick):
         """Pairs (next key, tiles in view of which it is next) for a tick in which threats move."""
         rules = self.chart.rules
+        kind = tick == 1 and not self.sees_present
         if self.style == "owl":
-            looks = (tick - 1) % rules["owl_minute_ticks"] < rules["owl_window_ticks"]
-            left = self.board.moves_before_look(rules, tick + 1)
-            kind = (key, left if looks else -1)
-        else:
-            kind = (key, tick == 1 and not self.sees_present)
-        found = self._moves.get(kind)
-        if found is None:
-            found = self._moves[kind] = self.find_moves(key, tick)
-        return found
+            if not owl_looks(rules, tick):
+                tile, path = key
+                return [((path[0], path[1:]) if path else key, self.board.everywhere)]
+            kind = (kind, self.board.moves_before_look(rules, tick + 1))
+        if (key, kind) not in self._moves:
+            self._moves[key, kind] = self.find_moves(key, tick)
+        return self._moves[key, kind]
 
     def find_moves(self, key, tick):
-        if self.style == "owl":
-            looks = (tick - 1) % self.chart.rules["owl_minute_ticks"] < self.chart.rules["owl_window_ticks"]
-            if not looks:
-                tile, path = key
-                to = (path[0], path[1:]) if path else (tile, ())
-                return [(to, self.board.everywhere)]
         by_key = {}
         if tick == 1 and not self.sees_present:
             views = [(NOWHERE, self.board.everywhere)]
@@ -495,7 +492,6 @@ class Board:
             self.everywhere |= self.bit(tile)
         self.clock = Clock(chart.rules)
         self.obstacles = self.follow_obstacles()
-        self._spreads = {}
         self._looks = {}
 
     def bit(self, tile):
@@ -534,7 +530,7 @@ class Board:
             count, at = 0, tick
             while at <= LAST_TICK:
                 if self.clock.threats_move(at):
-                    if (at - 1) % rules["owl_minute_ticks"] < rules["owl_window_ticks"]:
+                    if owl_looks(rules, at):
                         break
                     count += 1
                 at += 1
@@ -857,6 +853,8 @@ INTEGER_MAX = 2**16 - 1
 HEADER_KEYS = {"certificate", "rules", "final_tick", "bound_tick", "actions"}
 SWEEP_KEYS = {"target_tick", "from_tick", "until_tick", "counts_draws", "joins"}
 RECORD = "bench-1 record "
+STYLE_NAMES = ("server", "unknown")
+PERSONALITIES = ("server", "missing", "mismatched")
 
 
 def parse_object(text, line, keys, optional=()):
@@ -943,10 +941,14 @@ def full_rules(given, where):
 
 def same_rules(some, others):
     """Whether two sets of rules agree on the game; messages do not affect it."""
-    types = [[(name, type(value)) for name, value in rules.items()] for rules in (some, others)]
-    drop = ("wire", "pick_scale")
-    types = [[pair for pair in each if pair[0] not in drop] for each in types]
-    return types[0] == types[1] and {**some, "wire": None} == {**others, "wire": None}
+
+    def text(rules):
+        scale = rules["pick_scale"]
+        scale = float(scale) if type(scale) in (int, float) else scale
+        return json.dumps(rules | {"pick_scale": scale, "wire": None}, sort_keys=True)
+
+    wire = some["wire"]
+    return wire["style_names"] in STYLE_NAMES and wire["personalities"] in PERSONALITIES and text(some) == text(others)
 
 
 def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None):
