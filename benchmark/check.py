@@ -344,14 +344,12 @@ class Game:
 
 
 def replay(chart, actions):
-    """The tick in which the game ends. It must end with the line's last letter."""
+    """The tick after the last letter. The game may not be over before it."""
     game = Game(chart)
     for at, letter in enumerate(actions):
         if game.is_over():
             raise Refused(f"the game is over in tick {game.tick}, before move {at + 1}")
         game.step(letter)
-    if not game.is_over():
-        raise Refused(f"the line stops in tick {game.tick}, before the game is over")
     return game.tick
 
 

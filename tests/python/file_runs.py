@@ -85,8 +85,6 @@ TAKES = {
     "--memory": {"memory"},
     "--with": set(),
     "FILE of verify": {"certificate"},
-    "FILE of benchmark check": {"folder", "map folder", "maps folder"},
-    "FILE of benchmark submit": {"folder", "map folder", "maps folder"},
     "FILE": {"recording", "long recording"},
     "RECORDING": {"recording", "long recording"},
     "MAP": {"map folder", "text map"},

@@ -4,12 +4,14 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use getaway::files;
 use getaway_arena::{FileKind, Journal};
 
-use crate::{Answer, BenchmarkError};
+use crate::{Answer, BenchmarkError, failed};
 
 /// The name of the journal in the folder of a submission.
 pub const RESULTS_FILE: &str = "results.jsonl";
+const RESULTS_BYTES_MAX: u64 = 1 << 26;
 const KIND: FileKind = FileKind { name: "benchmark run", version: 1 };
 
 /// The settings of a run. A run continues only with the same settings.
@@ -71,13 +73,17 @@ impl Results {
         Ok((journal, results))
     }
 
-    /// Reads the journal of a run.
+    /// Reads the journal of a run, which may still be running. Changes nothing.
     ///
     /// # Errors
     /// If there is none, or it is damaged.
     pub fn load(folder: &Path) -> Result<(Settings, Vec<Self>), BenchmarkError> {
         let path = folder.join(RESULTS_FILE);
-        std::fs::metadata(&path).map_err(crate::failed(&path))?;
+        // Opening a journal removes an incomplete last line, so a copy is opened.
+        let copies = tempfile::tempdir().map_err(failed(std::env::temp_dir()))?;
+        let copy = copies.path().join(RESULTS_FILE);
+        let bytes = files::read(&path, RESULTS_BYTES_MAX).map_err(failed(&path))?;
+        std::fs::write(&copy, bytes).map_err(failed(&copy))?;
         let none = Settings { solver: String::new(), track: String::new(), time_limit_s: 0.0, memory_mib: 0 };
         let (mut settings, mut results) = (None, Vec::new());
         let check = |found: Settings| {
@@ -88,7 +94,11 @@ impl Results {
             results.push(result);
             Ok(())
         };
-        drop(Journal::open(path, KIND, &none, check, read)?);
+        Journal::open(&copy, KIND, &none, check, read).map_err(|error| {
+            let why = error.to_string();
+            let why = why.trim_start_matches(&copy.display().to_string()).trim_start_matches([':', ',', ' ']);
+            BenchmarkError::Content { path, why: why.to_owned() }
+        })?;
         results.sort_by(|left: &Self, right| left.instance.cmp(&right.instance));
         Ok((settings.unwrap_or(none), results))
     }

@@ -235,9 +235,6 @@ fn parse_answer(text: &str, layout: &Layout, instance: &Instance) -> Result<Cert
         let action: Vec<_> = player_move.direction().map(getaway::game::Action::Move).into_iter().collect();
         game.step(&action);
     }
-    if !game.over() {
-        return Err(format!("refused: the line stops in tick {}, before the game is over", game.tick));
-    }
     Ok(line_only(instance, moves, game.tick))
 }
 
@@ -254,14 +251,28 @@ mod tests {
     }
 
     #[test]
-    fn line_must_end_with_the_game() {
+    fn line_may_not_go_on_after_the_game() {
         let (layout, instance) = instance();
         let answer = |text: &str| parse_answer(text, &layout, &instance);
         let found = answer("junk\n..\nRRR\n.").expect("a line");
         assert_eq!((found.moves.len(), found.final_tick, found.bound_tick), (3, 3, LAST_TICK + 1));
         assert!(answer("RRRR\n").expect_err("too long").contains("before the line's end"));
-        assert!(answer("RR\n").expect_err("too short").contains("before the game is over"));
+        assert_eq!(answer("..\n").expect("a line that stops").final_tick, 3);
         assert!(answer("RX\n").expect_err("a letter").starts_with("refused: "));
         assert!(answer("RRR").expect_err("no complete line").starts_with("no answer"));
+    }
+
+    #[test]
+    fn hanging_solver_is_named_and_its_last_line_counts() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let (layout, mut instance) = instance();
+        instance.map = "n.txt".into();
+        std::fs::write(folder.path().join("n.txt"), layout.rows().join("\n") + "\n").expect("a map");
+        let benchmark = Benchmark { folder: folder.path().to_owned(), instances: Vec::new() };
+        let limits = Limits { time: Duration::from_millis(20), memory_mib: 1024 };
+        let answer = |command: &str| execute(&benchmark, &instance, command, limits).expect("a shell");
+        assert!(answer("sleep 100 #").expect_err("no answer").starts_with("hangs: "));
+        assert_eq!(answer("echo RRR; sleep 100 #"), Ok("RRR\n".to_owned()));
+        assert_eq!(answer("exit 3 #"), Err("crashes: exit status: 3".to_owned()));
     }
 }

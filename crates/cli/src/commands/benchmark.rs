@@ -134,17 +134,28 @@ pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result<(), CliE
 fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let mut files = Vec::new();
     for path in paths {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
+        let found = files_within(path)?;
+        if found.is_empty() {
+            let path = one_line(&path.display().to_string());
+            return Err(CliError::Input(format!("{path}: no records: expected files whose names end with .txt")));
         }
-        let unreadable = |error| crate::error::unreadable(path, &error);
-        let entries =
-            std::fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
-        let mut entries: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
-        entries.retain(|path| path.is_dir() || path.extension().is_some_and(|extension| extension == "txt"));
-        entries.sort();
-        files.extend(record_files(&entries)?);
+        files.extend(found);
+    }
+    Ok(files)
+}
+
+fn files_within(path: &Path) -> Result<Vec<PathBuf>, CliError> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
+    }
+    let unreadable = |error| crate::error::unreadable(path, &error);
+    let entries = std::fs::read_dir(path).map_err(unreadable)?.collect::<Result<Vec<_>, _>>().map_err(unreadable)?;
+    let mut entries: Vec<PathBuf> = entries.into_iter().map(|entry| entry.path()).collect();
+    entries.retain(|path| path.is_dir() || path.extension().is_some_and(|extension| extension == "txt"));
+    entries.sort();
+    let mut files = Vec::new();
+    for entry in &entries {
+        files.extend(files_within(entry)?);
     }
     Ok(files)
 }
