@@ -67,7 +67,7 @@ pub fn rows(runs: &[(Settings, Vec<Results>)]) -> Vec<Row> {
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 400.0;
 const MARGIN: f64 = 56.0;
-const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
+const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444"];
 const SECONDS_MIN: f64 = 0.001;
 
 /// A cactus plot as SVG: for each solver, the number of decided instances against the time limit,
