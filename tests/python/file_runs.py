@@ -85,6 +85,7 @@ TAKES = {
     "--memory": {"memory"},
     "--with": set(),
     "FILE of verify": {"certificate"},
+    "DIR of benchmark table": {"folder"},
     "FILE": {"recording", "long recording"},
     "RECORDING": {"recording", "long recording"},
     "MAP": {"map folder", "text map"},
