@@ -21,7 +21,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 BENCHMARK = ROOT / "benchmark"
 sys.path.insert(0, str(BENCHMARK))
-import check  # noqa: E402
+import check  # type: ignore[import-not-found]  # noqa: E402
 
 
 def change(rng: random.Random, lines: list[dict[str, Any]]) -> None:
@@ -85,7 +85,7 @@ def run(program: Path, count: int, seed: int, max_steps: int) -> bool:
             except check.TooSlow:
                 counts["too slow"] += 1
                 continue
-            command = [program, "benchmark", "check", "--benchmark", BENCHMARK, path]
+            command = [str(program), "benchmark", "check", "--benchmark", str(BENCHMARK), str(path)]
             done = subprocess.run(command, capture_output=True, text=True, timeout=600)
             if done.returncode not in (0, 1) or (done.returncode == 0) != holds:
                 counts["different"] += 1
