@@ -4,6 +4,17 @@
 //! results and records: each line is replayed in the literal model, and each proof is repeated in
 //! it. Functions return data and print nothing.
 
+#[cfg(unix)]
+mod external;
+#[cfg(not(unix))]
+mod external {
+    use crate::{Benchmark, BenchmarkError, Instance, Limits};
+
+    /// Limits of processor time and memory are those of a Unix shell.
+    pub fn execute(_: &Benchmark, _: &Instance, _: &str, _: Limits) -> Result<Result<String, String>, BenchmarkError> {
+        Ok(Err("external solvers need a Unix system".to_owned()))
+    }
+}
 mod instance;
 mod record;
 mod results;

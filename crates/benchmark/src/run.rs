@@ -1,31 +1,16 @@
 //! Runs a solver on an instance and checks its answer.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
-
-use tempfile::NamedTempFile;
 
 use getaway::game::{LAST_TICK, Layout, Move, Plan, World};
 use getaway::planner::{Budget, Certificate, Decider, PlannerSpec, ProofEnd, SurvivalOptions};
 use getaway_reference::Game;
 
-use crate::{Benchmark, BenchmarkError, Instance, Record, failed};
+use crate::external::execute;
+use crate::{Benchmark, BenchmarkError, Instance, Record};
 
 /// Simulated ticks between two looks at the clock.
 const SLICE_TICKS: u64 = 20_000;
-const POLL: Duration = Duration::from_millis(5);
-/// A solver may wait, but not for ever: elapsed time per processor time, and one second for its start.
-const ELAPSED_FACTOR: u32 = 10;
-const START: Duration = Duration::from_secs(1);
-const ANSWER_BYTES_MAX: u64 = 1 << 22;
-/// Signals of a solver that has used up its processor time.
-const SIGKILL: i32 = 9;
-const SIGXCPU: i32 = 24;
 
 /// The solver of a run.
 #[derive(Clone, Debug)]
@@ -156,67 +141,6 @@ fn line_only(instance: &Instance, moves: Vec<Move>, final_tick: u16) -> Certific
     }
 }
 
-/// Runs a command; returns its output, or the reason why it does not count.
-fn execute(
-    benchmark: &Benchmark,
-    instance: &Instance,
-    command: &str,
-    limits: Limits,
-) -> Result<Result<String, String>, BenchmarkError> {
-    let temporary = |name: &str| NamedTempFile::with_prefix(name).map_err(failed(std::env::temp_dir()));
-    let (rules, output) = (temporary("rules")?, temporary("answer")?);
-    let text = serde_json::to_string(&instance.rules).expect("rules are valid JSON");
-    std::fs::write(rules.path(), text).map_err(failed(rules.path()))?;
-    let seconds = limits.time.as_secs_f64().ceil() as u64;
-    let script = format!(
-        "ulimit -v {} && ulimit -t {seconds} && ulimit -f {} && {command} \"$@\"",
-        limits.memory_mib * 1024,
-        ANSWER_BYTES_MAX / 512,
-    );
-    let answer = output.reopen().map_err(failed(output.path()))?;
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &script, "sh"]).arg(benchmark.map_path(instance)).arg(rules.path());
-    shell.env("GETAWAY_TIME_LIMIT_S", seconds.to_string()).stdin(Stdio::null()).stdout(answer).process_group(0);
-    let mut child = shell.spawn().map_err(failed("sh"))?;
-    let ended = wait(&mut child, limits.time * ELAPSED_FACTOR + START).map_err(failed("sh"))?;
-    let text = read(output.path()).map_err(failed(output.path()))?;
-    Ok(match ended {
-        None if text.trim().is_empty() => Err("hangs: no answer within the time limit".to_owned()),
-        Some(status) if !is_out_of_time(status) && !status.success() => Err(format!("crashes: {status}")),
-        _ => Ok(text),
-    })
-}
-
-/// Waits for a process, and kills its group at the end.
-fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    let begun = Instant::now();
-    let mut status = child.try_wait()?;
-    while status.is_none() && begun.elapsed() < limit {
-        thread::sleep(POLL);
-        status = child.try_wait()?;
-    }
-    if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
-        // The group is gone if every process of it has ended.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    if status.is_none() {
-        child.wait()?;
-    }
-    Ok(status)
-}
-
-/// Whether a process, or the last one of its shell, was stopped at the limit of processor time.
-fn is_out_of_time(status: ExitStatus) -> bool {
-    let signals = [SIGKILL, SIGXCPU];
-    signals.iter().any(|&signal| status.signal() == Some(signal) || status.code() == Some(128 + signal))
-}
-
-fn read(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes)?;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
-}
-
 /// Reads an answer: a certificate if there is one, otherwise the last complete line of moves.
 fn parse_answer(text: &str, layout: &Layout, instance: &Instance) -> Result<Certificate, String> {
     if let Some(at) = text.find("{\"certificate\"") {
@@ -260,19 +184,5 @@ mod tests {
         assert_eq!(answer("..\n").expect("a line that stops").final_tick, 3);
         assert!(answer("RX\n").expect_err("a letter").starts_with("refused: "));
         assert!(answer("RRR").expect_err("no complete line").starts_with("no answer"));
-    }
-
-    #[test]
-    fn hanging_solver_is_named_and_its_last_line_counts() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let (layout, mut instance) = instance();
-        instance.map = "n.txt".into();
-        std::fs::write(folder.path().join("n.txt"), layout.rows().join("\n") + "\n").expect("a map");
-        let benchmark = Benchmark { folder: folder.path().to_owned(), instances: Vec::new() };
-        let limits = Limits { time: Duration::from_millis(20), memory_mib: 1024 };
-        let answer = |command: &str| execute(&benchmark, &instance, command, limits).expect("a shell");
-        assert!(answer("sleep 100 #").expect_err("no answer").starts_with("hangs: "));
-        assert_eq!(answer("echo RRR; sleep 100 #"), Ok("RRR\n".to_owned()));
-        assert_eq!(answer("exit 3 #"), Err("crashes: exit status: 3".to_owned()));
     }
 }
