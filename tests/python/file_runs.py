@@ -52,7 +52,7 @@ LOGGING_BOT = "pipe:echo oops >&2"
 BENCHMARK = ["--benchmark", str(ROOT / "benchmark")]
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "analyse": ([GAME], []),
-    "battle": (["random", LOGGING_BOT, "corner-shop"], SERIES),
+    "battle": (["random", LOGGING_BOT, "corner-shop"], [*SERIES, "--allow-failures"]),
     "benchmark check": (["record.txt"], BENCHMARK),
     "benchmark instances": ([], []),
     "benchmark run": ([], ["--track", "real-like", "--time-limit", "1", "--solver", "exec:false", *BENCHMARK]),
@@ -60,7 +60,8 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "benchmark table": (["run"], []),
     "bridge": ([], []),
     "discover": ([], ["--budget-evals", "1", "--plays", "1", "--operators", "0", "--unseen", "1", "--finalists", "1"]),
-    "eval": (["corner-shop"], ["--planner", LOGGING_BOT, *SERIES]),
+    "eval": (["corner-shop"], ["--planner", LOGGING_BOT, *SERIES, "--allow-failures"]),
+    "ladder": (["new"], ["--map", "corner-shop", "--add", "random", "--add", LOGGING_BOT, *SERIES]),
     "mapgen": ([], ["--count", "1", "--seed", "1", "--size", "11x11", "--threats", "1"]),
     "maps": (["corner-shop"], []),
     "play": (["corner-shop"], ["--planner", "random", "--budget-ticks", "1"]),
@@ -70,7 +71,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "serve": (["corner-shop"], ["--port", "0", "--games", "1"]),
     "simulate": (["corner-shop"], []),
     "solve": (["corner-shop"], []),
-    "tournament": (["random", LOGGING_BOT], ["--map", "corner-shop", *SERIES]),
+    "tournament": (["random", LOGGING_BOT], ["--map", "corner-shop", *SERIES, "--allow-failures"]),
     "verify": (["good.proof", "snail"], []),
     "view": ([GAME], ["--html", "new.html"]),
 }
@@ -86,6 +87,7 @@ TAKES = {
     "--with": set(),
     "FILE of verify": {"certificate"},
     "DIR of benchmark table": {"folder"},
+    "DIR of ladder": {"folder"},
     "FILE": {"recording", "long recording"},
     "RECORDING": {"recording", "long recording"},
     "MAP": {"map folder", "text map"},

@@ -1,7 +1,7 @@
 """A bot that misbehaves in one way, over a websocket or on standard input and output: see
 `tournament_runs.py`.
 
-    misbehaving_bot.py well|crash|hang|garbage|late [FILE]
+    misbehaving_bot.py well|crash|quit|drop|hang|garbage|late [FILE]
 
 Appends the server's port to FILE.
 """
@@ -24,6 +24,8 @@ def answers(messages: Iterator[str], what: str) -> Iterator[str]:
             if what == "crash":
                 print("a bug in tick", tick, file=sys.stderr)
                 sys.exit(3)
+            if what in ("quit", "drop"):
+                return
             if what == "hang":
                 time.sleep(1e6)
             if what == "late" and tick % 10 == 0:
@@ -48,6 +50,8 @@ def main(what: str, ports: str | None = None) -> None:
         socket.send(json.dumps({"type": "REGISTER", "teamName": what}))
         for answer in answers((str(message) for message in socket), what):
             socket.send(answer)
+    if what == "drop":
+        time.sleep(1e6)
 
 
 if __name__ == "__main__":

@@ -42,6 +42,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("docs")
     for name in ("maps", "games"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("played"))
+    shutil.copytree(ROOT / "examples" / "bots", folder / "examples" / "bots")
     shutil.copy(ROOT / "examples" / "python" / "keep_away.py", folder)
     shutil.copytree(ROOT / "examples" / "models", folder / "examples" / "models")
     return folder

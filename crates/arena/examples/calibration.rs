@@ -12,7 +12,7 @@ mod calibration;
 #[path = "../../../tests/common/mod.rs"]
 mod common;
 
-use calibration::{Calibration, REAL, SYNTHETIC};
+use calibration::{Calibration, MarginCalibration, REAL, SYNTHETIC};
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -23,9 +23,19 @@ fn main() {
     let (synthetic, real, threads) = (option("--synthetic", 1000), option("--real", 100), option("--threads", 2));
     let only = option("--pair", 0);
     let is_measured = |index: &usize| only == 0 || *index + 1 == only as usize;
+    if synthetic > 0 {
+        println!(
+            "{:<45} {:>6} {:>7} {:>7} {:>8} {:>7}",
+            "LEFT BETTER BY THE MARGIN", "RUNS", "EQUAL", "WORSE", "PROMISES", "KEPT"
+        );
+        let pairs = (0..SYNTHETIC.len()).filter(is_measured);
+        let measure =
+            |index: usize| (SYNTHETIC[index].name, SYNTHETIC[index].calibrate_margin(synthetic, index as u64));
+        print_margins(pairs.map(measure));
+    }
     println!(
-        "{:<45} {:>6} {:>8} {:>11} {:>9} {:>7}",
-        "EQUAL PLANNERS", "RUNS", "FALSE +", "DIFFERENCE", "WIN SHARE", "SCORE"
+        "{:<45} {:>6} {:>8} {:>8} {:>11} {:>9} {:>7}",
+        "EQUAL PLANNERS", "RUNS", "FALSE +", "VERDICT", "DIFFERENCE", "WIN SHARE", "SCORE"
     );
     if synthetic > 0 {
         let pairs = (0..SYNTHETIC.len()).filter(is_measured);
@@ -54,13 +64,34 @@ fn print_all(kind: &str, found: impl Iterator<Item = (&'static str, Calibration)
     }
 }
 
+fn print_margins(found: impl Iterator<Item = (&'static str, MarginCalibration)>) {
+    let print = |name: &str, found: &MarginCalibration| {
+        println!(
+            "{name:<45} {:>6} {:>7} {:>7} {:>8} {:>7}  {:.0} games promised on average",
+            found.tournaments,
+            percent(found.equal_rate()),
+            percent(found.worse_rate()),
+            found.promised,
+            percent(found.kept_rate()),
+            found.pairs_promised as f64 / f64::from(found.promised.max(1))
+        );
+    };
+    let all: Vec<MarginCalibration> =
+        found.inspect(|(name, found)| print(name, found)).map(|(_, found)| found).collect();
+    print("all", &MarginCalibration::sum(&all));
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}
+
 fn print(name: &str, found: &Calibration) {
-    let percent = |share: f64| format!("{:.1}%", 100.0 * share);
     let score = if found.scores.intervals == 0 { "-".to_owned() } else { percent(found.scores.coverage()) };
     println!(
-        "{name:<45} {:>6} {:>8} {:>11} {:>9} {score:>7}",
+        "{name:<45} {:>6} {:>8} {:>8} {:>11} {:>9} {score:>7}",
         found.tournaments,
         percent(found.false_positive_rate()),
+        percent(found.false_verdict_rate()),
         percent(found.differences.coverage()),
         percent(found.win_shares.coverage()),
     );

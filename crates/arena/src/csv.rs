@@ -3,22 +3,26 @@
 use super::game::GameRecord;
 use super::series::{Games, Series};
 
-const HEADER: &str = "planner,map,layout,sample,seed,score,final_tick,caught,moves,simulated_ticks,mispredictions,\
+const HEADER: &str = "planner,spec,map,layout,sample,seed,score,final_tick,caught,moves,simulated_ticks,mispredictions,\
     missed_ticks,late_commands,invalid_commands,failure,failure_tick";
 
 /// One line per game in the order of the series, with a header; RFC 4180. Times are left out, so
 /// the bytes are the same for every run with a budget in simulated ticks.
 pub fn csv(series: &Series, games: &Games) -> String {
-    let lines = games.iter().flatten().map(|game| line(game) + "\r\n");
-    debug_assert!(games.len() <= series.len());
+    let names = series.names();
+    let lines = games.iter().enumerate().filter_map(|(index, game)| {
+        let name = &names[series.key(index).planner];
+        Some(line(name, game.as_ref()?) + "\r\n")
+    });
     std::iter::once(format!("{HEADER}\r\n")).chain(lines).collect()
 }
 
-fn line(game: &GameRecord) -> String {
+fn line(name: &str, game: &GameRecord) -> String {
     let external = game.external.clone().unwrap_or_default();
     let failure = game.failure();
     let cells = [
-        quoted(&game.planner),
+        quoted(name),
+        quoted(game.spec()),
         quoted(&game.map),
         game.layout.clone(),
         (game.sample + 1).to_string(),
@@ -52,6 +56,6 @@ mod tests {
             ["a b", "select(0.2, x)", "say \"hi\""].map(quoted),
             ["a b", "\"select(0.2, x)\"", "\"say \"\"hi\"\"\""]
         );
-        assert_eq!(HEADER.split(',').count(), 16);
+        assert_eq!(HEADER.split(',').count(), 17);
     }
 }

@@ -39,6 +39,17 @@ pub struct Summary {
     pub decision_max_ms: f64,
     /// Mean number of ticks that the planner simulated per decision.
     pub simulated_ticks_per_decision: f64,
+    /// Processor time and memory.
+    pub cost: MeanCost,
+}
+
+/// What games cost; 0 where it cannot be measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct MeanCost {
+    /// Mean processor time per game in milliseconds.
+    pub cpu_ms_mean: f64,
+    /// Peak memory of a bot's processes in MB; 0 for planners, which share this program's memory.
+    pub memory_mb_max: u64,
 }
 
 impl Summary {
@@ -46,10 +57,13 @@ impl Summary {
     pub fn of<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Self {
         let (mut maps, mut survived, mut times) = (ByMap::default(), 0, Times::default());
         let (mut simulated_ticks, mut decisions) = (0, 0);
+        let (mut cpu_ms, mut memory_kib) = (0, 0);
         for game in games {
             maps.of(&game.map).push(game);
             survived += u64::from(game.survived());
             times.merge(&game.times);
+            cpu_ms += game.cost.cpu_ms;
+            memory_kib = game.cost.memory_kib.max(memory_kib);
             simulated_ticks += game.simulated_ticks;
             decisions += u64::from(game.decisions());
         }
@@ -64,12 +78,14 @@ impl Summary {
             *survival = (survival.0.min(1), 1);
         }
         let scores: Vec<f64> = maps.iter().flatten().map(|game| score(game)).collect();
+        let has_failures = maps.iter().flatten().any(|game| game.failure().is_some());
+        let least = if has_failures { 0.0 } else { f64::from(SCORE_MIN) };
         let games = scores.len() as u64;
         Self {
             games,
             distinct_games: distinct.iter().sum::<usize>() as u64,
             score_mean: stats::average(&scores),
-            score_interval: stats::bounded_mean(&clusters, f64::from(SCORE_MIN), f64::from(SCORE_MAX), CONFIDENCE),
+            score_interval: stats::bounded_mean(&clusters, least, f64::from(SCORE_MAX), CONFIDENCE),
             score_min: scores.iter().copied().reduce(f64::min).unwrap_or(0.0) as u32,
             score_max: scores.iter().copied().fold(0.0, f64::max) as u32,
             survived,
@@ -78,12 +94,16 @@ impl Summary {
             decision_p99_ms: times.quantile_ms(0.99),
             decision_max_ms: times.max_ms(),
             simulated_ticks_per_decision: simulated_ticks as f64 / decisions.max(1) as f64,
+            cost: MeanCost {
+                cpu_ms_mean: cpu_ms as f64 / games.max(1) as f64,
+                memory_mb_max: memory_kib.div_ceil(1 << 10),
+            },
         }
     }
 }
 
 fn score(game: &GameRecord) -> f64 {
-    f64::from(game.score)
+    f64::from(game.points())
 }
 
 fn survivals(games: &[&GameRecord]) -> (u64, u64) {
@@ -122,7 +142,7 @@ impl<'a, T> ByMap<'a, T> {
 /// Statistics of a planner's games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannerEvaluation {
-    /// Its name or expression.
+    /// Its name.
     pub planner: String,
     /// On all maps.
     pub overall: Summary,
@@ -151,7 +171,7 @@ pub fn evaluate(series: &Series, games: &Games) -> Vec<PlannerEvaluation> {
         overall: Summary::of(series.games_of(games, planner, None)),
         maps: (0..series.maps().len()).map(|map| on_map(planner, map)).collect(),
     };
-    series.options().planners.iter().enumerate().map(of_planner).collect()
+    series.names().iter().enumerate().map(of_planner).collect()
 }
 
 #[cfg(test)]
@@ -159,7 +179,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::game::SourceCounts;
+    use crate::game::{Cost, SourceCounts};
     use getaway::game::{Plan, Rules};
     use getaway::search::Budget;
 
@@ -170,6 +190,7 @@ mod tests {
             map: "hall".to_owned(),
             layout: String::new(),
             planner: "random".to_owned(),
+            spec: None,
             sample: 0,
             seed: 0,
             rules: Rules::BLITZ_2025,
@@ -183,6 +204,7 @@ mod tests {
             sources: SourceCounts { search: u32::from(final_tick) - 1, ..SourceCounts::default() },
             mispredictions: 0,
             times,
+            cost: Cost::default(),
             external: None,
         }
     }

@@ -158,6 +158,15 @@ fn two_digits(number: u64) -> u64 {
     (number / unit + u64::from(number % unit >= unit.div_ceil(2))) * unit
 }
 
+/// What a game cost its player; 0 where it cannot be measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cost {
+    /// Processor time in milliseconds.
+    pub cpu_ms: u64,
+    /// Peak memory of a bot's processes in KiB.
+    pub memory_kib: u64,
+}
+
 /// The record of a complete game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GameRecord {
@@ -165,8 +174,11 @@ pub struct GameRecord {
     pub map: String,
     /// A fingerprint of tiles and spawns, which detects changes to a map under the same name.
     pub layout: String,
-    /// The name or expression of the planner.
+    /// The given name of the planner, or its spec.
     pub planner: String,
+    /// The planner, expression or bot behind a given name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spec: Option<String>,
     /// The number of the game among the planner's games on this map, from 0.
     pub sample: u32,
     /// The seed of the random number generator.
@@ -195,6 +207,9 @@ pub struct GameRecord {
     pub mispredictions: u32,
     /// The decision times.
     pub times: Times,
+    /// What the game cost.
+    #[serde(default)]
+    pub cost: Cost,
     /// Statistics of an external bot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalRecord>,
@@ -211,6 +226,16 @@ impl GameRecord {
         self.external.as_ref()?.failure.as_ref()
     }
 
+    /// The planner, expression or bot that played.
+    pub fn spec(&self) -> &str {
+        self.spec.as_deref().unwrap_or(&self.planner)
+    }
+
+    /// The score that counts: 0 points for a failed game.
+    pub fn points(&self) -> u32 {
+        if self.failure().is_some() { 0 } else { self.score }
+    }
+
     /// The rank of the game in a pair: games without a failure first, and then the higher score.
     pub fn rank(&self) -> (bool, u32) {
         if self.failure().is_some() { (false, 0) } else { (true, self.score) }
@@ -221,10 +246,10 @@ impl GameRecord {
         self.sources.total()
     }
 
-    /// The record without the decision times, which differ between runs.
+    /// The record without decision times and cost, which differ between runs.
     #[must_use]
     pub fn without_times(self) -> Self {
-        Self { times: Times::default(), ..self }
+        Self { times: Times::default(), cost: Cost::default(), ..self }
     }
 }
 
@@ -259,7 +284,8 @@ mod tests {
         let record = GameRecord {
             map: "hall".to_owned(),
             layout: "00ff".to_owned(),
-            planner: "select(0.2, simulate(greedy))".to_owned(),
+            planner: "greedy".to_owned(),
+            spec: Some("select(0.2, simulate(greedy))".to_owned()),
             sample: 3,
             seed: 1 << 52,
             rules: Rules::NO_JUMP,
@@ -273,6 +299,7 @@ mod tests {
             sources: SourceCounts { plan: 1999, search: 1, fallback: 0 },
             mispredictions: 0,
             times,
+            cost: Cost { cpu_ms: 12, memory_kib: 0 },
             external: None,
         };
         let line = serde_json::to_string(&record).expect("a record");

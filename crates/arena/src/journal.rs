@@ -183,18 +183,27 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Appends records, each a JSON object with at least one field.
-    /// Fails if the file cannot be written.
+    /// Appends records, each a JSON object with at least one field. If this fails, the file is cut
+    /// to its size before, as far as possible, and the records can be appended again.
     pub fn append<R: Serialize>(&mut self, records: &[R]) -> Result<(), JournalError> {
-        let mut text = String::new();
+        let (mut text, hash) = (String::new(), self.hash);
         for record in records {
             let mut body = serde_json::to_string(record).expect("a record is valid JSON");
             assert_eq!(body.pop(), Some('}'), "a record is a JSON object");
             let check = self.add(body.as_bytes());
             text.extend([&body, CHECKSUM_START, &check, CHECKSUM_END]);
         }
-        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
-        written.map_err(|source| JournalError::File { path: self.path.clone(), source })
+        let written = self.file.stream_position().and_then(|before| {
+            let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
+            written.inspect_err(|_| {
+                // The next run removes an incomplete line, if this fails as well.
+                let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
+            })
+        });
+        written.map_err(|source| {
+            self.hash = hash;
+            JournalError::File { path: self.path.clone(), source }
+        })
     }
 
     fn add(&mut self, body: &[u8]) -> String {

@@ -23,17 +23,19 @@
 //! let _: ControlFlow<()> =
 //!     series.play(&mut games, 2, &AtomicBool::new(false), |_, _| ControlFlow::Continue(()))?;
 //! let result = Match::of(&series, &games, [0, 1], None);
-//! assert!(result.sentence().starts_with("survival beats random: 10 wins, 0 ties and 0 losses"));
+//! assert!(result.sentence().starts_with("survival is better than random: "));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod csv;
+mod entrant;
 mod estimate;
 mod eval;
 mod external;
 mod game;
 mod jobs;
 mod journal;
+mod ladder;
 mod matches;
 mod rating;
 mod remote;
@@ -42,20 +44,27 @@ mod results;
 mod series;
 pub mod stats;
 mod tournament;
+mod verdict;
 
 pub use csv::csv;
-pub use eval::{MapEvaluation, PlannerEvaluation, Summary, evaluate};
+pub use entrant::{Entrant, shown_names};
+pub use eval::{MapEvaluation, MeanCost, PlannerEvaluation, Summary, evaluate};
 pub use external::{
     BridgeError, BridgeReport, ExternalBot, ExternalGame, ExternalOptions, ExternalRecord, ExternalSummary,
-    ExternalTick, Failure, FailureKind, PlayedGame, SILENT_TICKS_MAX, STARTUP_TIME, Transport, bridge,
+    ExternalTick, Failure, FailureCount, FailureKind, PlayedGame, SILENT_TICKS_MAX, STARTUP_TIME, Transport, bridge,
     external_summaries, play_external,
 };
-pub use game::{GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
+pub use game::{Cost, GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
 pub use jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
 pub use journal::{FileKind, Journal, JournalError};
+pub use ladder::{
+    EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderRequest, LadderRow, LadderStanding,
+    LadderText, PairResult, VersionTest, ladder_page, request, run_ladder,
+};
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
 pub use rating::{RatedPairs, ratings};
 pub use report::{ReportReplays, ReportResult, ReportText, report};
 pub use results::resume;
 pub use series::{GameKey, Games, Series, SeriesError, SeriesMap, SeriesOptions};
 pub use tournament::{RATING_MODEL, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair};
+pub use verdict::{FurtherGames, GameUnit, MARGIN_DEFAULT, Outcome, Verdict};

@@ -4,12 +4,16 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::Serialize;
 
-use super::eval::{ByMap, SCORE_MAX, SCORE_MIN, distinct};
+use super::eval::{ByMap, SCORE_MAX, distinct};
+use super::external::external_summary;
 use super::game::GameRecord;
 use super::series::{GameKey, Games, Series, SeriesMap};
-use super::stats::{self, CONFIDENCE, Interval, Sprt, SprtDecision, WinDrawLoss};
+use super::stats::{self, CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision, WinDrawLoss};
+use super::verdict::{MARGIN_DEFAULT, Question, Verdict};
 
-const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
+/// Fewer independent units cannot show a difference: even if one side wins all five, the sign test
+/// gives p = 0.06. Fewer maps stand only for themselves.
+const UNITS_MIN: usize = 6;
 /// Smaller p-values are printed as `p < 0.0001`.
 const P_VALUE_MIN: f64 = 1e-4;
 
@@ -33,9 +37,14 @@ pub struct Comparison {
     pub win_share: Interval,
     /// Mean score difference, left minus right; `None` without pairs.
     pub score_difference_mean: Option<f64>,
-    /// The mean score difference, clustered by map; `None` with fewer than two pairs, or if all
-    /// pairs are identical and on one map.
+    /// The mean score difference; `None` with fewer than six units. Clustered by map with six maps
+    /// or more, and by unit otherwise, when it holds for these maps only.
     pub score_difference: Option<Interval>,
+    /// Number of maps with pairs.
+    pub maps: u64,
+    /// The mean score difference for the verdict, as in [`ClusteredMean::adjusted`].
+    #[serde(skip)]
+    pub adjusted: ClusteredMean,
 }
 
 type MapPairs<'a> = Vec<(&'a GameRecord, &'a GameRecord)>;
@@ -50,29 +59,38 @@ impl Comparison {
         let maps: Vec<MapPairs<'_>> = maps.into_clusters();
         let distinct: Vec<MapPairs<'_>> = maps.iter().map(|pairs| distinct_pairs(pairs)).collect();
         let map_counts: Vec<WinDrawLoss> = distinct.iter().map(|pairs| count(pairs)).collect();
-        let units: Vec<i64> = distinct.iter().flat_map(units).collect();
-        let mut differences: Vec<Vec<f64>> = maps.iter().map(|pairs| pairs.iter().map(difference).collect()).collect();
-        if let ([differences], [distinct]) = (&mut differences[..], &distinct[..])
-            && distinct.len() == 1
-        {
-            // Repetitions on one map carry no information about the spread.
-            differences.truncate(1);
-        }
+        let units: Vec<Unit> = maps.iter().flat_map(units).collect();
+        let nets: Vec<i64> = units.iter().map(|unit| unit.net).collect();
         let all: Vec<f64> = maps.iter().flatten().map(difference).collect();
-        let reach = f64::from(SCORE_MAX - SCORE_MIN);
+        let clusters: Vec<Vec<f64>> = if maps.len() >= UNITS_MIN {
+            maps.iter().map(|pairs| pairs.iter().map(difference).collect()).collect()
+        } else {
+            units.into_iter().map(|unit| unit.differences).collect()
+        };
+        // A failed game counts as 0 points.
+        let reach = f64::from(SCORE_MAX);
+        let unit_size = all.len() / nets.len().max(1);
+        let interval = stats::clustered_mean(&clusters, CONFIDENCE).filter(|_| nets.len() >= UNITS_MIN);
         Self {
             counts: map_counts.iter().copied().fold(WinDrawLoss::default(), WinDrawLoss::plus),
             pairs_played: all.len() as u64,
-            units: units.len() as u64,
-            p_value: stats::weighted_sign_test(&units),
-            win_share: win_share(&map_counts, &units),
+            units: nets.len() as u64,
+            p_value: stats::weighted_sign_test(&nets),
+            win_share: win_share(&map_counts, &nets),
             score_difference_mean: stats::average(&all),
-            score_difference: stats::clustered_mean(&differences, CONFIDENCE)
-                .map(|interval| interval.within(-reach, reach)),
+            score_difference: interval.map(|interval| interval.within(-reach, reach)),
+            maps: maps.len() as u64,
+            adjusted: ClusteredMean::adjusted(&clusters, reach, unit_size),
         }
     }
 
-    fn pairs_text(&self) -> String {
+    /// What the pairs show of the left side, if no bot has failed. `margin` is the mean score
+    /// difference in points that matters.
+    pub fn verdict(&self, sides: [&str; 2], margin: f64) -> Verdict {
+        Question { sides, margin }.verdict(self, &[None, None], None)
+    }
+
+    pub(super) fn pairs_text(&self) -> String {
         match (self.counts.pairs(), self.has_repetitions()) {
             (1, true) => "1 distinct pair".to_owned(),
             (1, false) => "1 paired game".to_owned(),
@@ -88,7 +106,7 @@ impl Comparison {
 }
 
 fn difference(&(left, right): &(&GameRecord, &GameRecord)) -> f64 {
-    f64::from(left.score) - f64::from(right.score)
+    f64::from(left.points()) - f64::from(right.points())
 }
 
 fn distinct_pairs<'a>(pairs: &MapPairs<'a>) -> MapPairs<'a> {
@@ -102,23 +120,45 @@ fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
     counts
 }
 
-/// Wins minus losses of each unit on one map. Pairs that share a game are one unit.
-fn units(distinct: &MapPairs<'_>) -> Vec<i64> {
+/// Pairs on one map that share a game: what was drawn independently of other units.
+struct Unit {
+    /// Wins minus losses in distinct pairs.
+    net: i64,
+    /// The score differences of all pairs.
+    differences: Vec<f64>,
+}
+
+/// The units on one map, in the order of their first pairs.
+fn units(pairs: &MapPairs<'_>) -> Vec<Unit> {
+    // A forest over the pairs: each points to an earlier pair of its unit, or to itself.
+    let mut earlier: Vec<usize> = Vec::new();
+    let root = |earlier: &[usize], mut pair: usize| {
+        while earlier[pair] != pair {
+            pair = earlier[pair];
+        }
+        pair
+    };
+    // Index of the first pair with each game.
     let (mut of_left, mut of_right) = (HashMap::new(), HashMap::new());
-    let mut units: Vec<usize> = Vec::new();
-    for (index, (left, right)) in distinct.iter().enumerate() {
-        units.push(index);
+    for (index, (left, right)) in pairs.iter().enumerate() {
+        earlier.push(index);
         for first in [*of_left.entry(&left.moves).or_insert(index), *of_right.entry(&right.moves).or_insert(index)] {
-            let (from, to) = (units[index], units[first]);
-            units.iter_mut().filter(|unit| **unit == from).for_each(|unit| *unit = to);
+            let (one, other) = (root(&earlier, index), root(&earlier, first));
+            earlier[one.max(other)] = one.min(other);
+            earlier[index] = one.min(other);
         }
     }
-    let mut nets = BTreeMap::new();
-    for (unit, &pair) in units.into_iter().zip(distinct) {
-        let counts = count(&[pair]);
-        *nets.entry(unit).or_default() += counts.wins as i64 - counts.losses as i64;
+    let mut seen = HashSet::new();
+    let mut units: BTreeMap<usize, Unit> = BTreeMap::new();
+    for (index, &pair) in pairs.iter().enumerate() {
+        let unit = units.entry(root(&earlier, index)).or_insert(Unit { net: 0, differences: Vec::new() });
+        unit.differences.push(difference(&pair));
+        if seen.insert((&pair.0.moves, &pair.1.moves)) {
+            let counts = count(&[pair]);
+            unit.net += counts.wins as i64 - counts.losses as i64;
+        }
     }
-    nets.into_values().collect()
+    units.into_values().collect()
 }
 
 fn win_share(map_counts: &[WinDrawLoss], units: &[i64]) -> Interval {
@@ -244,6 +284,8 @@ pub struct Match {
     /// The deterministic planners: those whose games on each map are all identical.
     #[serde(rename = "draw_nothing")]
     pub deterministic: Vec<String>,
+    /// What the games show.
+    pub verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
 }
@@ -256,8 +298,20 @@ pub struct MapComparison {
 }
 
 impl Match {
+    /// Compares two planners of a series. A difference below [`MARGIN_DEFAULT`] does not matter.
     pub fn of(series: &Series, games: &Games, sides: [usize; 2], sprt: Option<SprtReport>) -> Self {
-        let [left, right] = sides.map(|side| series.options().planners[side].clone());
+        Self::with_margin(series, games, sides, sprt, MARGIN_DEFAULT)
+    }
+
+    /// Like [`Match::of`], with the mean score difference in points that matters.
+    pub fn with_margin(
+        series: &Series,
+        games: &Games,
+        sides: [usize; 2],
+        sprt: Option<SprtReport>,
+        margin: f64,
+    ) -> Self {
+        let [left, right] = sides.map(|side| series.names()[side].clone());
         let on_map = |(map, series_map): (usize, &SeriesMap)| MapComparison {
             map: series_map.name.clone(),
             comparison: Comparison::of(pairs(series, games, sides, Some(map))),
@@ -265,15 +319,14 @@ impl Match {
         let deterministic = sides
             .into_iter()
             .filter(|&side| is_deterministic(series, games, side))
-            .map(|side| series.options().planners[side].clone());
-        Self {
-            left,
-            right,
-            deterministic: deterministic.collect(),
-            overall: Comparison::of(pairs(series, games, sides, None)),
-            maps: series.maps().iter().enumerate().map(on_map).collect(),
-            sprt,
-        }
+            .map(|side| series.names()[side].clone());
+        let deterministic: Vec<String> = deterministic.collect();
+        let overall = Comparison::of(pairs(series, games, sides, None));
+        let question = Question { sides: [&left, &right], margin };
+        let bots = sides.map(|side| external_summary(series, games, side));
+        let verdict = question.verdict(&overall, &bots, sprt.as_ref());
+        let maps = series.maps().iter().enumerate().map(on_map).collect();
+        Self { left, right, overall, maps, deterministic, verdict, sprt }
     }
 
     /// Names deterministic planners and the number of distinct pairs; `None` if all pairs differ.
@@ -291,60 +344,11 @@ impl Match {
 
     /// The result as one sentence.
     pub fn sentence(&self) -> String {
-        let Self { left, right, overall, .. } = self;
-        let counts = overall.counts;
-        if counts.pairs() == 0 {
-            return format!("No pair of games was played, so {left} and {right} cannot be compared.");
-        }
-        if let Some(sprt) = &self.sprt {
-            return self.sequential_sentence(sprt);
-        }
-        let (winner, loser, winner_counts) =
-            if counts.losses > counts.wins { (right, left, counts.reversed()) } else { (left, right, counts) };
-        let games = overall.pairs_text();
-        let units = if overall.units < counts.pairs() {
-            format!(" on {} independent units", overall.units)
-        } else {
-            String::new()
-        };
-        let test = format!("two-sided sign test{units}, {}", p_value(overall.p_value));
-        match counts.decisive() {
-            0 => format!("{left} and {right} are tied: {} in {games}.", wins_ties_losses(counts)),
-            _ if overall.p_value <= SIGNIFICANCE => {
-                format!("{winner} beats {loser}: {} in {games} ({test}).", wins_ties_losses(winner_counts))
-            }
-            _ => format!(
-                "No significant difference between {left} and {right}: {} for {left} in {games} ({test}).",
-                wins_ties_losses(counts)
-            ),
-        }
-    }
-
-    fn sequential_sentence(&self, report: &SprtReport) -> String {
-        let Self { left, right, overall, .. } = self;
-        let Sprt { p0, p1, alpha, beta } = report.sprt;
-        let (zero, one) = (percent(p0), percent(p1));
-        let what = match report.decision {
-            SprtDecision::H1 => {
-                format!("{left} beats {right}: H1 (wins {one} of decisive pairs) accepted over H0 ({zero})")
-            }
-            SprtDecision::H0 => {
-                format!(
-                    "{left} does not beat {right} by the margin tested: H0 (wins {zero} of decisive pairs) accepted over H1 ({one})"
-                )
-            }
-            SprtDecision::Undecided => {
-                format!(
-                    "{left} against {right} is undecided: neither H0 (wins {zero} of decisive pairs) nor H1 ({one}) is accepted"
-                )
-            }
-        };
-        let (counts, games) = (wins_ties_losses(overall.counts), overall.pairs_text());
-        format!("{what} after {counts} in {games} (SPRT, alpha {alpha}, beta {beta}).")
+        self.verdict.sentence.clone()
     }
 }
 
-fn wins_ties_losses(counts: WinDrawLoss) -> String {
+pub(super) fn wins_ties_losses(counts: WinDrawLoss) -> String {
     let count = |number: u64, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
     let (wins, ties) = (count(counts.wins, "win", "wins"), count(counts.ties, "tie", "ties"));
     format!("{wins}, {ties} and {}", count(counts.losses, "loss", "losses"))
@@ -357,7 +361,8 @@ pub(crate) fn is_deterministic(series: &Series, games: &Games, planner: usize) -
     maps.iter().any(|games| games.len() > 1) && maps.iter().all(|games| distinct(games) <= 1)
 }
 
-fn percent(share: f64) -> String {
+/// A share as a percentage, without trailing zeros.
+pub(super) fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }
 
@@ -377,6 +382,7 @@ mod tests {
 
     use super::*;
     use crate::series::SeriesOptions;
+    use crate::verdict::Outcome;
     use getaway::game::{Layout, Rules};
     use getaway::map::Map;
     use getaway::search::Budget;
@@ -434,23 +440,29 @@ mod tests {
     #[test]
     fn every_outcome_has_a_sentence() {
         assert_eq!(
-            result_of(&[(2, 1); 10]).sentence(),
-            "random beats safest: 10 wins, 0 ties and 0 losses in 10 paired games (two-sided sign test, p = 0.0020)."
+            result_of(&[(2002, 1001); 10]).sentence(),
+            "random is better than safest: +1,001 points per game (+1,001 to +1,001), 10 wins, 0 ties and 0 losses in \
+             10 paired games (sign test, p = 0.0020)."
         );
+        assert!(result_of(&[(1, 2); 20]).sentence().starts_with("random is worse than safest: -1 points per game"));
         assert_eq!(
-            result_of(&[(1, 2); 20]).sentence(),
-            "safest beats random: 20 wins, 0 ties and 0 losses in 20 paired games (two-sided sign test, p < 0.0001)."
-        );
-        assert_eq!(
-            result_of(&[(1, 1); 4]).sentence(),
-            "random and safest are tied: 0 wins, 4 ties and 0 losses in 4 paired games."
+            result_of(&[(1, 1); 80]).sentence(),
+            "random and safest are equal within 500 points: +0 points per game (90% interval -289 to +289), 0 wins, \
+             80 ties and 0 losses in 80 paired games (sign test, p = 1.00)."
         );
         assert_eq!(
             result_of(&[(1, 2), (3, 2)]).sentence(),
-            "No significant difference between random and safest: 1 win, 0 ties and 1 loss for random in 2 paired games \
-             (two-sided sign test, p = 1.00)."
+            "Too few games to tell random from safest: +0 points per game, 1 win, 0 ties and 1 loss in 2 paired games \
+             (sign test, p = 1.00); about 2,200 more pairs would show a difference of 500 points."
         );
         assert_eq!(result_of(&[]).sentence(), "No pair of games was played, so random and safest cannot be compared.");
+    }
+
+    #[test]
+    fn two_pairs_show_nothing_however_alike_they_are() {
+        let result = result_of(&[(6000, 100), (4000, 600)]);
+        assert_eq!((result.verdict.outcome, result.overall.score_difference), (Outcome::Undecided, None));
+        assert!(result.verdict.further.is_some_and(|further| further.count > 100), "{:?}", result.verdict);
     }
 
     #[test]
@@ -522,7 +534,7 @@ mod tests {
         let result = Match::of(&series, &kept, [0, 1], Some(report));
         assert_eq!(
             result.sentence(),
-            "random beats safest: H1 (wins 60% of decisive pairs) accepted over H0 (50%) after 17 wins, 0 ties and 0 losses in \
+            "random is better than safest: H1 (wins 60% of decisive pairs) accepted over H0 (50%) after 17 wins, 0 ties and 0 losses in \
              17 paired games (SPRT, alpha 0.05, beta 0.05)."
         );
     }
@@ -536,8 +548,12 @@ mod tests {
             monitor.update(&series, &games);
             Match::of(&series, &games, [0, 1], Some(monitor.report())).sentence()
         };
-        assert!(sentence(&[(1, 1); 40]).contains(" is undecided: neither H0"), "{}", sentence(&[(1, 1); 40]));
-        assert!(sentence(&[(1, 2); 40]).contains("does not beat safest by the margin tested: H0 (wins 50%"));
+        assert!(
+            sentence(&[(1, 1); 40]).contains("Too few games to tell random from safest: neither H0"),
+            "{}",
+            sentence(&[(1, 1); 40])
+        );
+        assert!(sentence(&[(1, 2); 40]).contains("is not better than safest by the margin tested: H0 (wins 50%"));
     }
 
     #[test]

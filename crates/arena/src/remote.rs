@@ -32,6 +32,8 @@ struct Spec {
     budget: Budget,
     tick_ms: u64,
     restart: bool,
+    memory_mb_max: Option<u64>,
+    cpu_ms_max: Option<u64>,
 }
 
 struct Missing<'a, Wanted, OnGame> {
@@ -88,6 +90,8 @@ impl Series {
             budget,
             tick_ms,
             restart: self.external().restart,
+            memory_mb_max: self.external().memory_mb_max,
+            cpu_ms_max: self.external().cpu_ms_max,
         })
     }
 
@@ -96,9 +100,11 @@ impl Series {
     /// played.
     pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
-        let Spec { version, maps, planners, samples, seed, rules, budget, tick_ms, restart } = spec;
+        let Spec { version, maps, planners, samples, seed, rules, budget, .. } = spec;
+        let (tick_time, restart) = (Duration::from_millis(spec.tick_ms), spec.restart);
+        let (memory_mb_max, cpu_ms_max) = (spec.memory_mb_max, spec.cpu_ms_max);
         check_build(&version).map_err(SeriesError::Spec)?;
-        let external = ExternalOptions { tick_time: Duration::from_millis(tick_ms), restart, logs: None };
+        let external = ExternalOptions { tick_time, restart, logs: None, memory_mb_max, cpu_ms_max };
         let options = SeriesOptions { planners, samples, seed, rules, budget };
         Ok(Self::with_host(&maps, options, host)?.with_external(external))
     }

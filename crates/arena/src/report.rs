@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::eval::{PlannerEvaluation, evaluate};
+use super::external::{ExternalSummary, external_summaries};
 use super::game::{GameRecord, Times};
 use super::matches::{Comparison, Match, SprtReport, pairs};
 use super::series::{Games, Series, SeriesMap};
 use super::tournament::Tournament;
+use super::verdict::Outcome;
 use getaway::game::LAST_TICK;
 use getaway::protocol::{for_script, to_json};
 
@@ -71,7 +73,11 @@ struct Data<'a> {
     heading: &'a str,
     command: &'a str,
     facts: &'a [(&'static str, String)],
+    /// The verdict in one line; without one, what went wrong.
     sentence: Option<String>,
+    outcome: Option<Outcome>,
+    troubles: Vec<String>,
+    external: Vec<ExternalSummary>,
     is_repeatable: bool,
     last_tick: u16,
     maps: Vec<&'a str>,
@@ -142,12 +148,18 @@ pub fn report(
         let GameRecord { sample, seed, final_tick, score, .. } = *game;
         Some(GameRow(key.planner, key.map, sample, seed, final_tick, score, command_of(index), replay, failure))
     };
+    let external = external_summaries(series, games);
+    let troubles: Vec<String> = external.iter().filter_map(|bot| bot.trouble.clone()).collect();
+    let verdict = battle.map(Match::sentence).or_else(|| tournament.map(Tournament::sentence));
     let data = Data {
         title,
         heading,
         command,
         facts,
-        sentence: battle.map(Match::sentence).or_else(|| tournament.map(Tournament::sentence)),
+        sentence: verdict.or_else(|| (!troubles.is_empty()).then(|| troubles.join("; "))),
+        outcome: battle.map(|battle| battle.verdict.outcome),
+        troubles,
+        external,
         is_repeatable: !series.options().budget.has_time(),
         last_tick: LAST_TICK,
         maps: series.maps().iter().map(|map| map.name.as_str()).collect(),

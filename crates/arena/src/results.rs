@@ -60,7 +60,10 @@ fn check(game: &GameRecord, series: &Series) -> Result<GameKey, String> {
         index.ok_or_else(|| format!("{what} is {found}, but this run has {}", expected()))
     };
     let map = is_member("the map", &game.map, series.maps().iter().map(|map| &map.name).collect())?;
-    let planner = is_member("the planner", &game.planner, series.options().planners.iter().collect())?;
+    let entrants = series.entrants();
+    let labels: Vec<String> = entrants.iter().map(|entrant| entrant.label().to_owned()).collect();
+    let planner = is_member("the planner", &game.planner, labels.iter().collect())?;
+    same_in_run("the planner behind the name", game.spec(), entrants[planner].spec.as_str())?;
     same_in_run("the layout of the map", &game.layout, &series.maps()[map].layout)?;
     if let Some(external) = &game.external {
         let tick_ms = series.external().tick_time.as_millis();
@@ -87,7 +90,7 @@ fn check_result(game: &GameRecord, world: &World) -> Result<(), String> {
     same("the fingerprint", &game.moves, "the moves give", &fingerprint.text())
 }
 
-fn same_in_run<T: PartialEq + Display>(what: &str, found: T, expected: T) -> Result<(), String> {
+pub(super) fn same_in_run<T: PartialEq + Display>(what: &str, found: T, expected: T) -> Result<(), String> {
     same(what, found, "this run has", expected)
 }
 
@@ -95,7 +98,7 @@ fn same<T: PartialEq + Display>(what: &str, found: T, source: &str, expected: T)
     if found == expected { Ok(()) } else { Err(format!("{what} is {found}, but {source} {expected}")) }
 }
 
-fn variant_words(rules: &Rules) -> String {
+pub(super) fn variant_words(rules: &Rules) -> String {
     if *rules == Rules::BLITZ_2025 {
         "with jumping".to_owned()
     } else if *rules == Rules::NO_JUMP {

@@ -11,13 +11,15 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use rayon::ThreadPoolBuilder;
 use rayon::iter::{ParallelBridge, ParallelIterator};
 use thiserror::Error;
 
+use super::entrant::{Entrant, shown_names};
 use super::external::{ExternalBot, ExternalGame, ExternalHost, ExternalOptions, PlayedGame};
-use super::game::{GameError, GameRecord, MovesFingerprint, SourceCounts, Times, play};
+use super::game::{Cost, GameError, GameRecord, MovesFingerprint, SourceCounts, Times, play};
 use super::jobs::RemoteError;
 use getaway::bot::{Bot, BotOptions, OptionsError};
 use getaway::fnv::FnvHasher;
@@ -32,7 +34,7 @@ const SEED_BITS: u32 = 53;
 /// Options of a series.
 #[derive(Clone, Debug)]
 pub struct SeriesOptions {
-    /// Planner names, or expressions.
+    /// Planner names, expressions or external bots, each optionally as `NAME=SPEC`.
     pub planners: Vec<String>,
     /// Number of games per planner and map.
     pub samples: u32,
@@ -52,7 +54,7 @@ pub enum SeriesError {
     #[error("two maps are named {0}: map names must be unique")]
     MapTwice(String),
     /// A planner is given twice.
-    #[error("planner {0} is given twice")]
+    #[error("planner {0} is given twice: expected NAME=PLANNER to tell them apart")]
     PlannerTwice(String),
     /// An external bot has no command.
     #[error("{0}: expected a command after the colon, as in exec:python bot.py")]
@@ -128,6 +130,9 @@ impl SeriesMap {
 pub struct Series {
     options: SeriesOptions,
     external: ExternalOptions,
+    entrants: Vec<Entrant>,
+    /// The names that the entrants are shown by.
+    names: Vec<String>,
     players: Vec<Player>,
     maps: Vec<SeriesMap>,
 }
@@ -167,19 +172,20 @@ impl Series {
         options: SeriesOptions,
         host: Option<&dyn PlannerHost>,
     ) -> Result<Self, SeriesError> {
-        let (mut names, mut players) = (HashSet::new(), Vec::new());
-        for name in &options.planners {
-            players.push(match ExternalBot::parse(name) {
-                Some(bot) if bot.command.is_empty() => return Err(SeriesError::NoCommand(name.clone())),
+        let entrants: Vec<Entrant> = options.planners.iter().map(|text| Entrant::parse(text)).collect();
+        let (mut labels, mut players) = (HashSet::new(), Vec::new());
+        for entrant in &entrants {
+            players.push(match ExternalBot::parse(&entrant.spec) {
+                Some(bot) if bot.command.is_empty() => return Err(SeriesError::NoCommand(entrant.spec.clone())),
                 Some(bot) => Player::External(bot),
-                None => Player::Bot(PlannerSpec::find(name, host)?),
+                None => Player::Bot(PlannerSpec::find(&entrant.spec, host)?),
             });
-            if !names.insert(name.trim()) {
-                return Err(SeriesError::PlannerTwice(name.trim().to_owned()));
+            if !labels.insert(entrant.label()) {
+                return Err(SeriesError::PlannerTwice(entrant.label().to_owned()));
             }
         }
-        let mut names = HashSet::new();
-        if let Some(map) = maps.iter().find(|map| !names.insert(&map.name)) {
+        let mut map_names = HashSet::new();
+        if let Some(map) = maps.iter().find(|map| !map_names.insert(&map.name)) {
             return Err(SeriesError::MapTwice(map.name.clone()));
         }
         let prepare = |map: &Map| {
@@ -189,7 +195,8 @@ impl Series {
             Ok(SeriesMap { name, layout: fingerprint(&map.layout), world })
         };
         let maps = maps.iter().map(prepare).collect::<Result<_, SeriesError>>()?;
-        Ok(Self { options, external: ExternalOptions::default(), players, maps })
+        let names = shown_names(&entrants);
+        Ok(Self { options, external: ExternalOptions::default(), entrants, names, players, maps })
     }
 
     /// The series with other options for external bots.
@@ -201,6 +208,16 @@ impl Series {
     /// The options for external bots.
     pub fn external(&self) -> &ExternalOptions {
         &self.external
+    }
+
+    /// The planners and bots, in the order of the options.
+    pub fn entrants(&self) -> &[Entrant] {
+        &self.entrants
+    }
+
+    /// The names that the planners are shown by, in the order of the options.
+    pub fn names(&self) -> &[String] {
+        &self.names
     }
 
     /// The external bot behind this planner, if it is one.
@@ -336,12 +353,12 @@ impl Series {
 
     pub(super) fn aborted(&self, index: usize, source: GameError) -> SeriesError {
         let GameKey { sample, map, planner } = self.key(index);
-        let (name, planner) = (self.maps[map].name.clone(), self.options.planners[planner].clone());
+        let (name, planner) = (self.maps[map].name.clone(), self.names[planner].clone());
         SeriesError::Game { map: name, planner, seed: self.seed(map, sample), source: Box::new(source) }
     }
 
     /// Plays a game; `None` if it was abandoned.
-    fn play_one(
+    pub(super) fn play_one(
         &self,
         index: usize,
         host: Option<&ExternalHost>,
@@ -353,6 +370,7 @@ impl Series {
         }
         let Some(mut bot) = self.bot(index)? else { return Ok(None) };
         let world = &self.maps[key.map].world;
+        let start = thread_time();
         let (mut simulated_ticks, mut sources, mut times) = (0, SourceCounts::default(), Times::default());
         let (mut moves, mut line) = (MovesFingerprint::default(), Plan::default());
         let played = play(world, &mut bot, |state, decision| {
@@ -368,7 +386,9 @@ impl Series {
         moves.add(world.player(&state));
         let mispredictions = bot.mispredictions_by_threat().iter().sum();
         let record = self.record(key, &state, &moves, sources, times);
-        Ok(Some(GameRecord { line, simulated_ticks, mispredictions, ..record }))
+        let cpu_ms = u64::try_from(thread_time().saturating_sub(start).as_millis()).unwrap_or(u64::MAX);
+        let cost = Cost { cpu_ms, memory_kib: 0 };
+        Ok(Some(GameRecord { line, simulated_ticks, mispredictions, cost, ..record }))
     }
 
     /// The record of a game, without moves and the fields of planners and external bots.
@@ -381,11 +401,13 @@ impl Series {
         times: Times,
     ) -> GameRecord {
         let SeriesMap { name, layout, world } = &self.maps[map];
-        let SeriesOptions { rules, budget, ref planners, .. } = self.options;
+        let SeriesOptions { rules, budget, .. } = self.options;
+        let entrant = &self.entrants[planner];
         GameRecord {
             map: name.clone(),
             layout: layout.clone(),
-            planner: planners[planner].clone(),
+            planner: entrant.label().to_owned(),
+            spec: entrant.name.as_ref().map(|_| entrant.spec.clone()),
             sample,
             seed: self.seed(map, sample),
             rules,
@@ -399,6 +421,7 @@ impl Series {
             sources,
             mispredictions: 0,
             times,
+            cost: Cost::default(),
             external: None,
         }
     }
@@ -416,10 +439,22 @@ impl Series {
         let log_name = format!("{}-{}-{}.log", planner + 1, file_name(name), sample + 1);
         let game = ExternalGame { bot, world, seed, log_name: &log_name };
         let played = host.play(game, is_stopped, &mut |_| {}).map_err(SeriesError::External)?;
-        let Some(PlayedGame { state, record: external, moves, line, times }) = played else { return Ok(None) };
+        let Some(PlayedGame { state, record: external, moves, line, times, cost }) = played else { return Ok(None) };
         let record = self.record(key, &state, &moves, (&external).into(), times);
-        Ok(Some(GameRecord { line, external: Some(external), ..record }))
+        Ok(Some(GameRecord { line, cost, external: Some(external), ..record }))
     }
+}
+
+/// Processor time of this thread.
+#[cfg(unix)]
+fn thread_time() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::try_from(time).unwrap_or_default()
+}
+
+#[cfg(not(unix))]
+fn thread_time() -> Duration {
+    Duration::ZERO
 }
 
 /// A map's name as part of a file name.
@@ -537,7 +572,7 @@ mod tests {
         let error = |maps: &[Map], planners| Series::new(maps, options(planners)).expect_err("an error").to_string();
         assert_eq!(error(&[map("a"), map("a")], &["random"]), "two maps are named a: map names must be unique");
         let twice = error(&[map("a")], &["random", " random"]);
-        assert_eq!(twice, "planner random is given twice");
+        assert_eq!(twice, "planner random is given twice: expected NAME=PLANNER to tell them apart");
         assert!(error(&[map("a")], &["clever"]).starts_with("no planner named clever"));
     }
 

@@ -69,24 +69,76 @@ pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
 /// Behavior of a t-Test Robust to Cluster Heterogeneity*, 2017). Empty clusters are ignored; a
 /// single cluster gives [`mean`]. `None` with fewer than two values.
 pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval> {
-    let clusters: Vec<&Vec<f64>> = clusters.iter().filter(|values| !values.is_empty()).collect();
-    if let [values] = clusters[..] {
-        return mean(values, confidence);
+    Some(ClusteredMean::of(clusters)?.interval(confidence))
+}
+
+/// The mean of clustered values, as in [`clustered_mean`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClusteredMean {
+    /// The mean.
+    pub estimate: f64,
+    /// Its standard error.
+    pub error: f64,
+    /// The part of the standard error that comes from the spread within clusters, which more values
+    /// per cluster would reduce; `None` if most clusters have a single value.
+    pub within_error: Option<f64>,
+    /// The degrees of freedom of the standard error.
+    pub degrees: f64,
+}
+
+impl ClusteredMean {
+    /// The mean of clustered values; `None` with fewer than two values.
+    pub fn of(clusters: &[Vec<f64>]) -> Option<Self> {
+        let clusters: Vec<&Vec<f64>> = clusters.iter().filter(|values| !values.is_empty()).collect();
+        match clusters[..] {
+            [] => None,
+            [values] if values.len() < 2 => None,
+            [values] => Some(Self::of_clusters(values.iter().map(std::slice::from_ref))),
+            _ => Some(Self::of_clusters(clusters.iter().map(|values| values.as_slice()))),
+        }
     }
-    let sizes = |power: i32| clusters.iter().map(|values| (values.len() as f64).powi(power)).sum::<f64>();
-    let (sum, values) =
-        clusters.iter().fold((0.0, 0), |(sum, count), values| (sum + values.iter().sum::<f64>(), count + values.len()));
-    if clusters.is_empty() {
-        return None;
+
+    /// The mean of differences between `-reach` and `reach`, with one more unit at each end, each a
+    /// cluster of its own with `unit_size` values. As in the adjusted interval of Bonett and Price
+    /// ([`win_share`]), the two units stand for what has not been seen: without them, equal values
+    /// would have no error, however few they are.
+    pub fn adjusted(clusters: &[Vec<f64>], reach: f64, unit_size: usize) -> Self {
+        let ends = [reach, -reach].map(|end| vec![end; unit_size.max(1)]);
+        let filled = clusters.iter().filter(|values| !values.is_empty());
+        Self::of_clusters(filled.chain(&ends).map(|values| values.as_slice()))
     }
-    let (count, groups) = (values as f64, clusters.len() as f64);
-    let estimate = sum / count;
-    let residuals = clusters.iter().map(|values| values.iter().map(|value| value - estimate).sum::<f64>());
-    let variance = groups / (groups - 1.0) * residuals.map(|residual| residual * residual).sum::<f64>();
-    // Clusters of different sizes leave fewer degrees of freedom, but at least one.
-    let effective_groups = (sizes(2).powi(2) / sizes(4)).max(2.0);
-    let half_width = students_quantile(confidence, effective_groups - 1.0) * variance.sqrt() / count;
-    Some(Interval { estimate, low: estimate - half_width, high: estimate + half_width })
+
+    /// At least two clusters.
+    fn of_clusters<'a>(clusters: impl Iterator<Item = &'a [f64]> + Clone) -> Self {
+        let (mut sum, mut count, mut groups) = (0.0, 0.0, 0.0);
+        let (mut squares, mut fourths) = (0.0_f64, 0.0);
+        for values in clusters.clone() {
+            let size = values.len() as f64;
+            sum += values.iter().sum::<f64>();
+            (count, groups) = (count + size, groups + 1.0);
+            (squares, fourths) = (squares + size.powi(2), fourths + size.powi(4));
+        }
+        let estimate = sum / count;
+        let within = |values: &[f64]| {
+            let (size, mean) = (values.len() as f64, average(values)?);
+            let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+            (values.len() > 1).then(|| size / (size - 1.0) * squares)
+        };
+        let withins: Vec<f64> = clusters.clone().filter_map(within).collect();
+        let is_separable = 2 * withins.len() >= groups as usize;
+        let within_error = is_separable.then(|| withins.iter().sum::<f64>().sqrt() / count);
+        let residuals = clusters.map(|values| values.iter().map(|value| value - estimate).sum::<f64>());
+        let variance = groups / (groups - 1.0) * residuals.map(|residual| residual * residual).sum::<f64>();
+        // Clusters of different sizes leave fewer degrees of freedom, but at least one.
+        let degrees = (squares.powi(2) / fourths).max(2.0) - 1.0;
+        Self { estimate, error: variance.sqrt() / count, within_error, degrees }
+    }
+
+    /// Student's interval of the mean.
+    pub fn interval(self, confidence: f64) -> Interval {
+        let half_width = students_quantile(confidence, self.degrees) * self.error;
+        Interval { estimate: self.estimate, low: self.estimate - half_width, high: self.estimate + half_width }
+    }
 }
 
 /// The mean of clustered values between `least` and `most`, with a Wilson interval inside these

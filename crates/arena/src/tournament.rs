@@ -9,11 +9,13 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde::Serialize;
 
 use super::eval::Summary;
+use super::external::{ExternalSummary, external_summary};
 use super::game::GameRecord;
 use super::matches::{Comparison, SprtMonitor, SprtReport, is_deterministic};
 use super::rating::{RatedPairs, ratings};
 use super::series::{Games, Series};
-use super::stats::{CONFIDENCE, Interval, Sprt, SprtDecision, WinDrawLoss};
+use super::stats::{Interval, Sprt, SprtDecision, WinDrawLoss};
+use super::verdict::{Outcome, Question, Verdict};
 
 /// The rating model, printed under the standing.
 pub const RATING_MODEL: &str = "Bradley-Terry on distinct pairs, a tie as half a win, with one prior tie of each \
@@ -94,6 +96,8 @@ pub struct Tournament {
     pub standing: Vec<Standing>,
     /// The compared pairs, the entrant with the better rating first.
     pub pairs: Vec<TournamentPair>,
+    /// What went wrong with the bots, one sentence each.
+    pub troubles: Vec<String>,
 }
 
 /// An entrant in the standing.
@@ -135,11 +139,15 @@ pub struct TournamentPair {
     /// The entrant named first on the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt_left: Option<String>,
+    /// What the games show of the left entrant. Without regard to the sequential test, which has a
+    /// question of its own.
+    pub verdict: Verdict,
 }
 
 impl Tournament {
-    /// Summarises the games that the pairs need.
-    pub fn of(series: &Series, games: &Games, monitor: &TournamentMonitor) -> Self {
+    /// Summarises the games that the pairs need. `margin` is the mean score difference in points
+    /// that matters.
+    pub fn of(series: &Series, games: &Games, monitor: &TournamentMonitor, margin: f64) -> Self {
         let is_wanted = monitor.wanted();
         let games: Games =
             games.iter().enumerate().map(|(index, game)| game.clone().filter(|_| is_wanted(index))).collect();
@@ -147,7 +155,7 @@ impl Tournament {
             monitor.pairs.iter().map(|pair| pair.games(series, &games)).collect();
         let comparisons: Vec<Comparison> =
             pair_games.iter().map(|pairs| Comparison::of(pairs.iter().copied())).collect();
-        let names = &series.options().planners;
+        let names = series.names();
         let mut rated = Vec::new();
         for (pair, games) in monitor.pairs.iter().zip(&pair_games) {
             rated.extend(rated_pairs(series, pair.sides, games));
@@ -155,6 +163,15 @@ impl Tournament {
         let ratings = ratings(names.len(), &rated);
         let mut order: Vec<usize> = (0..names.len()).collect();
         order.sort_by(|&one, &other| ratings[other].estimate.total_cmp(&ratings[one].estimate));
+        let bots: Vec<Option<ExternalSummary>> =
+            (0..names.len()).map(|planner| external_summary(series, &games, planner)).collect();
+        let deterministic: Vec<bool> =
+            (0..names.len()).map(|planner| is_deterministic(series, &games, planner)).collect();
+        let verdict = |sides: [usize; 2], comparison: &Comparison| {
+            let [left, right] = sides.map(|side| names[side].as_str());
+            let question = Question { sides: [left, right], margin };
+            question.verdict(comparison, &sides.map(|side| bots[side].clone()), None)
+        };
         let counts_of = |planner: usize| {
             let pairs = monitor.pairs.iter().zip(&comparisons);
             let counts = pairs.filter_map(|(pair, comparison)| match pair.sides {
@@ -172,7 +189,7 @@ impl Tournament {
                 index: planner,
                 rating: ratings[planner],
                 counts: counts_of(planner),
-                is_deterministic: is_deterministic(series, &games, planner),
+                is_deterministic: deterministic[planner],
                 games: summary,
             }
         };
@@ -187,6 +204,7 @@ impl Tournament {
                     ([one, other], comparison)
                 };
                 TournamentPair {
+                    verdict: verdict(sides, &comparison),
                     left: names[sides[0]].clone(),
                     right: names[sides[1]].clone(),
                     sides,
@@ -197,26 +215,37 @@ impl Tournament {
             });
         let mut pairs: Vec<TournamentPair> = pairs.collect();
         pairs.sort_by_key(|pair| pair.sides.map(place));
-        Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs }
+        let troubles = bots.iter().flatten().filter_map(|bot| bot.trouble.clone()).collect();
+        Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs, troubles }
     }
 
-    /// The winner, and the entrants that the sign test cannot distinguish from it, in a sentence.
+    /// What went wrong, the winner, and the entrants that it is not shown to be better than, in one
+    /// line.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
-        let p_value = |other: &Standing| {
-            let pair = self.pairs.iter().find(|pair| pair.sides == [first.index, other.index]);
-            pair.map_or(1.0, |pair| pair.comparison.p_value)
+        let verdict = |other: &Standing| {
+            let pair = self.pairs.iter().find(|pair| pair.sides == [first.index, other.index])?;
+            Some(&pair.verdict)
         };
-        let close: Vec<&str> = others
+        let close: Vec<String> = others
             .iter()
-            .filter(|other| p_value(other) > 1.0 - CONFIDENCE)
-            .map(|other| other.planner.as_str())
+            .filter_map(|other| {
+                let (name, verdict) = (&other.planner, verdict(other)?);
+                let further = verdict.further.map(|further| format!(", about {}", further.words()));
+                match verdict.outcome {
+                    Outcome::Better | Outcome::Failed => None,
+                    Outcome::Equal => Some(format!("{name} (equal within {:.0} points)", verdict.margin)),
+                    _ => Some(format!("{name} (too few games{})", further.unwrap_or_default())),
+                }
+            })
             .collect();
         let winner = format!("{} has the best rating of {} entrants", first.planner, self.standing.len());
-        match &close[..] {
-            [] => format!("{winner}, and beats every other entrant it was compared with (sign test, p <= 0.05 each)."),
-            close => format!("{winner}, but the sign test does not separate it from {}.", close.join(", ")),
-        }
+        let claim = match &close[..] {
+            [] => format!("{winner}, and is better than every other entrant it was compared with."),
+            close => format!("{winner}, but is not shown to be better than {}.", close.join(", ")),
+        };
+        let troubles = self.troubles.iter().map(|trouble| format!("{trouble}."));
+        troubles.chain([claim]).collect::<Vec<String>>().join(" ")
     }
 }
 
@@ -248,7 +277,9 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::eval::MeanCost;
     use crate::series::SeriesOptions;
+    use crate::verdict::MARGIN_DEFAULT;
     use getaway::game::{Layout, Rules};
     use getaway::map::Map;
     use getaway::search::Budget;
@@ -277,13 +308,14 @@ mod tests {
         });
         assert!(flow.is_ok());
         monitor.update(series, &games);
-        (Tournament::of(series, &games, &monitor), played)
+        (Tournament::of(series, &games, &monitor, MARGIN_DEFAULT), played)
     }
 
     fn without_times(mut tournament: Tournament) -> Tournament {
         for standing in &mut tournament.standing {
             let games = &mut standing.games;
             (games.decision_p50_ms, games.decision_p99_ms, games.decision_max_ms) = (0.0, 0.0, 0.0);
+            games.cost = MeanCost::default();
         }
         tournament
     }

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import FrameLocator, Page, Request, expect
+from playwright.sync_api import FrameLocator, Locator, Page, Request, expect
 
 from conftest import ROOT
 
@@ -45,8 +45,8 @@ def test_standing_is_sorted_best_first(page: Page, evaluation: tuple[Path, Any])
     overall = {planner["planner"]: planner["overall"] for planner in numbers["planners"]}
     for row in rows.all():
         cells = row.locator("th, td").all_inner_texts()
-        mean = overall[cells[0]]["score_mean"]
-        assert abs(float(cells[1].split("\n")[0].replace(",", "")) - mean) <= 0.5
+        mean = overall[cells[1]]["score_mean"]
+        assert abs(float(cells[2].split("\n")[0].replace(",", "")) - mean) <= 0.5
 
 
 def test_every_chart_is_drawn_for_every_planner(page: Page, evaluation: tuple[Path, Any]) -> None:
@@ -57,9 +57,10 @@ def test_every_chart_is_drawn_for_every_planner(page: Page, evaluation: tuple[Pa
     random = page.locator("#curves path[data-planner=random]")
     drawn = [curve.evaluate("curve => [curve.getBBox().width, curve.getBBox().height]") for curve in (survival, random)]
     assert drawn[0][0] > 500 and drawn[0][1] == 0, "survival loses no game"
-    assert drawn[1][1] > 200, "random loses every game"
+    assert drawn[1][1] > 150, "random loses every game"
     starts = [(curve.get_attribute("d") or "").partition("H")[0] for curve in curves.all()]
     assert len(set(starts)) == len(PLANNERS), "curves of equal planners would hide each other"
+    page.locator("#distributions summary").click()
     for chart in ("#scores", "#times"):
         expect(page.locator(f"{chart} svg")).to_have_count(len(PLANNERS))
         for facet in page.locator(f"{chart} svg").all():
@@ -76,18 +77,19 @@ def test_selecting_a_map_filters_the_report(page: Page, evaluation: tuple[Path, 
     safest = next(planner for planner in numbers["planners"] if planner["planner"] == "safest")
     on_snail = next(summary for summary in safest["maps"] if summary["map"] == "snail")
     row = page.locator("#standing tbody tr", has_text="safest")
-    expect(row.locator("td").nth(2)).to_have_text(f"{on_snail['score_min']:,}")
+    expect(row.locator("td").nth(1)).to_contain_text(f"{round(on_snail['score_mean']):,}")
 
 
 def test_matrix_counts_pairs_by_map(page: Page, evaluation: tuple[Path, Any]) -> None:
     page.goto(evaluation[0].as_uri())
-    page.locator("#left").select_option("survival")
-    cells = page.locator("#matrix tbody tr").first.locator("td")
+    # Survival has the first place, and random the last.
+    survival, random = page.locator("#cross tbody tr").first, page.locator("#cross tbody tr").last
     pairs = len(MAPS) * SAMPLES
-    expect(cells.first).to_contain_text(f"{pairs} – 0 – 0 *")
-    expect(page.locator("#matrix tbody tr")).to_have_count(len(MAPS) + 1)
-    page.locator("#left").select_option("random")
-    expect(page.locator("#matrix tbody tr").first.locator("td").last).to_contain_text(f"0 – 0 – {pairs} *")
+    expect(survival.locator("td").last).to_have_text(f"{pairs} – 0 – 0 *")
+    expect(random.locator("td").first).to_have_text(f"0 – 0 – {pairs} *")
+    expect(page.locator("#cross tbody tr")).to_have_count(len(PLANNERS))
+    page.get_by_role("combobox", name="Map").select_option("snail")
+    expect(survival.locator("td").last).to_have_text(f"{SAMPLES} – 0 – 0")
 
 
 def test_command_of_a_game_reproduces_its_score(
@@ -96,13 +98,19 @@ def test_command_of_a_game_reproduces_its_score(
     page.goto(evaluation[0].as_uri())
     page.locator("#order").select_option("lowest score")
     row = page.locator("#games tbody tr").first
-    score = row.locator("td").nth(3).inner_text()
+    score, _ = score_and_end(row)
     command = shlex.split(row.locator("code").inner_text())
     assert command[0] == "getaway"
     played = json.loads(run(getaway_program, *command[1:], "--json"))
     assert f"{played['score']:,}" == score
     page.locator("#player").select_option("safest")
     expect(page.locator("#games tbody tr")).to_have_count(len(MAPS) * SAMPLES)
+
+
+def score_and_end(row: Locator) -> tuple[str, str]:
+    """The score of a game in the table, and how it ended."""
+    cell = row.locator("td").nth(3)
+    return cell.evaluate("cell => cell.firstChild.textContent"), cell.locator("small").inner_text()
 
 
 def watched(page: Page) -> FrameLocator:
@@ -116,11 +124,12 @@ def test_every_game_can_be_watched_from_the_file_alone(page: Page, evaluation: t
     file = tmp_path / "sent.html"
     file.write_bytes(evaluation[0].read_bytes())
     page.goto(file.as_uri())
+    page.get_by_role("button", name="Show all").click()
     expect(page.locator("#games a", has_text="watch")).to_have_count(len(PLANNERS) * len(MAPS) * SAMPLES)
     expect(page.locator("#replay-note")).to_contain_text("Every game can be watched here as it was played.")
     page.locator("#order").select_option("lowest score")
     row = page.locator("#games tbody tr").first
-    score, ending = (row.locator("td").nth(column).inner_text() for column in (3, 4))
+    score, ending = score_and_end(row)
     row.get_by_role("link").click()
     viewer = watched(page)
     expect(page.locator("#watch-title")).to_contain_text(score)
@@ -179,9 +188,15 @@ def test_game_of_an_external_bot_can_be_watched(page: Page, getaway_program: Pat
         "    if tick == 6: sys.exit(3)\n"
         "    print(json.dumps({'type': 'COMMAND', 'tick': tick, 'actions': []}), flush=True)\n"
     )
-    options = ["--samples", "1", "--threads", "1", "--tick-ms", "5000", "--report", str(file)]
+    options = ["--samples", "1", "--threads", "1", "--tick-ms", "5000", "--report", str(file), "--allow-failures"]
     run(getaway_program, "battle", f"pipe:{sys.executable} {bot}", "safest", "snail", *options)
     page.goto(file.as_uri())
+    sentence = page.locator("#sentence")
+    expect(sentence).to_contain_text("bot.py crashed in 1 of 1 game; first: crashed on snail, sample 1, tick 6: exit code 3")
+    expect(sentence).to_have_class("sentence broken")
+    box = sentence.bounding_box()
+    assert box is not None and box["y"] + box["height"] < 400, "the first screen says what broke"
+    expect(page.locator("#standing tbody tr", has_text="bot.py").locator("td.bad")).to_have_text("1 of 1")
     row = page.locator("#games tbody tr").first
     expect(row).to_contain_text("failed")
     row.get_by_role("link").click()
@@ -203,6 +218,23 @@ def test_battle_report_shows_the_verdict(page: Page, getaway_program: Path, tmp_
     assert f"'{expression}'" in page.locator("#command").inner_text()
 
 
+def test_battle_on_all_maps_is_short_and_its_labels_do_not_collide(page: Page, getaway_program: Path, tmp_path: Path) -> None:
+    file = tmp_path / "battle.html"
+    run(getaway_program, "battle", "random", "safest", "--samples", "1", "--budget-ticks", "1", "--report", str(file))
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(file.as_uri())
+    expect(page.locator("#by-map tbody tr")).to_have_count(15)
+    assert page.evaluate("document.documentElement.scrollHeight") <= 3000
+    names = page.locator("#contents a").all_inner_texts()
+    assert names == ["Standing", "Pairs", "Maps", "Survival", "Games", "About this run"]
+    page.locator("#distributions summary").click()
+    boxes = "[...document.querySelectorAll('svg')].map(svg => [...svg.querySelectorAll('text')].map(text => text.getBoundingClientRect()).map(({left, right, top, bottom}) => [left, right, top, bottom]))"
+    for chart in page.evaluate(boxes):
+        for index, (left, right, top, bottom) in enumerate(chart):
+            for other in chart[:index]:
+                assert right <= other[0] or other[1] <= left or bottom <= other[2] or other[3] <= top, (chart[index], other)
+
+
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_report_is_readable_on_a_phone_and_in_dark_mode(
     open_page: OpenPage, evaluation: tuple[Path, Any], dark: bool
@@ -214,6 +246,11 @@ def test_report_is_readable_on_a_phone_and_in_dark_mode(
     expect(page.locator("#curves path.curve")).to_have_count(len(PLANNERS))
     width = page.evaluate("document.documentElement.scrollWidth")
     assert width <= 390, f"the page is {width} pixels wide; only tables may scroll, each inside its own frame"
+    row = page.locator("#games tbody tr").first
+    row.scroll_into_view_if_needed()
+    for column in (0, 3):
+        box = row.locator("td").nth(column).bounding_box()
+        assert box is not None and box["x"] >= 0 and box["x"] + box["width"] <= 390, "score and watch are visible"
     colours = page.evaluate("(({color, backgroundColor}) => [color, backgroundColor])(getComputedStyle(document.body))")
     lightness = [sum(map(int, colour[4:-1].split(","))) / 3 for colour in colours]
     assert (lightness[0] > lightness[1]) == dark

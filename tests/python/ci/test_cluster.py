@@ -26,7 +26,7 @@ MAPS = ["corner-shop", "snail"]
 
 def without_times(value: Any) -> Any:
     if isinstance(value, dict):
-        return {name: without_times(field) for name, field in value.items() if not name.startswith("decision_")}
+        return {name: without_times(field) for name, field in value.items() if not name.startswith(("decision_", "cost"))}
     return [without_times(item) for item in value] if isinstance(value, list) else value
 
 
@@ -34,7 +34,7 @@ def test_commands_return_plain_data() -> None:
     result = cluster.eval("safest", MAPS, **SMALL)
     assert result["planners"][0]["planner"] == "safest" and result["games"] == 8
     match = cluster.battle("sampling", "random", MAPS, **SMALL)
-    assert match["overall"]["wins"] == 8 and match["sentence"].startswith("sampling beats random")
+    assert match["overall"]["wins"] == 8 and match["sentence"].startswith("sampling is better than random")
     standing = cluster.tournament(["random", "sampling", "safest"], MAPS, gauntlet=True, **SMALL)["standing"]
     assert len(standing) == 3
     with pytest.raises(ValueError, match="no planner named clever"):

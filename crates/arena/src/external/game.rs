@@ -11,11 +11,12 @@ use super::channel::{Channel, Received};
 use super::pipe::PipeChannel;
 use super::process::{Process, Streams, exit_words, last_words};
 use super::socket::{Port, SocketChannel};
+use super::usage::UsageMeter;
 use super::{
     CRASH_TIME, EXIT_TIME, ExternalBot, ExternalOptions, ExternalRecord, FRAMES_PER_TICK_MAX, Failure, FailureKind,
     LOG_BYTES_MAX, SILENT_TICKS_MAX, STARTUP_TIME, Stopped, Transport,
 };
-use crate::game::{MovesFingerprint, TEAM, Times};
+use crate::game::{Cost, MovesFingerprint, TEAM, Times};
 use crate::journal::FileKind;
 use getaway::game::{Action, FIRST_TICK, Plan, State, World};
 use getaway::protocol::{ClientFrame, Command, MessageWriter};
@@ -71,6 +72,8 @@ pub struct PlayedGame {
     pub line: Plan,
     /// The response times.
     pub times: Times,
+    /// Processor time and peak memory of the bot's processes.
+    pub cost: Cost,
 }
 
 /// Plays one game with a new process. `watch` is called for every tick, and also after a failure,
@@ -100,7 +103,7 @@ impl ExternalHost {
         is_stopped: &dyn Fn() -> bool,
         watch: &mut dyn FnMut(ExternalTick<'_>),
     ) -> io::Result<Option<PlayedGame>> {
-        let mut play = Play::new(game, self.options.tick_time, is_stopped, watch);
+        let mut play = Play::new(game, &self.options, is_stopped, watch);
         let log = match game.bot.transport {
             Transport::Exec => self.exec(&mut play),
             Transport::Pipe => self.pipe(&mut play),
@@ -230,7 +233,9 @@ impl Drop for ExternalHost {
 
 struct Play<'a> {
     game: ExternalGame<'a>,
-    tick_time: Duration,
+    options: &'a ExternalOptions,
+    usage: Option<UsageMeter>,
+    cost: Cost,
     is_stopped: &'a dyn Fn() -> bool,
     watch: &'a mut dyn FnMut(ExternalTick<'_>),
     state: State,
@@ -249,14 +254,16 @@ struct Play<'a> {
 impl<'a> Play<'a> {
     fn new(
         game: ExternalGame<'a>,
-        tick_time: Duration,
+        options: &'a ExternalOptions,
         is_stopped: &'a dyn Fn() -> bool,
         watch: &'a mut dyn FnMut(ExternalTick<'_>),
     ) -> Self {
-        let tick_ms = u64::try_from(tick_time.as_millis()).unwrap_or(u64::MAX);
+        let tick_ms = u64::try_from(options.tick_time.as_millis()).unwrap_or(u64::MAX);
         Self {
             game,
-            tick_time,
+            options,
+            usage: None,
+            cost: Cost::default(),
             is_stopped,
             watch,
             state: game.world.start(),
@@ -279,8 +286,23 @@ impl<'a> Play<'a> {
     /// Reports that the bot closed the connection before the end of the game.
     fn fail_closed(&mut self, process: &mut Process) -> Result<(), Stopped> {
         let status = process.wait(CRASH_TIME, self.is_stopped)?;
-        self.fail(FailureKind::Crash, exit_words(status));
+        let has_crashed = status.is_some_and(|status| !status.success());
+        self.fail(if has_crashed { FailureKind::Crash } else { FailureKind::Disconnect }, exit_words(status));
         Ok(())
+    }
+
+    /// Fails the bot if it exceeds a limit.
+    fn check_usage(&mut self) {
+        let Some(usage) = &mut self.usage else { return };
+        self.cost = usage.poll();
+        let Cost { cpu_ms, memory_kib } = self.cost;
+        let ExternalOptions { memory_mb_max, cpu_ms_max, .. } = *self.options;
+        let memory_mb = memory_kib >> 10;
+        if let Some(limit) = memory_mb_max.filter(|&limit| memory_mb > limit) {
+            self.fail(FailureKind::Limit, format!("{memory_mb} MB of memory, expected at most {limit}"));
+        } else if let Some(limit) = cpu_ms_max.filter(|&limit| cpu_ms > limit) {
+            self.fail(FailureKind::Limit, format!("{cpu_ms} ms of processor time, expected at most {limit}"));
+        }
     }
 
     /// Plays until the game ends or the bot fails; `startup_time` extends the first tick.
@@ -291,15 +313,20 @@ impl<'a> Play<'a> {
         startup_time: Duration,
     ) -> Result<(), Stopped> {
         let writer = MessageWriter::new(self.game.world, TEAM);
+        self.usage = Some(UsageMeter::new(process.id()));
         let mut extra_time = startup_time;
         while !self.state.is_over() && self.record.failure.is_none() {
             self.sent = Instant::now();
             channel.send(&writer.write(&self.state));
-            let deadline = self.sent + self.tick_time + std::mem::take(&mut extra_time);
+            let deadline = self.sent + self.options.tick_time + std::mem::take(&mut extra_time);
             if let Some(actions) = self.answer(channel, process, deadline)? {
                 self.step(&actions);
             }
+            if self.record.failure.is_none() {
+                self.check_usage();
+            }
         }
+        self.cost = self.usage.as_mut().map(UsageMeter::measure).unwrap_or_default();
         Ok(())
     }
 
@@ -311,7 +338,11 @@ impl<'a> Play<'a> {
         deadline: Instant,
     ) -> Result<Option<Vec<Action>>, Stopped> {
         for _ in 0..FRAMES_PER_TICK_MAX {
-            match self.receive(channel, deadline)? {
+            let received = self.receive(channel, deadline)?;
+            if self.record.failure.is_some() {
+                return Ok(None);
+            }
+            match received {
                 Received::Message { text, arrived } => match self.read(&text, arrived) {
                     ControlFlow::Break(answer) => return Ok(answer),
                     ControlFlow::Continue(()) => {}
@@ -389,16 +420,20 @@ impl<'a> Play<'a> {
         Some(Vec::new())
     }
 
-    /// Receives a message; fails if the series is stopped.
-    fn receive(&self, channel: &mut dyn Channel, deadline: Instant) -> Result<Received, Stopped> {
+    /// Receives a message, or nothing from a bot that exceeds a limit; fails if the series is
+    /// stopped.
+    fn receive(&mut self, channel: &mut dyn Channel, deadline: Instant) -> Result<Received, Stopped> {
         loop {
             if (self.is_stopped)() {
                 return Err(Stopped);
             }
             let next = deadline.min(Instant::now() + STOP_CHECK_INTERVAL);
             match channel.receive(next) {
-                Received::Nothing if next < deadline => {}
+                Received::Nothing if next < deadline => self.check_usage(),
                 received => return Ok(received),
+            }
+            if self.record.failure.is_some() {
+                return Ok(Received::Nothing);
             }
         }
     }
@@ -419,7 +454,8 @@ impl<'a> Play<'a> {
             self.step(&[]);
         }
         self.moves.add(self.game.world.player(&self.state));
-        PlayedGame { state: self.state, record: self.record, moves: self.moves, line: self.line, times: self.times }
+        let Self { state, record, moves, line, times, cost, .. } = self;
+        PlayedGame { state, record, moves, line, times, cost }
     }
 }
 

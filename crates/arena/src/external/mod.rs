@@ -18,6 +18,7 @@ mod process;
 mod socket;
 mod stream;
 mod summary;
+mod usage;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -26,7 +27,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 pub use bridge::{BridgeError, BridgeReport, bridge};
-pub use summary::{ExternalSummary, external_summaries};
+pub(crate) use summary::external_summary;
+pub use summary::{ExternalSummary, FailureCount, external_summaries};
 
 pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
@@ -65,11 +67,21 @@ pub struct ExternalOptions {
     /// The folder for the bots' standard error, one file per game. If `None`, only the last line of
     /// a failed game's output is kept, in its record.
     pub logs: Option<PathBuf>,
+    /// The memory of a bot's processes together, at most; exceeding it is a failure.
+    pub memory_mb_max: Option<u64>,
+    /// The processor time of a bot's processes per game, at most; exceeding it is a failure.
+    pub cpu_ms_max: Option<u64>,
 }
 
 impl Default for ExternalOptions {
     fn default() -> Self {
-        Self { tick_time: Duration::from_millis(100), restart: false, logs: None }
+        Self {
+            tick_time: Duration::from_millis(100),
+            restart: false,
+            logs: None,
+            memory_mb_max: None,
+            cpu_ms_max: None,
+        }
     }
 }
 
@@ -144,24 +156,30 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureKind {
-    /// The bot could not be started, or ended during the game.
+    /// The bot could not be started, or ended during the game with an error.
     Crash,
+    /// The bot ended without an error, or closed its connection, before the game was over.
+    Disconnect,
     /// The bot did not connect, or sent nothing for [`SILENT_TICKS_MAX`] ticks.
     Silence,
     /// The bot sent only invalid JSON or messages other than commands.
     Garbage,
+    /// The bot exceeded a limit of [`ExternalOptions`].
+    Limit,
 }
 
 impl FailureKind {
     /// All kinds.
-    pub const ALL: [Self; 3] = [Self::Crash, Self::Silence, Self::Garbage];
+    pub const ALL: [Self; 5] = [Self::Crash, Self::Disconnect, Self::Silence, Self::Garbage, Self::Limit];
 
     /// The failure as a verb: "crashed".
     pub const fn verb(self) -> &'static str {
         match self {
             Self::Crash => "crashed",
+            Self::Disconnect => "disconnected",
             Self::Silence => "fell silent",
             Self::Garbage => "sent garbage",
+            Self::Limit => "exceeded a limit",
         }
     }
 }

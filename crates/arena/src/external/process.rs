@@ -95,6 +95,11 @@ impl Process {
         &mut self.child
     }
 
+    /// The process that supervises the bot.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     pub fn status(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
@@ -188,7 +193,7 @@ pub(super) fn exit_words(status: Option<ExitStatus>) -> String {
             Some(code) => format!("exit code {code}"),
             None => status.to_string(),
         },
-        None => "closed its output".to_owned(),
+        None => "closed its connection".to_owned(),
     }
 }
 

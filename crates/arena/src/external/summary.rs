@@ -4,19 +4,26 @@ use super::FailureKind;
 use crate::game::GameRecord;
 use crate::series::{Games, Series};
 
+/// A bot that misses at least this share of its ticks is too slow for its results to say much.
+const LATE_SHARE: f64 = 0.05;
+
 /// Statistics of an external bot over its games.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ExternalSummary {
-    /// The bot, as given.
+    /// The name of the bot.
     pub planner: String,
     /// Number of games.
     pub games: u64,
     /// Games lost by a crash.
     pub crashed: u64,
+    /// Games lost by a closed connection.
+    pub disconnected: u64,
     /// Games lost by silence.
     pub silent: u64,
     /// Games lost by garbage.
     pub garbage: u64,
+    /// Games lost by exceeding a limit.
+    pub over_limit: u64,
     /// Ticks played with a command.
     pub commands: u64,
     /// Ticks played without a command.
@@ -27,60 +34,104 @@ pub struct ExternalSummary {
     pub invalid_commands: u64,
     /// The first failure of each kind: map, sample (from 1), tick and description.
     pub failures: Vec<String>,
+    /// What went wrong, in words; `None` if the bot played all of its games by itself.
+    pub trouble: Option<String>,
+}
+
+/// Number of games that a bot lost by failures of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FailureCount {
+    /// The kind.
+    pub kind: FailureKind,
+    /// Number of games.
+    pub games: u64,
 }
 
 /// Summarises the external bots of a series, in the order of its planners.
 pub fn external_summaries(series: &Series, games: &Games) -> Vec<ExternalSummary> {
-    let is_external = |&planner: &usize| series.external_bot(planner).is_some();
-    let of_planner = |planner: usize| {
-        let name = series.options().planners[planner].clone();
-        summary(name, series.games_of(games, planner, None))
-    };
-    (0..series.options().planners.len()).filter(is_external).map(of_planner).collect()
+    (0..series.names().len()).filter_map(|planner| external_summary(series, games, planner)).collect()
 }
 
-fn summary<'a>(planner: String, games: impl Iterator<Item = &'a GameRecord>) -> ExternalSummary {
-    let mut summary = ExternalSummary { planner, ..ExternalSummary::default() };
-    let mut seen: Vec<FailureKind> = Vec::new();
-    for game in games {
-        let Some(record) = &game.external else { continue };
-        summary.games += 1;
-        summary.commands += u64::from(record.commands);
-        summary.missed_ticks += u64::from(record.missed_ticks);
-        summary.late_commands += u64::from(record.late_commands);
-        summary.invalid_commands += u64::from(record.invalid_commands);
-        let Some(failure) = &record.failure else { continue };
-        match failure.kind {
-            FailureKind::Crash => summary.crashed += 1,
-            FailureKind::Silence => summary.silent += 1,
-            FailureKind::Garbage => summary.garbage += 1,
-        }
-        if !seen.contains(&failure.kind) {
-            seen.push(failure.kind);
-            let (map, sample, tick) = (&game.map, game.sample + 1, failure.tick);
-            summary
-                .failures
-                .push(format!("{} on {map}, sample {sample}, tick {tick}: {}", failure.kind, failure.detail));
-        }
-    }
-    summary
+/// Summarises an external bot; `None` for a planner.
+pub(crate) fn external_summary(series: &Series, games: &Games, planner: usize) -> Option<ExternalSummary> {
+    series.external_bot(planner)?;
+    Some(ExternalSummary::of(series.names()[planner].clone(), series.games_of(games, planner, None)))
 }
 
 impl ExternalSummary {
-    /// Number of games lost by a failure.
-    pub fn failed(&self) -> u64 {
-        self.crashed + self.silent + self.garbage
+    /// Summarises the games of a bot.
+    pub fn of<'a>(planner: String, games: impl Iterator<Item = &'a GameRecord>) -> Self {
+        let mut summary = Self { planner, ..Self::default() };
+        let mut seen: Vec<FailureKind> = Vec::new();
+        for game in games {
+            let Some(record) = &game.external else { continue };
+            summary.games += 1;
+            summary.commands += u64::from(record.commands);
+            summary.missed_ticks += u64::from(record.missed_ticks);
+            summary.late_commands += u64::from(record.late_commands);
+            summary.invalid_commands += u64::from(record.invalid_commands);
+            let Some(failure) = &record.failure else { continue };
+            *summary.games_failed_by(failure.kind) += 1;
+            if !seen.contains(&failure.kind) {
+                seen.push(failure.kind);
+                let (map, sample, tick) = (&game.map, game.sample + 1, failure.tick);
+                summary
+                    .failures
+                    .push(format!("{} on {map}, sample {sample}, tick {tick}: {}", failure.kind, failure.detail));
+            }
+        }
+        summary.trouble = summary.trouble_words();
+        summary
     }
 
-    /// The failures in words; "no failures" without any.
+    fn games_failed_by(&mut self, kind: FailureKind) -> &mut u64 {
+        match kind {
+            FailureKind::Crash => &mut self.crashed,
+            FailureKind::Disconnect => &mut self.disconnected,
+            FailureKind::Silence => &mut self.silent,
+            FailureKind::Garbage => &mut self.garbage,
+            FailureKind::Limit => &mut self.over_limit,
+        }
+    }
+
+    /// The number of failed games of each kind that occurred.
+    pub fn failure_counts(&self) -> Vec<FailureCount> {
+        let games = [self.crashed, self.disconnected, self.silent, self.garbage, self.over_limit];
+        let count = |(kind, games)| FailureCount { kind, games };
+        FailureKind::ALL.into_iter().zip(games).map(count).filter(|count| count.games > 0).collect()
+    }
+
+    /// Number of games lost by a failure.
+    pub fn failed(&self) -> u64 {
+        self.failure_counts().iter().map(|count| count.games).sum()
+    }
+
+    /// True if the bot failed in at least half of its games, so that they say little about its
+    /// play.
+    pub fn is_broken(&self) -> bool {
+        self.failed() > 0 && 2 * self.failed() >= self.games
+    }
+
+    fn trouble_words(&self) -> Option<String> {
+        let (name, games) = (&self.planner, self.games);
+        let counts = self.failure_counts();
+        if let Some(first) = self.failures.first() {
+            let kinds: Vec<String> = counts.iter().map(|count| format!("{} in {}", count.kind, count.games)).collect();
+            let games = if games == 1 { "1 game".to_owned() } else { format!("{games} games") };
+            return Some(format!("{name} {} of {games}; first: {first}", kinds.join(" and ")));
+        }
+        let ticks = self.commands + self.missed_ticks;
+        let (missed, share) = (self.missed_ticks, self.missed_ticks as f64 / ticks.max(1) as f64);
+        let is_late = share >= LATE_SHARE;
+        is_late.then(|| {
+            format!("{name} was late: {missed} of {ticks} ticks ({:.0}%) passed without its command", 100.0 * share)
+        })
+    }
+
+    /// The failures and the timing in words.
     pub fn sentence(&self) -> String {
-        let count = |count: u64, kind: FailureKind| (count > 0).then(|| format!("{} in {count}", kind.verb()));
-        let failures = [
-            count(self.crashed, FailureKind::Crash),
-            count(self.silent, FailureKind::Silence),
-            count(self.garbage, FailureKind::Garbage),
-        ];
-        let failures: Vec<String> = failures.into_iter().flatten().collect();
+        let counts = self.failure_counts();
+        let failures: Vec<String> = counts.iter().map(|count| format!("{} in {}", count.kind, count.games)).collect();
         let failures = if failures.is_empty() { "no failures".to_owned() } else { failures.join(", ") };
         let Self { planner, games, late_commands, missed_ticks, invalid_commands, .. } = self;
         let games = if *games == 1 { "1 game".to_owned() } else { format!("{games} games") };

@@ -8,7 +8,10 @@ use getaway::game::{POINTS_PER_TICK, Plan, Rules};
 use getaway::map::Map;
 use getaway::search::Budget;
 use getaway_arena::stats::Interval;
-use getaway_arena::{Comparison, GameRecord, Games, Series, SeriesOptions, SourceCounts, Summary, Times};
+use getaway_arena::{
+    Comparison, Cost, FurtherGames, GameRecord, GameUnit, Games, MARGIN_DEFAULT, Outcome, Series, SeriesOptions,
+    SourceCounts, Summary, Times, Verdict,
+};
 use rand::{RngExt, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 
@@ -27,6 +30,8 @@ pub struct Calibration {
     pub win_shares: Hits,
     /// Intervals of one planner's mean score, where the true value is known.
     pub scores: Hits,
+    /// Tournaments with the verdict *better* or *worse*.
+    pub false_verdicts: u32,
 }
 
 /// Counts intervals, and those that contain the true value.
@@ -58,6 +63,7 @@ impl Calibration {
         self.false_positives += u32::from(result.p_value <= SIGNIFICANCE);
         self.differences.add(result.score_difference, 0.0);
         self.win_shares.add(Some(result.win_share), 0.5);
+        self.false_verdicts += u32::from(matches!(outcome_of(pairs), Outcome::Better | Outcome::Worse));
         if let Some(truth) = score_mean {
             self.scores.add(Summary::of(pairs.iter().map(|(left, _)| left)).score_interval, truth);
         }
@@ -74,6 +80,7 @@ impl Calibration {
         Self {
             tournaments: all.iter().map(|one| one.tournaments).sum(),
             false_positives: all.iter().map(|one| one.false_positives).sum(),
+            false_verdicts: all.iter().map(|one| one.false_verdicts).sum(),
             differences: sum(|one| one.differences),
             win_shares: sum(|one| one.win_shares),
             scores: sum(|one| one.scores),
@@ -82,6 +89,66 @@ impl Calibration {
 
     pub fn false_positive_rate(self) -> f64 {
         f64::from(self.false_positives) / f64::from(self.tournaments.max(1))
+    }
+
+    pub fn false_verdict_rate(self) -> f64 {
+        f64::from(self.false_verdicts) / f64::from(self.tournaments.max(1))
+    }
+}
+
+/// The verdict of a tournament without failures.
+fn verdict_of(pairs: &[(GameRecord, GameRecord)]) -> Verdict {
+    let comparison = Comparison::of(pairs.iter().map(|(left, right)| (left, right)));
+    comparison.verdict(["left", "right"], MARGIN_DEFAULT)
+}
+
+fn outcome_of(pairs: &[(GameRecord, GameRecord)]) -> Outcome {
+    verdict_of(pairs).outcome
+}
+
+/// Counts of verdicts in tournaments whose left planner is better by exactly the margin.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct MarginCalibration {
+    pub tournaments: u32,
+    /// Verdicts *equal within the margin*, which are wrong.
+    pub equal: u32,
+    /// Verdicts *worse*, which are wrong.
+    pub worse: u32,
+    /// Verdicts *too few games* with a promise of at most [`FURTHER_MAX`] further games.
+    pub promised: u32,
+    /// Promises after which as many further games showed that the left planner is better.
+    pub kept: u32,
+    /// Sum of the promised numbers of pairs.
+    pub pairs_promised: u64,
+}
+
+/// Promises of more pairs are not played: they would take minutes.
+const FURTHER_MAX: u64 = 50_000;
+
+impl MarginCalibration {
+    pub fn sum(all: &[Self]) -> Self {
+        let sum = |of: fn(&Self) -> u32| all.iter().map(of).sum();
+        Self {
+            tournaments: sum(|one| one.tournaments),
+            equal: sum(|one| one.equal),
+            worse: sum(|one| one.worse),
+            promised: sum(|one| one.promised),
+            kept: sum(|one| one.kept),
+            pairs_promised: all.iter().map(|one| one.pairs_promised).sum(),
+        }
+    }
+
+    pub fn equal_rate(self) -> f64 {
+        f64::from(self.equal) / f64::from(self.tournaments.max(1))
+    }
+
+    pub fn worse_rate(self) -> f64 {
+        f64::from(self.worse) / f64::from(self.tournaments.max(1))
+    }
+
+    /// The share of kept promises; 1 without promises.
+    pub fn kept_rate(self) -> f64 {
+        if self.promised == 0 { 1.0 } else { f64::from(self.kept) / f64::from(self.promised) }
     }
 }
 
@@ -138,6 +205,59 @@ impl SyntheticPair {
         calibration
     }
 
+    /// Plays tournaments in which the right planner loses some of its complete games, so that the
+    /// true mean score difference is the margin; plays on where further games are promised.
+    pub fn calibrate_margin(&self, tournaments: u32, seed: u64) -> MarginCalibration {
+        let mut found = MarginCalibration { tournaments, ..MarginCalibration::default() };
+        let mut random = Pcg64Mcg::seed_from_u64(seed);
+        let handicap = Handicap::of_margin(self);
+        for _ in 0..tournaments {
+            let (maps, mut pairs) = self.handicapped(&handicap, self.maps, self.samples, &mut random);
+            let verdict = verdict_of(&pairs);
+            found.equal += u32::from(verdict.outcome == Outcome::Equal);
+            found.worse += u32::from(verdict.outcome == Outcome::Worse);
+            let pairs_of = |further: FurtherGames| match further.unit {
+                GameUnit::Maps => further.count * self.samples as u64,
+                GameUnit::Pairs => further.count,
+            };
+            let Some(further) = verdict.further.filter(|&further| pairs_of(further) <= FURTHER_MAX) else { continue };
+            found.promised += 1;
+            found.pairs_promised += pairs_of(further);
+            match further.unit {
+                GameUnit::Maps => {
+                    let more = self.handicapped(&handicap, further.count as usize, self.samples, &mut random).1;
+                    // New maps need names of their own.
+                    pairs.extend(more.into_iter().map(|(left, right)| (renamed(left), renamed(right))));
+                }
+                GameUnit::Pairs => {
+                    let samples = (further.count as usize).div_ceil(self.maps);
+                    for map in &maps {
+                        (0..samples).for_each(|_| pairs.push(map.pair(self, &handicap, &mut random)));
+                    }
+                }
+            }
+            let outcome = verdict_of(&pairs).outcome;
+            found.kept += u32::from(outcome == Outcome::Better);
+        }
+        found
+    }
+
+    fn handicapped(
+        &self,
+        handicap: &Handicap,
+        maps: usize,
+        samples: usize,
+        random: &mut Pcg64Mcg,
+    ) -> (Vec<SyntheticMap>, Vec<(GameRecord, GameRecord)>) {
+        let maps: Vec<SyntheticMap> = (0..maps).map(|index| SyntheticMap::new(self, handicap, index, random)).collect();
+        let play = |map: &SyntheticMap| {
+            let pairs = (0..samples).map(|_| map.pair(self, handicap, random));
+            pairs.collect::<Vec<_>>()
+        };
+        let pairs = maps.iter().flat_map(play).collect();
+        (maps, pairs)
+    }
+
     fn score_mean(&self) -> f64 {
         let survival = f64::midpoint(self.survival.0, self.survival.1);
         let caught_tick = f64::midpoint(2.0, f64::from(END_TICK - 1));
@@ -145,24 +265,77 @@ impl SyntheticPair {
     }
 
     fn tournament(&self, random: &mut Pcg64Mcg) -> Vec<(GameRecord, GameRecord)> {
-        let mut pairs = Vec::new();
-        for map in 0..self.maps {
-            let survival = self.survival.0 + (self.survival.1 - self.survival.0) * random.random::<f64>();
-            let game = |random: &mut Pcg64Mcg| synthetic_game(map, survival, random);
-            let is_limited = !self.is_mixed || map % 2 == 0;
-            let known: Vec<Vec<GameRecord>> =
-                self.games.map(|games| (0..games).map(|_| game(random)).collect()).into_iter().collect();
-            let draw = |side: usize, random: &mut Pcg64Mcg| match known[side].len() {
-                games if games > 0 && is_limited => known[side][random.random_range(0..games)].clone(),
-                _ => game(random),
+        self.handicapped(&Handicap::NONE, self.maps, self.samples, random).1
+    }
+}
+
+/// The probability with which the right planner's game is lost early, on all maps.
+struct Handicap {
+    loss: f64,
+}
+
+impl Handicap {
+    const NONE: Self = Self { loss: 0.0 };
+
+    /// A lost game scores the lowest score, so the difference is this share of the mean above it.
+    fn of_margin(pair: &SyntheticPair) -> Self {
+        let least = 2.0 * f64::from(POINTS_PER_TICK);
+        Self { loss: MARGIN_DEFAULT / (1.0 - pair.tie) / (pair.score_mean() - least) }
+    }
+
+    fn apply(&self, game: GameRecord, random: &mut Pcg64Mcg) -> GameRecord {
+        if self.loss > 0.0 && random.random::<f64>() < self.loss {
+            return GameRecord {
+                final_tick: 2,
+                score: 2 * POINTS_PER_TICK,
+                caught: true,
+                moves: format!("{:016x}", random.random::<u64>()),
+                ..game
             };
-            for _ in 0..self.samples {
-                let left = draw(0, random);
-                let right = if random.random::<f64>() < self.tie { left.clone() } else { draw(1, random) };
-                pairs.push((left, right));
-            }
         }
-        pairs
+        game
+    }
+}
+
+fn renamed(game: GameRecord) -> GameRecord {
+    GameRecord { map: format!("new {}", game.map), ..game }
+}
+
+/// A map with the games of planners that repeat themselves.
+struct SyntheticMap {
+    index: usize,
+    survival: f64,
+    is_limited: bool,
+    known: [Vec<GameRecord>; 2],
+}
+
+impl SyntheticMap {
+    fn new(pair: &SyntheticPair, handicap: &Handicap, index: usize, random: &mut Pcg64Mcg) -> Self {
+        let survival = pair.survival.0 + (pair.survival.1 - pair.survival.0) * random.random::<f64>();
+        let is_limited = !pair.is_mixed || index.is_multiple_of(2);
+        let [left, right] = pair
+            .games
+            .map(|games| (0..games).map(|_| synthetic_game(index, survival, random)).collect::<Vec<GameRecord>>());
+        let right = right.into_iter().map(|game| handicap.apply(game, random)).collect();
+        Self { index, survival, is_limited, known: [left, right] }
+    }
+
+    fn game(&self, side: usize, random: &mut Pcg64Mcg) -> (GameRecord, bool) {
+        match self.known[side].len() {
+            games if games > 0 && self.is_limited => (self.known[side][random.random_range(0..games)].clone(), true),
+            _ => (synthetic_game(self.index, self.survival, random), false),
+        }
+    }
+
+    fn pair(&self, pair: &SyntheticPair, handicap: &Handicap, random: &mut Pcg64Mcg) -> (GameRecord, GameRecord) {
+        let (left, _) = self.game(0, random);
+        if random.random::<f64>() < pair.tie {
+            return (left.clone(), left);
+        }
+        match self.game(1, random) {
+            (right, true) => (left, right),
+            (right, false) => (left, handicap.apply(right, random)),
+        }
     }
 }
 
@@ -173,6 +346,7 @@ fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecor
         map: map.to_string(),
         layout: String::new(),
         planner: String::new(),
+        spec: None,
         sample: 0,
         seed: 0,
         rules: Rules::BLITZ_2025,
@@ -186,6 +360,7 @@ fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecor
         sources: SourceCounts::default(),
         mispredictions: 0,
         times: Times::default(),
+        cost: Cost::default(),
         external: None,
     }
 }

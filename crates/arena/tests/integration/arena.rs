@@ -55,7 +55,7 @@ fn sequential_test_does_not_depend_on_the_order_of_arrival() {
         monitor.discard_unused(&mut games);
         Match::of(&series, &games, [0, 1], Some(monitor.report()))
     });
-    assert!(reports[0].sentence().starts_with("safest beats random: H1"), "{}", reports[0].sentence());
+    assert!(reports[0].sentence().starts_with("safest is better than random: H1"), "{}", reports[0].sentence());
     assert!(reports[0].overall.counts.pairs() < 40, "it stops as soon as the test is decided");
     assert_eq!(reports[0], reports[1]);
     assert_eq!(reports[0], reports[2]);

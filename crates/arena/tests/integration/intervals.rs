@@ -1,8 +1,9 @@
 //! Guarantees: between equal planners, 93% to 97% of the 95% intervals contain the true value, and
-//! the sign test is wrong in at most 5.5% of the tournaments. A short form of the example
-//! `calibration`.
+//! the sign test and the verdicts *better* and *worse* are wrong in at most 5.5% of the tournaments.
+//! At a difference of the margin, *equal* is wrong in at most 5.5%, and the promised number of
+//! further games is enough in at least 75%. A short form of the example `calibration`.
 
-use crate::calibration::{Calibration, REAL, SYNTHETIC};
+use crate::calibration::{Calibration, MarginCalibration, REAL, SYNTHETIC};
 use crate::common;
 
 #[test]
@@ -13,16 +14,27 @@ fn intervals_and_tests_of_synthetic_tournaments_are_calibrated() {
     let all: Vec<Calibration> = SYNTHETIC.iter().map(|pair| pair.calibrate(TOURNAMENTS, 1)).collect();
     for (pair, found) in SYNTHETIC.iter().zip(&all) {
         assert!(found.false_positive_rate() <= 0.055 + slack, "{}: {found:?}", pair.name);
+        assert!(found.false_verdict_rate() <= 0.055 + slack, "{}: {found:?}", pair.name);
         for hits in [found.differences, found.win_shares, found.scores] {
             assert_eq!(hits.intervals, TOURNAMENTS);
             assert!((0.93 - slack..=0.97 + slack).contains(&hits.coverage()), "{}: {found:?}", pair.name);
         }
     }
     let all = Calibration::sum(&all);
-    assert!(all.false_positive_rate() <= 0.055, "{all:?}");
+    assert!(all.false_positive_rate() <= 0.055 && all.false_verdict_rate() <= 0.055, "{all:?}");
     for hits in [all.differences, all.win_shares, all.scores] {
         assert!((0.93..=0.97).contains(&hits.coverage()), "{all:?}");
     }
+}
+
+#[test]
+fn verdicts_at_the_margin_are_calibrated() {
+    const TOURNAMENTS: u32 = 40;
+    let all: Vec<MarginCalibration> = SYNTHETIC.iter().map(|pair| pair.calibrate_margin(TOURNAMENTS, 2)).collect();
+    let all = MarginCalibration::sum(&all);
+    // Four standard errors of 400 tournaments.
+    assert!(all.equal_rate() <= 0.055 + 0.045 && all.worse_rate() <= 0.055, "{all:?}");
+    assert!(all.promised >= 200 && all.kept_rate() >= 0.75, "{all:?}");
 }
 
 #[test]

@@ -6,3 +6,4 @@ mod calibration;
 #[path = "../../../../tests/common/mod.rs"]
 mod common;
 mod intervals;
+mod ladder;

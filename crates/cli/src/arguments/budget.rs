@@ -14,8 +14,8 @@ pub(crate) struct BudgetArgs {
     #[arg(long, value_name = "MS", value_parser = integer::<u64>(0..=MAX_BUDGET_MS))]
     budget_ms: Option<u64>,
     /// Maximum simulated ticks per decision; reproducible without
-    /// {n}--budget-ms [default of eval, battle and tournament: 20000
-    /// {n}without another limit]
+    /// {n}--budget-ms [default of eval, battle, ladder and tournament:
+    /// {n}20000 without another limit]
     #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
     budget_ticks: Option<u64>,
     /// Maximum evaluations of whole sequences per decision; for

@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use getaway_arena::{ExternalBot, ExternalOptions, ExternalRecord, Failure, SeriesError};
+use getaway_arena::{Entrant, ExternalBot, ExternalOptions, ExternalRecord, Failure, SeriesError};
 
 use super::integer;
 use crate::CliError;
@@ -11,6 +11,7 @@ use crate::output::one_line;
 
 /// An upper limit, so that a typing error cannot cause a tick of several days.
 const MAX_TICK_MS: u64 = 3_600_000;
+const MAX_MEMORY_MB: u64 = 1 << 20;
 
 #[derive(Args)]
 #[command(next_help_heading = "External bots")]
@@ -22,13 +23,27 @@ pub(crate) struct BotArgs {
     /// Write the standard error of external bots into this folder, one file per game
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
+    /// Memory of an external bot's processes together; a bot that exceeds it
+    /// {n}fails [default: no limit]
+    #[arg(long, value_name = "MB", value_parser = integer::<u64>(1..=MAX_MEMORY_MB))]
+    bot_memory_mb: Option<u64>,
+    /// Processor time of an external bot per game, in milliseconds; a bot that
+    /// {n}exceeds it fails [default: no limit]
+    #[arg(long, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
+    bot_cpu_ms: Option<u64>,
 }
 
 impl BotArgs {
     /// The options; a single game always gets a new process.
     pub fn options(&self) -> ExternalOptions {
-        let &Self { tick_ms, ref logs } = self;
-        ExternalOptions { tick_time: Duration::from_millis(tick_ms), restart: true, logs: logs.clone() }
+        let &Self { tick_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
+        ExternalOptions {
+            tick_time: Duration::from_millis(tick_ms),
+            restart: true,
+            logs: logs.clone(),
+            memory_mb_max: bot_memory_mb,
+            cpu_ms_max: bot_cpu_ms,
+        }
     }
 }
 
@@ -49,9 +64,9 @@ impl ExternalArgs {
     }
 }
 
-pub(crate) fn external_bot(planner: &str) -> Result<Option<ExternalBot>, CliError> {
-    match ExternalBot::parse(planner) {
-        Some(bot) if bot.command.is_empty() => Err(SeriesError::NoCommand(planner.to_owned()).into()),
+pub(crate) fn external_bot(entrant: &Entrant) -> Result<Option<ExternalBot>, CliError> {
+    match ExternalBot::parse(&entrant.spec) {
+        Some(bot) if bot.command.is_empty() => Err(SeriesError::NoCommand(entrant.spec.clone()).into()),
         bot => Ok(bot),
     }
 }

@@ -2,13 +2,14 @@ use std::path::PathBuf;
 
 use clap::Args;
 use getaway::search::Budget;
+use getaway_arena::MARGIN_DEFAULT;
 
 use super::{ANY, BudgetArgs, ExternalArgs, MapArgs, RulesArgs, integer};
 use crate::output::{OutputArgs, note};
 
 /// Reproducible, and enough for `survival` to play as well as within 75 ms.
-const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
-const MAX_SAMPLES: u64 = 100_000;
+pub(crate) const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
+pub(crate) const MAX_SAMPLES: u64 = 100_000;
 pub(crate) const MAX_THREADS: u64 = 1024;
 
 #[derive(Args)]
@@ -51,11 +52,23 @@ pub(crate) struct SeriesArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+    /// Mean score difference in points that matters; verdicts say whether
+    /// {n}planners differ, or are equal within it
+    #[arg(long, value_name = "POINTS", default_value_t = MARGIN_DEFAULT as u32, value_parser = integer::<u32>(1..=10_000))]
+    margin: u32,
+    /// Exit with 0 although a bot has failed in a game
+    #[arg(long)]
+    pub allow_failures: bool,
     #[command(flatten)]
     pub external: ExternalArgs,
 }
 
 impl SeriesArgs {
+    /// The mean score difference in points that matters.
+    pub fn margin(&self) -> f64 {
+        self.margin.into()
+    }
+
     pub fn budget(&self) -> Budget {
         self.budget.or(DEFAULT_BUDGET)
     }

@@ -7,11 +7,11 @@ use clap::Args;
 use serde::Serialize;
 
 use getaway_arena::stats::{SprtDecision, WinDrawLoss};
-use getaway_arena::{Comparison, ExternalSummary, Games, Match, ReportResult, SprtMonitor, p_value};
+use getaway_arena::{Comparison, Games, Match, ReportResult, SprtMonitor, p_value};
 
 use crate::arguments::{SeriesArgs, SprtArgs};
-use crate::output::{format_interval, one_line, or_dash, write_summaries, write_table};
-use crate::series::SeriesRun;
+use crate::output::{format_interval, one_line, or_dash, write_costs, write_table};
+use crate::series::{EntrantResults, SeriesRun};
 use crate::{CliError, Invocation};
 
 const EXAMPLES: &str = "Examples:
@@ -25,7 +25,7 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct BattleArgs {
     /// Planner whose wins are counted: a name, an expression, exec:COMMAND, pipe:COMMAND, or a
-    /// {n}planner in Python as MODULE:NAME
+    /// {n}planner in Python as MODULE:NAME; NAME=PLANNER names it
     #[arg(value_name = "LEFT")]
     left: String,
     /// Planner to compare it with
@@ -59,15 +59,16 @@ pub(crate) fn run(args: &BattleArgs, invocation: &Invocation<'_>, out: &mut impl
     if let Some(monitor) = &monitor {
         monitor.discard_unused(&mut run.games);
     }
-    let result = Match::of(&run.series, &run.games, [0, 1], monitor.map(|monitor| monitor.report()));
+    let sprt = monitor.map(|monitor| monitor.report());
+    let result = Match::with_margin(&run.series, &run.games, [0, 1], sprt, args.series.margin());
     let report = Report { result: &result, note: result.note(), sentence: result.sentence() };
     let (title, shown) = (
-        format!("{} against {}", args.left, args.right),
+        format!("{} against {}", result.left, result.right),
         ReportResult { battle: Some(&result), ..ReportResult::default() },
     );
-    run.finish(&title, report, shown, out, |run, external, out| {
+    run.finish(&title, report, shown, out, |run, entrants, out| {
         writeln!(out, "{}: {}", one_line(&title), run.heading())?;
-        write_result(&result, external, out)
+        write_result(&result, entrants, out)
     })
 }
 
@@ -81,13 +82,13 @@ fn running_score(games: &Games) -> String {
     format!("{} won, {} tied, {} lost", tally.wins, tally.ties, tally.losses)
 }
 
-fn write_result(result: &Match, external: &[ExternalSummary], out: &mut impl Write) -> Result<(), CliError> {
+fn write_result(result: &Match, entrants: &EntrantResults, out: &mut impl Write) -> Result<(), CliError> {
     let headings =
         ["MAP", "WINS", "TIES", "LOSSES", "WIN SHARE", "95% INTERVAL", "SCORE DIFF", "95% INTERVAL", "SIGN TEST"];
     let maps = result.maps.iter().map(|map| row(&map.map, &map.comparison));
     writeln!(out)?;
     write_table(headings, &[0], maps.chain([row("all maps", &result.overall)]), out)?;
-    write_summaries(external, out)?;
+    write_costs(entrants, out)?;
     writeln!(out)?;
     if let Some(sprt) = &result.sprt {
         let (ratio, low, high) = (sprt.log_likelihood_ratio, sprt.low, sprt.high);

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use getaway::planner::DEFAULT_NAME;
 use getaway_arena::stats::average;
-use getaway_arena::{Games, PlannerEvaluation, ReportResult, Summary, evaluate};
+use getaway_arena::{Games, PlannerEvaluation, ReportResult, Series, Summary, evaluate};
 
 use crate::arguments::SeriesArgs;
-use crate::output::{format_interval, one_line, or_dash, write_summaries, write_table};
+use crate::output::{format_interval, milliseconds, one_line, or_dash, write_costs, write_table};
 use crate::series::SeriesRun;
 use crate::{CliError, Invocation};
 
@@ -28,7 +28,7 @@ pub(crate) struct EvalArgs {
     #[arg(value_name = "MAP")]
     names: Vec<String>,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or a
-    /// {n}planner in Python as MODULE:NAME; repeatable
+    /// {n}planner in Python as MODULE:NAME; NAME=PLANNER names it; repeatable
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planners: Vec<String>,
     /// Print a Markdown table, one row per planner, best mean first
@@ -49,19 +49,22 @@ pub(crate) fn run(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl W
     run.play(|_, games| ControlFlow::Continue(running_score(games)))?;
     let planners = evaluate(&run.series, &run.games);
     let report = Report { planners: &planners };
-    run.finish(&args.title(), report, ReportResult::default(), out, |run, external, out| {
+    let title = args.title(&run.series);
+    run.finish(&title, report, ReportResult::default(), out, |run, entrants, out| {
         if args.markdown {
             return write_standing(planners.clone(), out);
         }
         writeln!(out, "{}", run.heading())?;
         planners.iter().try_for_each(|planner| write_planner(planner, out))?;
-        write_summaries(external, out)
+        write_costs(entrants, out)?;
+        let troubles = entrants.troubles();
+        if troubles.is_empty() { Ok(()) } else { Ok(writeln!(out, "\n{}", one_line(&troubles.join("; ")))?) }
     })
 }
 
 impl EvalArgs {
-    fn title(&self) -> String {
-        let planners = match self.planners.as_slice() {
+    fn title(&self, series: &Series) -> String {
+        let planners = match series.names() {
             few if few.len() <= TITLE_PLANNERS => few.join(", "),
             many => format!("{} planners", many.len()),
         };
@@ -70,7 +73,7 @@ impl EvalArgs {
 }
 
 fn running_score(games: &Games) -> String {
-    let scores: Vec<f64> = games.iter().flatten().map(|game| f64::from(game.score)).collect();
+    let scores: Vec<f64> = games.iter().flatten().map(|game| f64::from(game.points())).collect();
     format!("mean score {:.0}", average(&scores).unwrap_or(0.0))
 }
 
@@ -107,16 +110,6 @@ fn score(summary: &Summary) -> String {
 
 fn percentage(share: f64) -> String {
     format!("{:.0}%", 100.0 * share)
-}
-
-fn milliseconds(ms: f64) -> String {
-    let digits = match ms {
-        ms if ms < 0.1 => 3,
-        ms if ms < 1.0 => 2,
-        ms if ms < 10.0 => 1,
-        _ => 0,
-    };
-    format!("{ms:.digits$}")
 }
 
 fn write_standing(mut planners: Vec<PlannerEvaluation>, out: &mut impl Write) -> Result<(), CliError> {

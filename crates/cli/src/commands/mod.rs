@@ -11,6 +11,7 @@ mod benchmark;
 mod bridge;
 mod discover;
 mod eval;
+mod ladder;
 mod mapgen;
 mod maps;
 mod play;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Bridge(bridge::BridgeArgs),
     Discover(discover::DiscoverArgs),
     Eval(eval::EvalArgs),
+    Ladder(ladder::LadderArgs),
     Maps(maps::MapsArgs),
     Mapgen(mapgen::MapgenArgs),
     Play(play::PlayArgs),
@@ -56,6 +58,7 @@ impl Command {
             Self::Bridge(args) => bridge::run(args, out),
             Self::Discover(args) => discover::run(args, invocation, out),
             Self::Eval(args) => eval::run(args, invocation, out),
+            Self::Ladder(args) => ladder::run(args, invocation, out),
             Self::Maps(args) => maps::run(args, out),
             Self::Mapgen(args) => mapgen::run(args, out),
             Self::Play(args) => play::run(args, host, out),

@@ -15,7 +15,8 @@ use getaway::protocol::{MessageWriter, write_line};
 use getaway::recording::{DecisionNotes, GameNotes, RecordingError, RecordingWriter, TickNotes, milliseconds};
 use getaway_arena::stats::nearest_rank;
 use getaway_arena::{
-    ExternalBot, ExternalGame, ExternalRecord, ExternalTick, PlayedGame, SeriesError, SourceCounts, TEAM, play_external,
+    Entrant, ExternalBot, ExternalGame, ExternalRecord, ExternalTick, PlayedGame, SeriesError, SourceCounts, TEAM,
+    play_external,
 };
 
 use crate::arguments::{ANY, BotArgs, BudgetArgs, MapArgs, RulesArgs, bot_failure, external_bot, integer, world_of};
@@ -38,7 +39,7 @@ pub(crate) struct PlayArgs {
     #[command(flatten)]
     maps: MapArgs,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or
-    /// {n}a planner in Python as MODULE:NAME
+    /// {n}a planner in Python as MODULE:NAME; NAME=PLANNER names it
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     #[command(flatten)]
@@ -106,11 +107,12 @@ pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     let map = args.maps.find(&args.map)?;
     let rules = args.rules.rules()?;
     let world = world_of(&map, &rules)?;
-    if let Some(bot) = external_bot(&args.planner)? {
+    let entrant = Entrant::parse(&args.planner);
+    if let Some(bot) = external_bot(&entrant)? {
         return run_external(args, map.name, &world, &bot, out);
     }
     let known = args.memory.as_deref().map(|path| memory::read(path, &rules)).transpose()?;
-    let mut options = options(args, PlannerSpec::find(&args.planner, host)?, rules);
+    let mut options = options(args, PlannerSpec::find(&entrant.spec, host)?, rules);
     if let Some(memory) = known {
         options = memory.applied_to(options);
     }
@@ -197,7 +199,7 @@ fn game_notes(args: &PlayArgs, map: &str, world: &World) -> GameNotes {
         map: Some(map.to_owned()),
         rules: *world.rules(),
         recorder: Some(format!("getaway play {}", env!("CARGO_PKG_VERSION"))),
-        planner: Some(args.planner.clone()),
+        planner: Some(Entrant::parse(&args.planner).label().to_owned()),
         tick_ms: None,
     }
 }
@@ -260,7 +262,7 @@ impl Report {
     ) -> Self {
         Self {
             map,
-            planner: args.planner.clone(),
+            planner: Entrant::parse(&args.planner).label().to_owned(),
             rules: *world.rules(),
             score: world.score(state),
             final_tick: state.tick(),

@@ -6,25 +6,25 @@ use serde::Serialize;
 
 use getaway_arena::stats::{SprtDecision, WinDrawLoss};
 use getaway_arena::{
-    ExternalSummary, ReportResult, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair, p_value,
+    ReportResult, Standing, Tournament, TournamentMonitor, TournamentOptions, TournamentPair, p_value,
 };
 
 use crate::arguments::{SeriesArgs, SprtArgs};
-use crate::output::{format_interval, one_line, or_dash, write_summaries, write_table};
-use crate::series::SeriesRun;
+use crate::output::{format_interval, one_line, or_dash, write_costs, write_table};
+use crate::series::{EntrantResults, SeriesRun};
 use crate::{CliError, Invocation};
 
 const EXAMPLES: &str = "Examples:
-  getaway tournament survival uct-greedy cautious 'pipe:sh examples/bots/walker.sh' --samples 2
+  getaway tournament survival uct-greedy cautious 'walker=pipe:sh examples/bots/walker.sh' --samples 2
   getaway tournament survival uct-greedy sampling random --resume games.jsonl --report report.html
-  getaway tournament 'exec:python my_bot.py' survival uct-greedy --gauntlet --sprt --samples 1000";
+  getaway tournament 'mine=exec:python my_bot.py' survival uct-greedy --gauntlet --sprt --samples 1000";
 
 /// Play a tournament: every entrant against every other, on the same maps and seeds
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TournamentArgs {
     /// Entrants: names, expressions, exec:COMMAND, pipe:COMMAND, or planners in
-    /// {n}Python as MODULE:NAME
+    /// {n}Python as MODULE:NAME; NAME=PLANNER names it
     #[arg(value_name = "ENTRANT", num_args = 2.., required = true)]
     entrants: Vec<String>,
     /// Compare only the first entrant with every other
@@ -57,18 +57,18 @@ pub(crate) fn run(args: &TournamentArgs, invocation: &Invocation<'_>, out: &mut 
     })?;
     monitor.update(&run.series, &run.games);
     run.discard(|index| !is_wanted(index));
-    let result = Tournament::of(&run.series, &run.games, &monitor);
+    let result = Tournament::of(&run.series, &run.games, &monitor, args.series.margin());
     let report = Report { result: &result, sentence: result.sentence() };
     let shown = ReportResult { tournament: Some(&result), ..ReportResult::default() };
     let entrants = args.entrants.len();
-    run.finish(&format!("tournament of {entrants} entrants"), report, shown, out, |run, external, out| {
+    run.finish(&format!("tournament of {entrants} entrants"), report, shown, out, |run, results, out| {
         let kind = if args.gauntlet { "gauntlet" } else { "tournament" };
         writeln!(out, "{kind} of {entrants} entrants: {}", run.heading())?;
-        write_result(&result, external, out)
+        write_result(&result, results, out)
     })
 }
 
-fn write_result(result: &Tournament, external: &[ExternalSummary], out: &mut impl Write) -> Result<(), CliError> {
+fn write_result(result: &Tournament, entrants: &EntrantResults, out: &mut impl Write) -> Result<(), CliError> {
     let headings = [
         "",
         "ENTRANT",
@@ -91,7 +91,7 @@ fn write_result(result: &Tournament, external: &[ExternalSummary], out: &mut imp
         writeln!(out)?;
         write_table(["SPRT", "", "PAIRS", "RATIO", ""], &[0, 1, 4], tests, out)?;
     }
-    write_summaries(external, out)?;
+    write_costs(entrants, out)?;
     writeln!(out)?;
     writeln!(out, "ratings: {}", result.model)?;
     for standing in result.standing.iter().filter(|standing| standing.is_deterministic) {

@@ -15,7 +15,7 @@ use getaway::game::{State, World};
 use getaway::map::Map;
 use getaway::planner::{DEFAULT_NAME, PlannerSpec};
 use getaway::recording::WireNotes;
-use getaway_arena::{ExternalBot, ExternalGame, ExternalOptions, ExternalTick, SeriesError, play_external};
+use getaway_arena::{Entrant, ExternalBot, ExternalGame, ExternalOptions, ExternalTick, SeriesError, play_external};
 use getaway_server::ViewerServer;
 use getaway_viewer::{
     Analysis, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource, PictureOptions, RecordingSource, Replay,
@@ -57,7 +57,7 @@ pub(crate) struct ViewArgs {
     maps: MapArgs,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, a
     /// {n}planner in Python as MODULE:NAME, or human for playing with the
-    /// {n}arrow keys
+    /// {n}arrow keys; NAME=PLANNER names it
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
     /// Seed of the planner's random number generator
@@ -189,7 +189,7 @@ fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, Cl
             let (world, mut player) = world_and_player(args, map, host)?;
             let mut states = Vec::new();
             player.play(&world, |state| states.push(state.clone()), |_| {})?;
-            Ok(Replay::of_states(&map.name, &args.planner, &world, &states))
+            Ok(Replay::of_states(&map.name, Entrant::parse(&args.planner).label(), &world, &states))
         }
     }
 }
@@ -238,10 +238,11 @@ fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World
     let rules = args.rules.rules()?;
     let world = world_of(map, &rules)?;
     let seed = args.seed;
-    if let Some(bot) = external_bot(&args.planner)? {
+    let entrant = Entrant::parse(&args.planner);
+    if let Some(bot) = external_bot(&entrant)? {
         return Ok((world, Player::External { bot, seed, options: args.bot.options() }));
     }
-    let planner = PlannerSpec::find(&args.planner, host)?;
+    let planner = PlannerSpec::find(&entrant.spec, host)?;
     let options = BotOptions { planner, seed, rules, ..BotOptions::default() };
     let bot = Bot::new(options)?;
     Ok((world, Player::Bot(Box::new(bot))))
@@ -307,7 +308,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
         Source::Map(map) => {
             let (world, mut player) = world_and_player(args, map, host)?;
             let (world, live) = (Arc::new(world), Arc::clone(&live));
-            live.begin(&map.name, &args.planner, Arc::clone(&world));
+            live.begin(&map.name, Entrant::parse(&args.planner).label(), Arc::clone(&world));
             // If the game fails, the page shows it up to that point.
             let play = move || player.play(&world, |state| live.push(state), |wire| live.note(wire));
             let started = thread::Builder::new().name("player".to_owned()).spawn(play);

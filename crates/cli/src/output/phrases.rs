@@ -1,11 +1,5 @@
-use std::io::Write;
-
 use getaway::game::Status;
-use getaway_arena::ExternalSummary;
 use getaway_arena::stats::Interval;
-
-use super::one_line;
-use crate::CliError;
 
 pub(crate) fn ending(status: Status, tick: u16) -> String {
     match status {
@@ -36,18 +30,15 @@ pub(crate) fn shell_quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-pub(crate) fn write_summaries(summaries: &[ExternalSummary], out: &mut impl Write) -> Result<(), CliError> {
-    if summaries.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\nexternal bots")?;
-    for summary in summaries {
-        writeln!(out, "  {}", one_line(&summary.sentence()))?;
-        for failure in &summary.failures {
-            writeln!(out, "    {}", one_line(failure))?;
-        }
-    }
-    Ok(())
+/// Two significant digits.
+pub(crate) fn milliseconds(ms: f64) -> String {
+    let digits = match ms {
+        ms if ms < 0.1 => 3,
+        ms if ms < 1.0 => 2,
+        ms if ms < 10.0 => 1,
+        _ => 0,
+    };
+    format!("{ms:.digits$}")
 }
 
 #[cfg(test)]

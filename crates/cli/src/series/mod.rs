@@ -16,13 +16,14 @@ use serde::Serialize;
 use getaway::protocol::to_json;
 use getaway::search::Budget;
 use getaway_arena::{
-    ExternalSummary, GameRecord, Games, ReportResult, ReportText, Series, SeriesOptions, external_summaries, report,
-    resume,
+    Entrant, ExternalSummary, GameRecord, Games, MeanCost, PlannerEvaluation, ReportResult, ReportText, Series,
+    SeriesOptions, Summary, evaluate, external_summaries, report, resume,
 };
 
 use crate::arguments::SeriesArgs;
 use crate::output::{OutputArgs, OutputFile, Progress, count, note, rounded, shell_quoted};
 use crate::{CliError, Invocation};
+pub(crate) use replays::replay_json;
 use replays::report_replays;
 
 pub(crate) mod cluster;
@@ -33,14 +34,56 @@ const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
 const LONG_SERIES: Duration = Duration::from_secs(60);
 const INTERRUPTED: i32 = 130;
 
+/// Version of the JSON of `eval`, `battle` and `tournament`: docs/results.md.
+const SCHEMA: u32 = 2;
+
 #[derive(Serialize)]
 struct Output<'a, R> {
+    schema: u32,
     #[serde(flatten)]
     settings: Settings,
+    entrants: Vec<EntrantOutput<'a>>,
     #[serde(flatten)]
     result: R,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     external: &'a [ExternalSummary],
+}
+
+#[derive(Serialize)]
+struct EntrantOutput<'a> {
+    name: &'a str,
+    spec: &'a str,
+    /// Processor time and memory.
+    cost: MeanCost,
+    decision_p50_ms: f64,
+    decision_p99_ms: f64,
+    decision_max_ms: f64,
+}
+
+/// What is known of each entrant by itself.
+pub(crate) struct EntrantResults {
+    pub planners: Vec<PlannerEvaluation>,
+    pub external: Vec<ExternalSummary>,
+}
+
+impl EntrantResults {
+    fn of(series: &Series, games: &Games) -> Self {
+        Self { planners: evaluate(series, games), external: external_summaries(series, games) }
+    }
+
+    /// What went wrong with bots, one sentence each.
+    pub fn troubles(&self) -> Vec<String> {
+        self.external.iter().filter_map(|bot| bot.trouble.clone()).collect()
+    }
+
+    fn outputs<'a>(&'a self, series: &'a Series) -> Vec<EntrantOutput<'a>> {
+        let output = |(evaluation, entrant): (&'a PlannerEvaluation, &'a Entrant)| {
+            let Summary { cost, decision_p50_ms, decision_p99_ms, decision_max_ms, .. } = evaluation.overall;
+            let (name, spec) = (evaluation.planner.as_str(), entrant.spec.as_str());
+            EntrantOutput { name, spec, cost, decision_p50_ms, decision_p99_ms, decision_max_ms }
+        };
+        self.planners.iter().zip(series.entrants()).map(output).collect()
+    }
 }
 
 #[derive(Serialize)]
@@ -203,7 +246,7 @@ impl<'a> SeriesRun<'a> {
         for dir in &self.args.maps.dirs {
             option("maps", &dir.display().to_string());
         }
-        option("planner", &game.planner);
+        option("planner", game.spec());
         let budget = game.budget;
         let limits =
             [("budget-ms", budget.time_ms()), ("budget-ticks", budget.ticks), ("budget-evals", budget.evaluations)];
@@ -218,26 +261,35 @@ impl<'a> SeriesRun<'a> {
     }
 
     /// Writes the report, if requested, and prints the result as JSON or with `write_text`. Fails
-    /// if the series was interrupted.
+    /// if the series was interrupted, or a bot failed and `--allow-failures` is not given.
     pub fn finish<W: Write>(
         self,
         title: &str,
         result: impl Serialize,
         shown: ReportResult<'_>,
         out: &mut W,
-        write_text: impl FnOnce(&Self, &[ExternalSummary], &mut W) -> Result<(), CliError>,
+        write_text: impl FnOnce(&Self, &EntrantResults, &mut W) -> Result<(), CliError>,
     ) -> Result<(), CliError> {
-        let external = external_summaries(&self.series, &self.games);
-        let json = serde_json::to_string(&Output { settings: self.settings(), result, external: &external })?;
+        let results = EntrantResults::of(&self.series, &self.games);
+        let (settings, entrants) = (self.settings(), results.outputs(&self.series));
+        let output = Output { schema: SCHEMA, settings, entrants, result, external: &results.external };
+        let json = serde_json::to_string(&output)?;
         if let Some(files) = &self.report {
             self.write_report(files, title, shown, &json)?;
         }
         if self.args.json {
             writeln!(out, "{json}")?;
         } else {
-            write_text(&self, &external, out)?;
+            write_text(&self, &results, out)?;
         }
-        self.end()
+        // What was found must be seen before the error.
+        out.flush()?;
+        let allows_failures = self.args.allow_failures;
+        self.end()?;
+        match results.troubles() {
+            troubles if troubles.is_empty() || allows_failures => Ok(()),
+            troubles => Err(CliError::Check(format!("{} (--allow-failures accepts this)", troubles.join("; ")))),
+        }
     }
 
     fn write_report(

@@ -70,6 +70,11 @@ pub(crate) fn report_replays(series: &Series, games: &Games, threads: usize) -> 
     Ok(made)
 }
 
+/// The replay of a game as the viewer's data; `None` without known moves.
+pub(crate) fn replay_json(world: &World, game: &GameRecord) -> Option<String> {
+    replay(world, game, None)
+}
+
 /// The replay of a game, with an analysis if it has a budget; `None` without known moves.
 fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<String> {
     let states = states(world, game)?;

@@ -17,6 +17,7 @@ mod fuzzing;
 #[path = "../../../server/tests/integration/harness.rs"]
 #[allow(dead_code, reason = "the server's own tests use the rest")]
 mod harness;
+mod ladder;
 mod maps;
 mod play;
 mod program;

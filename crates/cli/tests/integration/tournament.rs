@@ -18,8 +18,9 @@ fn json(args: &[&str]) -> Value {
     assert!(output.status.success(), "{output:?}");
     let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
     for standing in report["standing"].as_array_mut().unwrap() {
-        standing["games"].as_object_mut().unwrap().retain(|name, _| !name.starts_with("decision_"));
+        standing["games"].as_object_mut().unwrap().retain(|name, _| !name.starts_with("decision_") && name != "cost");
     }
+    report.as_object_mut().unwrap().remove("entrants");
     report
 }
 
@@ -97,7 +98,8 @@ fn report_has_its_games_as_csv_and_its_result_as_json() {
     assert_eq!(csv, run("2", &["--force"]), "the same games, byte for byte");
     let lines: Vec<&str> = csv.lines().collect();
     assert!(
-        lines[0].starts_with("planner,map,layout,sample,seed,score,") && lines[1].starts_with("sampling,corner-shop,")
+        lines[0].starts_with("planner,spec,map,layout,sample,seed,score,")
+            && lines[1].starts_with("sampling,sampling,corner-shop,")
     );
     assert_eq!(lines.len(), 25);
     let result: Value = serde_json::from_str(&fs::read_to_string(page.with_extension("json")).unwrap()).unwrap();
@@ -116,10 +118,30 @@ fn report_has_its_games_as_csv_and_its_result_as_json() {
 
 #[test]
 fn invalid_input_gives_one_line() {
-    assert!(
-        fails(&["tournament", "survival"]).contains("2 values required")
-            || fails(&["tournament", "survival"]).contains("ENTRANT")
-    );
-    assert!(fails(&["tournament", "random", "random"]).starts_with("planner random is given twice"));
-    assert!(fails(&["tournament", "random", "clever"]).starts_with("no planner named clever"));
+    let of = |planners: &[&str]| fails(&[&["tournament"], planners].concat());
+    assert!(of(&["survival"]).contains("2 values required") || of(&["survival"]).contains("ENTRANT"));
+    assert!(of(&["random", "random"]).starts_with("planner random is given twice: expected NAME=PLANNER"));
+    assert!(of(&["a=random", "a=safest"]).starts_with("planner a is given twice"));
+    assert!(of(&["random", "clever"]).starts_with("no planner named clever"));
+}
+
+#[test]
+fn named_entrants_keep_their_names_everywhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let (page, file) = (dir.path().join("report.html"), dir.path().join("games.jsonl"));
+    let args = [
+        &["tournament", "--map", "corner-shop", "old=random", "new@2=random", "--samples", "2"][..],
+        &["--report", page.to_str().unwrap(), "--resume", file.to_str().unwrap()],
+    ]
+    .concat();
+    let text = succeeds(&args);
+    assert!(text.contains("old") && text.contains("new@2") && !text.contains("=random"), "{text}");
+    let csv = fs::read_to_string(page.with_extension("csv")).unwrap();
+    assert!(csv.lines().nth(1).unwrap().starts_with("old,random,corner-shop,"), "{csv}");
+    let report = json(&[&args[..], &["--force"]].concat());
+    assert_eq!(report["schema"], 2);
+    // The same file with another planner behind the name.
+    let other = args.iter().map(|word| if *word == "old=random" { "old=safest" } else { word }).collect::<Vec<_>>();
+    let error = fails(&[&other[..], &["--force"]].concat());
+    assert!(error.ends_with("line 2: the planner behind the name is random, but this run has safest"), "{error}");
 }

@@ -1,0 +1,128 @@
+//! Entrants: planners and bots, and the names that they are shown by.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::external::ExternalBot;
+
+const NAME_CHARS_MAX: usize = 40;
+/// Programs that run another program, which says more about the bot.
+const INTERPRETERS: [&str; 13] =
+    ["bash", "bun", "deno", "env", "exec", "java", "node", "perl", "php", "ruby", "sh", "uv", "zsh"];
+
+/// A planner or bot, as given on a command line: `NAME=SPEC`, or only `SPEC`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entrant {
+    /// The name, if one was given.
+    pub name: Option<String>,
+    /// The planner, expression, `exec:COMMAND`, `pipe:COMMAND` or `MODULE:NAME`.
+    pub spec: String,
+}
+
+impl Entrant {
+    /// Parses `NAME=SPEC` or `SPEC`. A name has at most 40 letters, digits and `._@+-`, and starts
+    /// with a letter or digit; any other text before an equals sign belongs to the spec.
+    ///
+    /// ```
+    /// use getaway_arena::Entrant;
+    ///
+    /// let entrant = Entrant::parse("mine@2=pipe:python bot.py");
+    /// assert_eq!((entrant.label(), entrant.spec.as_str()), ("mine@2", "pipe:python bot.py"));
+    /// assert_eq!(Entrant::parse("pipe:A=1 ./bot").label(), "pipe:A=1 ./bot");
+    /// ```
+    pub fn parse(text: &str) -> Self {
+        let text = text.trim();
+        match text.split_once('=') {
+            Some((name, spec)) if is_name(name) => Self { name: Some(name.to_owned()), spec: spec.trim().to_owned() },
+            _ => Self { name: None, spec: text.to_owned() },
+        }
+    }
+
+    /// The name, or the spec of an entrant without one.
+    pub fn label(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.spec)
+    }
+
+    /// Names from the shortest to the whole spec. That of a bot starts with its program, without
+    /// the folder and the interpreter.
+    fn candidates(&self) -> Vec<String> {
+        if let Some(name) = &self.name {
+            return vec![name.clone()];
+        }
+        let mut candidates = Vec::new();
+        let is_simple = |command: &str| !command.contains(['\'', '"', '`', '$', ';', '|', '&', '<', '>', '(', '\\']);
+        if let Some(bot) = ExternalBot::parse(&self.spec).filter(|bot| is_simple(&bot.command)) {
+            let words: Vec<&str> = bot.command.split_whitespace().collect();
+            let first = words.iter().position(is_program).unwrap_or(0);
+            let program = words.get(first).map(|word| file_name(word)).unwrap_or_default();
+            candidates.extend((first + 1..=words.len()).map(|end| {
+                let arguments = words[first + 1..end].iter().copied();
+                std::iter::once(program).chain(arguments).collect::<Vec<&str>>().join(" ")
+            }));
+        }
+        candidates.push(self.spec.clone());
+        candidates
+    }
+}
+
+/// True for a valid name.
+pub(super) fn is_name(text: &str) -> bool {
+    let is_inner = |c: char| c.is_alphanumeric() || "._@+-".contains(c);
+    text.starts_with(char::is_alphanumeric) && text.chars().all(is_inner) && text.chars().count() <= NAME_CHARS_MAX
+}
+
+fn file_name(word: &str) -> &str {
+    Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word)
+}
+
+fn is_program(word: &&str) -> bool {
+    let name = file_name(word);
+    let is_python =
+        name.strip_prefix("python").is_some_and(|version| version.chars().all(|c| "0123456789.".contains(c)));
+    !word.starts_with('-') && !name.contains('=') && !is_python && !INTERPRETERS.contains(&name)
+}
+
+/// The name of each entrant: the given one, or the shortest that tells it apart from the others.
+pub fn shown_names(entrants: &[Entrant]) -> Vec<String> {
+    let candidates: Vec<Vec<String>> = entrants.iter().map(Entrant::candidates).collect();
+    let mut lengths = vec![0; entrants.len()];
+    loop {
+        let at = |index: usize| candidates[index][lengths[index]].as_str();
+        let mut counts: HashMap<&str, usize> = HashMap::new();
+        (0..entrants.len()).for_each(|index| *counts.entry(at(index)).or_default() += 1);
+        let can_grow = |&index: &usize| counts[at(index)] > 1 && lengths[index] + 1 < candidates[index].len();
+        let growing: Vec<usize> = (0..entrants.len()).filter(can_grow).collect();
+        if growing.is_empty() {
+            return (0..entrants.len()).map(|index| at(index).to_owned()).collect();
+        }
+        growing.into_iter().for_each(|index| lengths[index] += 1);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(entrants: &[&str]) -> Vec<String> {
+        shown_names(&entrants.iter().map(|text| Entrant::parse(text)).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn shortest_name_tells_entrants_apart() {
+        assert_eq!(names(&["pipe:python fled.py", "pipe:python fled2.py"]), ["fled.py", "fled2.py"]);
+        assert_eq!(names(&["exec:.venv/bin/python3.12 -u bots/a.py", "random"]), ["a.py", "random"]);
+        let same = ["pipe:python bot.py crash 1", "pipe:python bot.py hang 1", "exec:python bot.py hang 1"];
+        assert_eq!(names(&same), ["bot.py crash", "pipe:python bot.py hang 1", "exec:python bot.py hang 1"]);
+        assert_eq!(names(&["exec:./random", "random"]), ["exec:./random", "random"]);
+        let shell = "pipe:while read -r x; do echo hello; done";
+        assert_eq!(names(&[shell, "pipe:cat", "select(0.2, greedy)"]), [shell, "cat", "select(0.2, greedy)"]);
+    }
+
+    #[test]
+    fn given_names_are_shown() {
+        assert_eq!(names(&["a=random", "b@2=random", "é=pipe:x=1 ./y"]), ["a", "b@2", "é"]);
+        for text in ["=random", "a b=random", "-a=random", "pipe:x=1", &format!("{}=random", "a".repeat(41))] {
+            assert_eq!(Entrant::parse(text).name, None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Processor time and memory of a bot's processes, from `/proc`; zero on other systems.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use crate::game::Cost;
+
+/// Interval between two samples: a sample of a few processes takes some tenths of a millisecond.
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
+const PROCESSES_MAX: usize = 256;
+/// The unit of processor time in `/proc`, which Linux fixes at 100 Hz for programs.
+const TICK_MS: u64 = 10;
+
+/// Measures a bot during one game.
+#[derive(Debug)]
+pub(super) struct UsageMeter {
+    /// The process that supervises the bot; all processes of the bot descend from it.
+    supervisor: u32,
+    /// Processor time before the game.
+    before_ms: u64,
+    cost: Cost,
+    sampled: Instant,
+}
+
+impl UsageMeter {
+    pub fn new(supervisor: u32) -> Self {
+        let before_ms = sample(supervisor).cpu_ms;
+        Self { supervisor, before_ms, cost: Cost::default(), sampled: Instant::now() }
+    }
+
+    /// The cost so far, measured again if the last sample is old.
+    pub fn poll(&mut self) -> Cost {
+        if self.sampled.elapsed() >= SAMPLE_INTERVAL { self.measure() } else { self.cost }
+    }
+
+    /// The cost so far. Both values only grow, because a process that has ended is not seen.
+    pub fn measure(&mut self) -> Cost {
+        let Cost { cpu_ms, memory_kib } = sample(self.supervisor);
+        let cpu_ms = cpu_ms.saturating_sub(self.before_ms);
+        self.cost = Cost { cpu_ms: self.cost.cpu_ms.max(cpu_ms), memory_kib: self.cost.memory_kib.max(memory_kib) };
+        self.sampled = Instant::now();
+        self.cost
+    }
+}
+
+/// Processor time since their start, and current memory, of all descendants of a process.
+fn sample(supervisor: u32) -> Cost {
+    let mut cost = Cost::default();
+    let mut processes = vec![supervisor];
+    let mut next = 0;
+    while let Some(&process) = processes.get(next) {
+        next += 1;
+        if let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) {
+            // Fields 14 to 17: its own time, and that of its children that have ended.
+            let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
+            let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
+            cost.cpu_ms += ticks * TICK_MS;
+        }
+        if process != supervisor {
+            cost.memory_kib += memory_kib(process);
+        }
+        let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
+        processes.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        processes.truncate(PROCESSES_MAX);
+    }
+    cost
+}
+
+fn memory_kib(process: u32) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
+    let value = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    value.and_then(|value| value.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}

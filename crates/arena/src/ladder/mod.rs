@@ -1,0 +1,392 @@
+//! A ladder: entrants that come and go, each next game chosen by what it would tell.
+//!
+//! All entrants play the same sequence of *units*: unit u is a map and a seed. Two entrants form a
+//! pair in every unit that both have played, so one game tells something about many pairs. A pair
+//! is closed when a sequential test in each direction has decided it, or when both sides only
+//! repeat their games. Only neighbours in the ranking, at most two places apart, are tested.
+//!
+//! Guarantees: every finished game is in the journal before it counts. The state depends only on
+//! the journal, and with one thread the journal depends only on the settings and the requests, so
+//! that a kill at any moment changes nothing. Memory grows with the number of games.
+
+mod page;
+mod pairs;
+mod run;
+mod standing;
+mod store;
+
+use std::collections::BTreeSet;
+use std::hash::Hasher;
+
+use serde::{Deserialize, Serialize};
+
+use super::entrant::{Entrant, shown_names};
+use super::external::ExternalSummary;
+use super::game::{GameRecord, Times};
+use super::rating::{RatedPairs, ratings};
+use super::series::Series;
+use super::stats::Interval;
+use getaway::fnv::FnvHasher;
+use getaway::game::{Rules, rules_fields};
+use getaway::search::Budget;
+
+pub use page::{LadderText, ladder_page};
+pub use pairs::PairResult;
+use pairs::{PairState, Played};
+pub use run::{LadderNews, LadderOptions, run_ladder};
+pub use standing::{LadderGame, LadderRow, LadderStanding, VersionTest};
+pub use store::{LadderError, LadderRequest, request};
+
+/// A new entrant plays this many games before the ranking decides about its pairs.
+const FIRST_GAMES: usize = 10;
+/// A bot is set aside after this many failed games in a row.
+const FAILURES_MAX: u64 = 3;
+/// Places between two entrants whose pair is tested.
+const NEIGHBOURS: usize = 2;
+
+/// What all games of a ladder share; a ladder continues only with the same settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Settings {
+    pub seed: u64,
+    #[serde(flatten, with = "rules_fields")]
+    pub rules: Rules,
+    #[serde(flatten)]
+    pub budget: Budget,
+    pub tick_ms: u64,
+    /// Name and fingerprint of each map.
+    pub maps: Vec<LadderMap>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct LadderMap {
+    pub name: String,
+    pub layout: String,
+}
+
+/// A record of the journal.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Event {
+    Add { name: String, spec: String, at: u64, request: String },
+    Retire { name: String, at: u64, request: String },
+    SetAside { name: String, reason: String, at: u64 },
+    Game(Box<GameRecord>),
+}
+
+/// Whether an entrant plays.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EntrantState {
+    /// It plays.
+    Active,
+    /// It was retired by a request.
+    Retired,
+    /// It failed too often; the last failure.
+    SetAside(String),
+}
+
+/// A game to play next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Job {
+    pub entrant: usize,
+    pub unit: usize,
+}
+
+#[derive(Debug)]
+struct Member {
+    name: String,
+    spec: String,
+    added: u64,
+    state: EntrantState,
+    /// By unit.
+    games: Vec<Option<Played>>,
+    /// Units in progress.
+    pending: BTreeSet<usize>,
+    failures_in_row: u64,
+    sums: Sums,
+}
+
+/// Totals over the games of an entrant.
+#[derive(Debug, Default)]
+struct Sums {
+    games: u64,
+    failed: u64,
+    survived: u64,
+    points: u64,
+    cpu_ms: u64,
+    memory_kib_max: u64,
+    times: Times,
+    last_failure: Option<String>,
+}
+
+impl Member {
+    /// The first unit that is neither played nor in progress.
+    fn next_unit(&self) -> usize {
+        let is_free = |unit: &usize| self.games.get(*unit).is_none_or(Option::is_none) && !self.pending.contains(unit);
+        (0..).find(is_free).expect("finitely many units are played")
+    }
+
+    fn count(&mut self, game: &GameRecord) {
+        let failure = game.failure();
+        self.failures_in_row = if failure.is_some() { self.failures_in_row + 1 } else { 0 };
+        let sums = &mut self.sums;
+        sums.games += 1;
+        sums.failed += u64::from(failure.is_some());
+        sums.survived += u64::from(game.survived() && failure.is_none());
+        sums.points += u64::from(game.points());
+        sums.cpu_ms += game.cost.cpu_ms;
+        sums.memory_kib_max = sums.memory_kib_max.max(game.cost.memory_kib);
+        sums.times.merge(&game.times);
+        if failure.is_some() {
+            let summary = ExternalSummary::of(self.name.clone(), std::iter::once(game));
+            sums.last_failure = summary.failures.into_iter().next();
+        }
+    }
+
+    fn is_active(&self) -> bool {
+        self.state == EntrantState::Active
+    }
+}
+
+/// The state of a ladder.
+#[derive(Debug)]
+pub(crate) struct Ladder {
+    maps: Vec<String>,
+    units_max: usize,
+    members: Vec<Member>,
+    /// By the later and the earlier member of a pair.
+    pairs: Vec<Vec<PairState>>,
+    requests: BTreeSet<String>,
+    games: u64,
+    recent: Vec<LadderGame>,
+    ratings: Vec<Interval>,
+    /// Number of games after which the ratings are computed again.
+    ratings_due: u64,
+}
+
+impl Ladder {
+    /// An empty ladder on maps with these names, where an entrant plays at most `units_max` games.
+    pub fn new(maps: Vec<String>, units_max: usize) -> Self {
+        Self {
+            maps,
+            units_max,
+            members: Vec::new(),
+            pairs: Vec::new(),
+            requests: BTreeSet::new(),
+            games: 0,
+            recent: Vec::new(),
+            ratings: Vec::new(),
+            ratings_due: 0,
+        }
+    }
+
+    /// The entrants as `NAME=SPEC`, in the order in which they were added.
+    pub fn entrants(&self) -> Vec<String> {
+        self.members.iter().map(|member| format!("{}={}", member.name, member.spec)).collect()
+    }
+
+    /// The name of a new entrant: its given or shortest one, with the next free version.
+    pub fn free_name(&self, entrant: &Entrant) -> String {
+        let name = shown_names(std::slice::from_ref(entrant)).remove(0);
+        let is_taken = |name: &str| self.members.iter().any(|member| member.name == name);
+        if !is_taken(&name) {
+            return name;
+        }
+        let base = base_name(&name);
+        let versions = (2..).map(|version| format!("{base}@{version}"));
+        versions.into_iter().find(|name| !is_taken(name)).expect("finitely many versions")
+    }
+
+    /// Number of games.
+    pub fn games(&self) -> u64 {
+        self.games
+    }
+
+    /// The state of the entrant with this name.
+    pub fn state(&self, name: &str) -> Option<&EntrantState> {
+        self.members.iter().find(|member| member.name == name).map(|member| &member.state)
+    }
+
+    /// True if a request was carried out.
+    pub fn has_request(&self, request: &str) -> bool {
+        self.requests.contains(request)
+    }
+
+    /// Changes the state by an event of the journal.
+    ///
+    /// # Errors
+    /// When the event contradicts earlier ones.
+    pub fn apply(&mut self, event: Event) -> Result<(), String> {
+        match event {
+            Event::Add { name, spec, at, request } => {
+                if self.state(&name).is_some() {
+                    return Err(format!("{name} is added twice"));
+                }
+                self.requests.insert(request);
+                let (state, games, pending) = (EntrantState::Active, Vec::new(), BTreeSet::new());
+                let sums = Sums::default();
+                self.members.push(Member { name, spec, added: at, state, games, pending, failures_in_row: 0, sums });
+                self.pairs.push((1..self.members.len()).map(|_| PairState::new(self.maps.len())).collect());
+                self.ratings_due = self.games;
+                self.rate();
+            }
+            Event::Retire { name, request, .. } => {
+                self.requests.insert(request);
+                self.member(&name)?.state = EntrantState::Retired;
+            }
+            Event::SetAside { name, reason, .. } => self.member(&name)?.state = EntrantState::SetAside(reason),
+            Event::Game(game) => self.apply_game(&game)?,
+        }
+        Ok(())
+    }
+
+    fn member(&mut self, name: &str) -> Result<&mut Member, String> {
+        let member = self.members.iter_mut().find(|member| member.name == name);
+        member.ok_or_else(|| format!("no entrant is named {name}"))
+    }
+
+    fn apply_game(&mut self, game: &GameRecord) -> Result<(), String> {
+        let Some(entrant) = self.members.iter().position(|member| member.name == game.planner) else {
+            return Err(format!("a game of {}, which was not added", game.planner));
+        };
+        let map = self.maps.iter().position(|map| *map == game.map);
+        let map = map.ok_or_else(|| format!("a game on {}, which is not a map of this ladder", game.map))?;
+        let unit = game.sample as usize * self.maps.len() + map;
+        let member = &mut self.members[entrant];
+        member.pending.remove(&unit);
+        if member.games.len() <= unit {
+            member.games.resize(unit + 1, None);
+        }
+        if member.games[unit].is_some() {
+            return Err(format!("unit {unit} of {} is played twice", game.planner));
+        }
+        member.games[unit] = Some(Played { rank: game.rank(), moves: fingerprint(&game.moves) });
+        member.count(game);
+        self.games += 1;
+        for other in (0..self.members.len()).filter(|&other| other != entrant) {
+            let (later, earlier) = (entrant.max(other), entrant.min(other));
+            let (left, right) = (&self.members[earlier].games, &self.members[later].games);
+            self.pairs[later][earlier].update(left, right);
+        }
+        self.rate();
+        self.recent.push(LadderGame::of(self.games, game));
+        if self.recent.len() > LadderGame::KEPT {
+            self.recent.remove(0);
+        }
+        Ok(())
+    }
+
+    /// The reason to set an entrant aside after its last game, if there is one.
+    pub fn reason_to_set_aside(&self, name: &str) -> Option<String> {
+        let member = self.members.iter().find(|member| member.name == name)?;
+        let is_failing = member.is_active() && member.failures_in_row >= FAILURES_MAX;
+        let last = member.sums.last_failure.as_deref().unwrap_or_default();
+        is_failing.then(|| format!("failed in {FAILURES_MAX} games in a row; last: {last}"))
+    }
+
+    /// The next game, which is then in progress; `None` if no game would tell more, or only games
+    /// that are in progress would.
+    pub fn next(&mut self) -> Option<Job> {
+        let entrant = self.newcomer().or_else(|| self.open_entrant())?;
+        let unit = self.members[entrant].next_unit();
+        self.members[entrant].pending.insert(unit);
+        Some(Job { entrant, unit })
+    }
+
+    /// Gives up a game in progress.
+    pub fn cancel(&mut self, job: Job) {
+        self.members[job.entrant].pending.remove(&job.unit);
+    }
+
+    /// True if games are in progress.
+    pub fn is_playing(&self) -> bool {
+        self.members.iter().any(|member| !member.pending.is_empty())
+    }
+
+    fn newcomer(&self) -> Option<usize> {
+        let first = FIRST_GAMES.min(self.units_max);
+        let news = (0..self.members.len()).filter(|&index| self.members[index].is_active());
+        let news = news.map(|index| (self.members[index].next_unit(), index)).filter(|&(unit, _)| unit < first);
+        news.min().map(|(_, index)| index)
+    }
+
+    /// The side with fewer games of the open pair whose next unit tells most.
+    fn open_entrant(&self) -> Option<usize> {
+        let mut best: Option<(f64, usize)> = None;
+        for (left, right) in self.neighbours() {
+            let units = [left, right].map(|index| self.members[index].next_unit());
+            let behind = if units[0] <= units[1] { left } else { right };
+            let played = units[0].min(units[1]);
+            if played >= self.units_max || self.pair(left, right).is_closed() {
+                continue;
+            }
+            // The variance of a result, over the number of results that have told it already.
+            let odds = (self.ratings[left].estimate - self.ratings[right].estimate) / 400.0;
+            let share = 1.0 / (1.0 + 10_f64.powf(-odds));
+            let gain = share * (1.0 - share) / (played + 1) as f64;
+            if best.is_none_or(|(most, _)| gain > most) {
+                best = Some((gain, behind));
+            }
+        }
+        best.map(|(_, entrant)| entrant)
+    }
+
+    /// Pairs of active entrants that are close in the ranking.
+    fn neighbours(&self) -> Vec<(usize, usize)> {
+        let order = self.order();
+        let pairs = (1..=NEIGHBOURS).flat_map(|gap| order.iter().copied().zip(order.iter().skip(gap).copied()));
+        pairs.collect()
+    }
+
+    /// Active entrants, best rating first.
+    fn order(&self) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..self.members.len()).filter(|&index| self.members[index].is_active()).collect();
+        order.sort_by(|&one, &other| self.ratings[other].estimate.total_cmp(&self.ratings[one].estimate));
+        order
+    }
+
+    fn pair(&self, one: usize, other: usize) -> &PairState {
+        &self.pairs[one.max(other)][one.min(other)]
+    }
+
+    /// Computes the ratings again if enough games are new: at moments that depend only on the
+    /// events, and more rarely the more games there are.
+    fn rate(&mut self) {
+        if self.games >= self.ratings_due {
+            self.ratings = self.current_ratings();
+            self.ratings_due = self.games + (self.members.len() as u64).max(self.games / 50);
+        }
+    }
+
+    fn current_ratings(&self) -> Vec<Interval> {
+        let mut rated = Vec::new();
+        for (later, pairs) in self.pairs.iter().enumerate() {
+            for (earlier, pair) in pairs.iter().enumerate() {
+                rated.extend(pair.maps().map(|(map, counts)| RatedPairs {
+                    map,
+                    sides: [earlier, later],
+                    points: counts.wins as f64 + counts.ties as f64 / 2.0,
+                    pairs: counts.pairs() as f64,
+                }));
+            }
+        }
+        ratings(self.members.len(), &rated)
+    }
+}
+
+/// The name without its version.
+fn base_name(name: &str) -> &str {
+    let version = name.rsplit_once('@').filter(|(_, version)| version.parse::<u32>().is_ok());
+    version.map_or(name, |(base, _)| base)
+}
+
+fn fingerprint(moves: &str) -> u64 {
+    let mut hash = FnvHasher::default();
+    hash.write(moves.as_bytes());
+    hash.finish()
+}
+
+/// The index of a unit's game in the series of a ladder.
+fn index_of(series: &Series, job: Job) -> usize {
+    job.unit * series.names().len() + job.entrant
+}

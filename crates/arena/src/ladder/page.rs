@@ -1,0 +1,34 @@
+//! Renders the standing of a ladder as an HTML page.
+
+use serde::Serialize;
+
+use super::LadderStanding;
+use getaway::protocol::{for_script, to_json};
+
+const TEMPLATE: &str = include_str!("page.html");
+const DATA: &str = "{{DATA}}";
+
+/// The texts of a ladder's page.
+#[derive(Clone, Debug, Serialize)]
+pub struct LadderText<'a> {
+    /// The title.
+    pub title: &'a str,
+    /// A description of the setting.
+    pub heading: &'a str,
+    /// The time of the standing, for people.
+    pub updated: &'a str,
+    /// True if the ladder runs, so that the page should be loaded again.
+    pub is_running: bool,
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    text: &'a LadderText<'a>,
+    standing: &'a LadderStanding,
+}
+
+/// Renders the page. Its games are links to `game.html#NUMBER`.
+pub fn ladder_page(standing: &LadderStanding, text: &LadderText<'_>) -> String {
+    let (before, after) = TEMPLATE.split_once(DATA).expect("the template has a place for the data");
+    [before, &for_script(&to_json(&Data { text, standing })), after].concat()
+}

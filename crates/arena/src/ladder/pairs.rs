@@ -1,0 +1,103 @@
+//! The pair of two entrants of a ladder.
+
+use std::collections::HashSet;
+use std::hash::Hasher;
+
+use getaway::fnv::FnvHasher;
+use serde::Serialize;
+
+use crate::stats::{Sprt, SprtDecision, WinDrawLoss};
+
+/// What counts of a game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Played {
+    pub rank: (bool, u32),
+    /// A fingerprint of the moves.
+    pub moves: u64,
+}
+
+/// What the tests of a pair say of its earlier entrant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PairResult {
+    /// Not decided yet.
+    Open,
+    /// It is better than the later entrant.
+    Better,
+    /// It is worse.
+    Worse,
+    /// Neither is better by the margin of the test.
+    Equal,
+    /// Both only repeat their games.
+    Exhausted,
+}
+
+/// Results of the units that both entrants have played, in the order of units.
+#[derive(Debug)]
+pub(super) struct PairState {
+    by_map: Vec<WinDrawLoss>,
+    counts: WinDrawLoss,
+    /// Units before this one are counted.
+    next_unit: usize,
+    /// Distinct pairs of games, as hashes of map and moves.
+    seen: HashSet<u64>,
+    /// Units since the last distinct pair.
+    repeats: usize,
+    /// The tests of "the earlier is better" and of "the later is better".
+    tests: [SprtDecision; 2],
+}
+
+impl PairState {
+    pub fn new(maps: usize) -> Self {
+        let (counts, tests) = (WinDrawLoss::default(), [SprtDecision::Undecided; 2]);
+        Self { by_map: vec![counts; maps], counts, next_unit: 0, seen: HashSet::new(), repeats: 0, tests }
+    }
+
+    /// Counts the units that both sides have now played, up to the first that one has not.
+    pub fn update(&mut self, left: &[Option<Played>], right: &[Option<Played>]) {
+        let both = |unit: usize| Some(((*left.get(unit)?)?, (*right.get(unit)?)?));
+        while let Some((left, right)) = both(self.next_unit) {
+            let map = self.next_unit % self.by_map.len();
+            self.next_unit += 1;
+            let mut hash = FnvHasher::default();
+            [map as u64, left.moves, right.moves].iter().for_each(|part| hash.write(&part.to_le_bytes()));
+            if !self.seen.insert(hash.finish()) {
+                self.repeats += 1;
+                continue;
+            }
+            self.repeats = 0;
+            self.by_map[map].add(left.rank, right.rank);
+            self.counts.add(left.rank, right.rank);
+            for (test, counts) in self.tests.iter_mut().zip([self.counts, self.counts.reversed()]) {
+                if *test == SprtDecision::Undecided {
+                    *test = Sprt::default().decision(counts);
+                }
+            }
+        }
+    }
+
+    pub fn result(&self) -> PairResult {
+        match self.tests {
+            [SprtDecision::H1, _] => PairResult::Better,
+            [_, SprtDecision::H1] => PairResult::Worse,
+            [SprtDecision::H0, SprtDecision::H0] => PairResult::Equal,
+            // Each map was played at least twice without a new pair.
+            _ if self.repeats >= 2 * self.by_map.len() => PairResult::Exhausted,
+            _ => PairResult::Open,
+        }
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.result() != PairResult::Open
+    }
+
+    /// Wins, ties and losses of the earlier entrant in distinct pairs.
+    pub fn counts(&self) -> WinDrawLoss {
+        self.counts
+    }
+
+    /// The maps with pairs, and their counts.
+    pub fn maps(&self) -> impl Iterator<Item = (usize, WinDrawLoss)> + '_ {
+        self.by_map.iter().copied().enumerate().filter(|(_, counts)| counts.pairs() > 0)
+    }
+}

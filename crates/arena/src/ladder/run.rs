@@ -1,0 +1,329 @@
+//! Runs a ladder: threads that play, and a loop that reads requests and reports.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use super::store::{LadderError, LadderRequest, Store, Waiting};
+use super::{Event, Job, Ladder, LadderMap, LadderStanding, Settings, index_of};
+use crate::entrant::Entrant;
+use crate::external::{ExternalHost, ExternalOptions};
+use crate::game::GameRecord;
+use crate::series::{Series, SeriesError, SeriesOptions};
+use getaway::game::World;
+use getaway::map::Map;
+use getaway::planner::PlannerHost;
+
+/// Interval of the loop; with [`REPORT_INTERVAL`], the page is current within a second.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+const REPORT_INTERVAL: Duration = Duration::from_millis(500);
+/// Interval between attempts to write a journal on a full disk.
+const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Options of a ladder.
+pub struct LadderOptions<'a> {
+    /// The folder of the ladder, created if missing.
+    pub folder: &'a Path,
+    /// The maps, in order.
+    pub maps: &'a [Map],
+    /// The options of the games; `samples` is the maximum per map and entrant. The planners come
+    /// from requests.
+    pub series: SeriesOptions,
+    /// Options of external bots.
+    pub external: ExternalOptions,
+    /// Finds further planners.
+    pub host: Option<&'a dyn PlannerHost>,
+    /// Number of parallel games.
+    pub threads: usize,
+    /// How long to run, waiting for requests if there is nothing to play; `None` ends as soon as no
+    /// game would tell more.
+    pub time: Option<Duration>,
+}
+
+/// What a running ladder reports.
+pub enum LadderNews<'a> {
+    /// A game, in the order of the journal. Those of earlier runs come first.
+    Game {
+        /// Its number, from 1.
+        number: u64,
+        /// The game.
+        record: &'a GameRecord,
+        /// Its map and rules.
+        world: &'a World,
+    },
+    /// Something that a person should know.
+    Note(String),
+    /// The standing has changed.
+    Standing(&'a LadderStanding),
+}
+
+/// What the threads share.
+struct Shared {
+    ladder: Ladder,
+    store: Store,
+    series: Arc<Series>,
+    /// Events that could not be written yet; no further games are started.
+    unsaved: Vec<Event>,
+    /// Saved games that were not reported yet.
+    news: Vec<NumberedGame>,
+    notes: Vec<String>,
+    error: Option<SeriesError>,
+    has_changed: bool,
+    /// True while events cannot be written.
+    is_waiting: bool,
+}
+
+struct NumberedGame {
+    number: u64,
+    record: GameRecord,
+}
+
+/// Runs a ladder until no game would tell more, the time is over, or `stop` is set; returns its
+/// standing. `report` is called in the calling thread.
+///
+/// # Errors
+/// When another process runs the ladder, it has other settings, its folder cannot be used, there
+/// are no entrants, or a game is aborted.
+pub fn run_ladder(
+    options: &LadderOptions<'_>,
+    stop: &AtomicBool,
+    report: &mut dyn FnMut(LadderNews<'_>),
+) -> Result<LadderStanding, LadderError> {
+    let series = series(options, Vec::new())?;
+    let settings = settings(options, &series);
+    let names: Vec<String> = settings.maps.iter().map(|map| map.name.clone()).collect();
+    let units_max = names.len() * options.series.samples as usize;
+    let mut ladder = Ladder::new(names, units_max);
+    let mut number = 0;
+    let read = |event: Event| {
+        if let Event::Game(record) = &event {
+            number += 1;
+            report_game(report, &series, number, record);
+        }
+        ladder.apply(event)
+    };
+    let store = Store::open(options.folder, &settings, read)?;
+    let series = Arc::new(self::series(options, ladder.entrants())?);
+    let (unsaved, news, notes) = (Vec::new(), Vec::new(), Vec::new());
+    let shared =
+        Shared { ladder, store, series, unsaved, news, notes, error: None, has_changed: true, is_waiting: false };
+    let shared = Mutex::new(shared);
+    let host = ExternalHost::new(options.external.clone());
+    let ended = AtomicBool::new(false);
+    let is_stopped = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
+    let result = thread::scope(|scope| {
+        for _ in 0..options.threads.max(1) {
+            let play = || play_games(&shared, &host, &is_stopped);
+            thread::Builder::new().spawn_scoped(scope, play).map_err(SeriesError::Threads)?;
+        }
+        let result = watch(options, &shared, &is_stopped, report);
+        ended.store(true, Ordering::Relaxed);
+        result
+    });
+    let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // Games that ended while the loop did.
+    shared.save_again();
+    let standing = shared.ladder.standing();
+    for NumberedGame { number, record } in std::mem::take(&mut shared.news) {
+        report_game(report, &shared.series, number, &record);
+    }
+    report(LadderNews::Standing(&standing));
+    result.map(|()| standing)
+}
+
+fn series(options: &LadderOptions<'_>, planners: Vec<String>) -> Result<Series, SeriesError> {
+    let series_options = SeriesOptions { planners, ..options.series.clone() };
+    Ok(Series::with_host(options.maps, series_options, options.host)?.with_external(options.external.clone()))
+}
+
+fn settings(options: &LadderOptions<'_>, series: &Series) -> Settings {
+    let SeriesOptions { seed, rules, budget, .. } = options.series;
+    let map = |map: &crate::series::SeriesMap| LadderMap { name: map.name.clone(), layout: map.layout.clone() };
+    let tick_ms = u64::try_from(options.external.tick_time.as_millis()).unwrap_or(u64::MAX);
+    Settings { seed, rules, budget, tick_ms, maps: series.maps().iter().map(map).collect() }
+}
+
+fn report_game(report: &mut dyn FnMut(LadderNews<'_>), series: &Series, number: u64, record: &GameRecord) {
+    if let Some(map) = series.maps().iter().find(|map| map.name == record.map) {
+        report(LadderNews::Game { number, record, world: map.world() });
+    }
+}
+
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Plays games until stopped; other threads do the same.
+fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn() -> bool) {
+    while !is_stopped() {
+        let next = lock(shared).start();
+        let Some((job, series)) = next else {
+            thread::sleep(POLL_INTERVAL);
+            continue;
+        };
+        let played = series.play_one(index_of(&series, job), Some(host), is_stopped);
+        lock(shared).finish(job, played);
+    }
+}
+
+/// Reads requests and reports until the ladder ends.
+fn watch(
+    options: &LadderOptions<'_>,
+    shared: &Mutex<Shared>,
+    is_stopped: &dyn Fn() -> bool,
+    report: &mut dyn FnMut(LadderNews<'_>),
+) -> Result<(), LadderError> {
+    let end = options.time.map(|time| Instant::now() + time);
+    let (mut reported, mut retried): (Option<Instant>, Instant) = (None, Instant::now());
+    loop {
+        let mut guard = lock(shared);
+        guard.answer_requests(options);
+        if retried.elapsed() >= RETRY_INTERVAL {
+            guard.save_again();
+            retried = Instant::now();
+        }
+        let (news, notes) = (std::mem::take(&mut guard.news), std::mem::take(&mut guard.notes));
+        let (error, series) = (guard.error.take(), Arc::clone(&guard.series));
+        let is_due = guard.has_changed && reported.is_none_or(|reported| reported.elapsed() >= REPORT_INTERVAL);
+        let standing = is_due.then(|| guard.ladder.standing());
+        guard.has_changed &= !is_due;
+        let (is_empty, is_idle) = (guard.ladder.entrants().is_empty(), guard.is_idle());
+        drop(guard);
+        for NumberedGame { number, record } in &news {
+            report_game(report, &series, *number, record);
+        }
+        notes.into_iter().for_each(|note| report(LadderNews::Note(note)));
+        if let Some(standing) = standing {
+            report(LadderNews::Standing(&standing));
+            reported = Some(Instant::now());
+        }
+        if let Some(error) = error {
+            return Err(error.into());
+        }
+        if is_stopped() || end.is_some_and(|end| Instant::now() >= end) {
+            return Ok(());
+        }
+        if options.time.is_none() && is_idle {
+            return if is_empty { Err(LadderError::Empty) } else { Ok(()) };
+        }
+        thread::sleep(POLL_INTERVAL);
+    }
+}
+
+impl Shared {
+    fn start(&mut self) -> Option<(Job, Arc<Series>)> {
+        if !self.unsaved.is_empty() || self.error.is_some() {
+            return None;
+        }
+        Some((self.ladder.next()?, Arc::clone(&self.series)))
+    }
+
+    fn finish(&mut self, job: Job, played: Result<Option<GameRecord>, SeriesError>) {
+        match played {
+            Ok(Some(record)) => self.save(Event::Game(Box::new(record))),
+            Ok(None) => self.ladder.cancel(job),
+            Err(error) => {
+                self.ladder.cancel(job);
+                self.error = Some(error);
+            }
+        }
+    }
+
+    /// Writes an event, and then applies it; keeps it for later if the disk is full.
+    fn save(&mut self, event: Event) {
+        if !self.unsaved.is_empty() {
+            self.unsaved.push(event);
+            return;
+        }
+        if let Err(error) = self.store.append(&event) {
+            if !self.is_waiting {
+                self.notes.push(format!("{error}: the ladder waits until this can be written"));
+            }
+            self.is_waiting = true;
+            self.unsaved.push(event);
+            return;
+        }
+        self.is_waiting = false;
+        let game = match &event {
+            Event::Game(record) => Some((**record).clone()),
+            _ => None,
+        };
+        if let Err(error) = self.ladder.apply(event) {
+            self.notes.push(error);
+        }
+        self.has_changed = true;
+        let Some(record) = game else { return };
+        let name = record.planner.clone();
+        self.news.push(NumberedGame { number: self.ladder.games(), record });
+        if let Some(reason) = self.ladder.reason_to_set_aside(&name) {
+            self.notes.push(format!("{name} is set aside: {reason}"));
+            self.save(Event::SetAside { name, reason, at: now() });
+        }
+    }
+
+    fn save_again(&mut self) {
+        for event in std::mem::take(&mut self.unsaved) {
+            self.save(event);
+        }
+    }
+
+    /// True if no game is in progress, and none would tell more.
+    fn is_idle(&mut self) -> bool {
+        if self.ladder.is_playing() || !self.unsaved.is_empty() {
+            return false;
+        }
+        match self.ladder.next() {
+            Some(job) => {
+                self.ladder.cancel(job);
+                false
+            }
+            None => true,
+        }
+    }
+
+    fn answer_requests(&mut self, options: &LadderOptions<'_>) {
+        for Waiting { id, request } in self.store.waiting() {
+            if !self.ladder.has_request(&id) {
+                if let Err(reason) = self.answer(options, &id, request) {
+                    self.notes.push(reason);
+                }
+                if !self.unsaved.is_empty() {
+                    return;
+                }
+            }
+            self.store.remove(&id);
+        }
+    }
+
+    /// Carries out a request, or returns why it is refused.
+    fn answer(&mut self, options: &LadderOptions<'_>, id: &str, request: LadderRequest) -> Result<(), String> {
+        let (at, request_id) = (now(), id.to_owned());
+        match request {
+            LadderRequest::Add(text) => {
+                let entrant = Entrant::parse(&text);
+                let name = self.ladder.free_name(&entrant);
+                let mut entrants = self.ladder.entrants();
+                entrants.push(format!("{name}={}", entrant.spec));
+                let series = series(options, entrants).map_err(|error| format!("{text} is not added: {error}"))?;
+                self.series = Arc::new(series);
+                self.notes.push(format!("{name} is added"));
+                self.save(Event::Add { name, spec: entrant.spec, at, request: request_id });
+            }
+            LadderRequest::Retire(name) => {
+                if self.ladder.state(&name).is_none() {
+                    return Err(format!("{name} is not retired: no entrant has this name"));
+                }
+                self.notes.push(format!("{name} is retired"));
+                self.save(Event::Retire { name, at, request: request_id });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}

@@ -1,0 +1,153 @@
+//! The folder of a ladder: its journal, and requests from other processes.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::{Deserialize, Serialize};
+use tempfile::Builder;
+use thiserror::Error;
+
+use super::{Event, Settings};
+use crate::journal::{FileKind, Journal, JournalError};
+use crate::results::{same_in_run, variant_words};
+use crate::series::SeriesError;
+use getaway::files;
+
+const JOURNAL: FileKind = FileKind { name: "ladder", version: 1 };
+const REQUEST: &str = "ladder request";
+const REQUEST_BYTES_MAX: u64 = 1 << 16;
+
+/// An error of a ladder.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum LadderError {
+    /// Another process runs this ladder.
+    #[error("{}: another process runs this ladder: expected to be the only one (--add and --retire reach it)", .folder.display())]
+    Running {
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The folder cannot be read or written.
+    #[error("{}: {source}", .path.display())]
+    Folder {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The journal cannot be used.
+    #[error(transparent)]
+    Journal(JournalError),
+    /// An entrant, a map or a game is at fault.
+    #[error(transparent)]
+    Series(#[from] SeriesError),
+    /// There is nothing to play.
+    #[error("no entrants: expected --add NAME=PLANNER")]
+    Empty,
+}
+
+/// A request to a ladder, whether it runs or not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LadderRequest {
+    /// Add an entrant, as `NAME=SPEC` or `SPEC`.
+    Add(String),
+    /// Retire the entrant with this name.
+    Retire(String),
+}
+
+#[derive(Serialize, Deserialize)]
+struct RequestFile {
+    getaway: String,
+    version: u32,
+    #[serde(flatten)]
+    request: LadderRequest,
+}
+
+/// Leaves a request in the folder of a ladder, which is created if missing.
+///
+/// # Errors
+/// When the folder cannot be written.
+pub fn request(folder: &Path, request: LadderRequest) -> Result<(), LadderError> {
+    let inbox = folder.join("inbox");
+    let failed = |source| LadderError::Folder { path: inbox.clone(), source };
+    fs::create_dir_all(&inbox).map_err(failed)?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let file = RequestFile { getaway: REQUEST.to_owned(), version: JOURNAL.version, request };
+    let mut partial = Builder::new().prefix(".getaway-").suffix(".partial").tempfile_in(&inbox).map_err(failed)?;
+    let text = serde_json::to_string(&file).expect("a request is valid JSON");
+    writeln!(partial, "{text}").map_err(failed)?;
+    // Sorted by name, requests are in the order in which they were made.
+    let name = format!("{:020}-{}.json", now.as_nanos(), std::process::id());
+    partial.persist_noclobber(inbox.join(name)).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+/// A request that waits in the folder.
+pub(super) struct Waiting {
+    pub id: String,
+    pub request: LadderRequest,
+}
+
+#[derive(Debug)]
+pub(super) struct Store {
+    folder: PathBuf,
+    journal: Journal,
+}
+
+impl Store {
+    /// Opens or creates a ladder, and passes each event of its journal to `read`.
+    pub fn open(
+        folder: &Path,
+        settings: &Settings,
+        read: impl FnMut(Event) -> Result<(), String>,
+    ) -> Result<Self, LadderError> {
+        fs::create_dir_all(folder).map_err(|source| LadderError::Folder { path: folder.to_owned(), source })?;
+        let path = folder.join("ladder.jsonl");
+        let journal = Journal::open(path, JOURNAL, settings, |found| check(&found, settings), read);
+        let journal = journal.map_err(|error| match error {
+            JournalError::InUse { .. } => LadderError::Running { folder: folder.to_owned() },
+            error => LadderError::Journal(error),
+        })?;
+        Ok(Self { folder: folder.to_owned(), journal })
+    }
+
+    /// Appends an event; a failed append leaves the journal as it was.
+    pub fn append(&mut self, event: &Event) -> Result<(), JournalError> {
+        self.journal.append(&[event])
+    }
+
+    /// The requests that wait, oldest first. Other files are left alone.
+    pub fn waiting(&self) -> Vec<Waiting> {
+        let Ok(entries) = fs::read_dir(self.folder.join("inbox")) else { return Vec::new() };
+        let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+        names.sort();
+        let read = |id: String| {
+            let text = files::read_text(self.folder.join("inbox").join(&id), REQUEST_BYTES_MAX).ok()?;
+            let file: RequestFile = serde_json::from_str(&text).ok()?;
+            let is_ours = file.getaway == REQUEST && file.version == JOURNAL.version;
+            is_ours.then_some(Waiting { id, request: file.request })
+        };
+        names.into_iter().filter(|name| name.ends_with(".json")).filter_map(read).collect()
+    }
+
+    /// Removes a request that was carried out or refused.
+    pub fn remove(&self, id: &str) {
+        // A request that stays is recognised by its id.
+        let _ = fs::remove_file(self.folder.join("inbox").join(id));
+    }
+}
+
+fn check(found: &Settings, expected: &Settings) -> Result<(), String> {
+    same_in_run("the seed", found.seed, expected.seed)?;
+    same_in_run("the variant", variant_words(&found.rules), variant_words(&expected.rules))?;
+    same_in_run("the budget", found.budget.words(), expected.budget.words())?;
+    same_in_run("the time per tick in ms", found.tick_ms, expected.tick_ms)?;
+    let names =
+        |settings: &Settings| settings.maps.iter().map(|map| map.name.clone()).collect::<Vec<String>>().join(" ");
+    same_in_run("the list of maps", names(found), names(expected))?;
+    let changed = found.maps.iter().zip(&expected.maps).find(|(found, expected)| found != expected);
+    changed.map_or(Ok(()), |(map, _)| Err(format!("the map {} has changed", map.name)))
+}

@@ -1,0 +1,124 @@
+//! Guarantees of ladders: the state follows from the journal, whatever happened in between.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::common;
+use getaway::game::Rules;
+use getaway::map::Map;
+use getaway::search::Budget;
+use getaway_arena::{
+    EntrantState, ExternalOptions, LadderError, LadderNews, LadderOptions, LadderRequest, LadderRow, LadderStanding,
+    MeanCost, PairResult, SeriesOptions, request, run_ladder,
+};
+
+/// Runs a ladder on two maps; `on_game` gets the number of each game and can stop the ladder.
+fn run(
+    folder: &Path,
+    threads: usize,
+    mut on_game: impl FnMut(u64, &AtomicBool),
+) -> Result<LadderStanding, LadderError> {
+    let maps: Vec<Map> =
+        common::our_maps().into_iter().filter(|map| ["corner-shop", "snail"].contains(&&*map.name)).collect();
+    let options = LadderOptions {
+        folder,
+        maps: &maps,
+        series: SeriesOptions {
+            planners: Vec::new(),
+            samples: 15,
+            seed: 4,
+            rules: Rules::BLITZ_2025,
+            budget: Budget::ticks(30),
+        },
+        external: ExternalOptions { restart: true, ..ExternalOptions::default() },
+        host: None,
+        threads,
+        time: None,
+    };
+    let stop = AtomicBool::new(false);
+    run_ladder(&options, &stop, &mut |news| {
+        if let LadderNews::Game { number, .. } = news {
+            on_game(number, &stop);
+        }
+    })
+}
+
+fn add(folder: &Path, entrants: &[&str]) {
+    entrants.iter().for_each(|text| request(folder, LadderRequest::Add((*text).to_owned())).expect("a request"));
+}
+
+fn row<'a>(standing: &'a LadderStanding, name: &str) -> &'a LadderRow {
+    standing.entrants.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no entrant {name}: {standing:?}"))
+}
+
+/// The standing without what differs between runs.
+fn settled(mut standing: LadderStanding) -> LadderStanding {
+    for row in &mut standing.entrants {
+        (row.decision_p50_ms, row.decision_p99_ms, row.decision_max_ms) = (0.0, 0.0, 0.0);
+        (row.cost, row.added) = (MeanCost::default(), 0);
+    }
+    standing
+}
+
+const ENTRANTS: [&str; 4] = ["random", "safest", "sampling", "walk=lookahead:2"];
+
+#[test]
+fn ladder_ends_when_no_game_tells_more_however_often_it_is_interrupted() {
+    let [whole, parts] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    add(whole.path(), &ENTRANTS);
+    let expected = settled(run(whole.path(), 1, |_, _| ()).expect("a standing"));
+    assert_eq!(expected.entrants.last().map(|row| row.name.as_str()), Some("random"));
+    assert!(expected.games < 4 * 30, "{} games: pairs that are decided play no further", expected.games);
+    add(parts.path(), &ENTRANTS);
+    let mut goal = 0;
+    let standing = loop {
+        goal += 9;
+        let standing = run(parts.path(), 1, |number, stop| stop.store(number >= goal, Ordering::Relaxed));
+        let standing = settled(standing.expect("a standing"));
+        if standing.games == expected.games {
+            break standing;
+        }
+        assert!(standing.games >= goal.min(expected.games), "{standing:?}");
+    };
+    assert_eq!(standing, expected);
+}
+
+#[test]
+fn entrants_come_and_go_and_a_second_process_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path();
+    add(path, &["random", "mine=safest"]);
+    let mut refused = None;
+    let standing = run(path, 2, |number, _| match number {
+        5 => {
+            add(path, &["mine=sampling", "broken=pipe:exit 3"]);
+            request(path, LadderRequest::Retire("random".to_owned())).expect("a request");
+        }
+        8 => refused = Some(run(path, 1, |_, _| ())),
+        _ => {}
+    });
+    let standing = standing.expect("a standing");
+    assert!(matches!(refused, Some(Err(LadderError::Running { .. }))), "{refused:?}");
+    assert_eq!(row(&standing, "random").state, EntrantState::Retired);
+    let EntrantState::SetAside(reason) = &row(&standing, "broken").state else { panic!("{standing:?}") };
+    assert!(reason.starts_with("failed in 3 games in a row; last: crashed on "), "{reason}");
+    let (newer, older) = (row(&standing, "mine@2"), row(&standing, "mine"));
+    assert!(newer.games >= 10 && older.games >= 10 && newer.place.is_some(), "{standing:?}");
+    let test = &standing.versions[..];
+    assert!(
+        matches!(test, [test] if test.newer == "mine@2" && test.older == "mine" && test.counts.pairs() >= 10),
+        "{test:?}"
+    );
+    // Nothing is left to play, and the standing is that of the journal.
+    let again = run(path, 2, |_, _| ()).expect("a standing");
+    assert_eq!(settled(again), settled(standing));
+}
+
+#[test]
+fn equal_planners_are_found_equal_or_exhausted() {
+    let folder = tempfile::tempdir().expect("a folder");
+    add(folder.path(), &["a=safest", "b=safest"]);
+    let standing = run(folder.path(), 1, |_, _| ()).expect("a standing");
+    assert_eq!((standing.entrants[0].next, standing.open_pairs), (Some(PairResult::Exhausted), 0));
+    assert!(standing.games <= 20, "{} games of planners that repeat themselves", standing.games);
+}

@@ -1,0 +1,334 @@
+//! `getaway ladder`: rates entrants that come and go, and keeps a page of the standing.
+//!
+//! Guarantees: a file of the folder is overwritten only if its first line says that this program
+//! wrote it. Every finished game is in the journal before it is shown.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use clap::Args;
+use serde::Serialize;
+
+use getaway::files;
+use getaway::planner::PlannerSpec;
+use getaway::protocol::{for_script, to_json};
+use getaway_arena::{
+    Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderRequest, LadderRow,
+    LadderStanding, LadderText, PairResult, SeriesOptions, ladder_page, request, run_ladder,
+};
+use getaway_viewer::Page;
+
+use crate::arguments::{
+    ANY, BudgetArgs, DEFAULT_BUDGET, ExternalArgs, MAX_SAMPLES, MAX_THREADS, MapArgs, RulesArgs, external_bot, integer,
+};
+use crate::output::{OutputFile, Progress, count, milliseconds, note, one_line, or_dash, write_table};
+use crate::series::{replay_json, stop_on_interrupt};
+use crate::{CliError, Invocation};
+
+const GAME_PAGE: &str = include_str!("ladder_game.html");
+const GAME_MARK: &str = "// {\"getaway\":\"ladder game\",\"version\":1}\n";
+const VIEWER: &str = "{{VIEWER}}";
+/// A file of the ladder starts with a line of at most this size.
+const MARK_BYTES_MAX: u64 = 200;
+const PAGE_BYTES_MAX: u64 = 1 << 30;
+const MAX_MINUTES: u64 = 1_000_000;
+
+const EXAMPLES: &str = "Examples:
+  getaway ladder league --add survival --add random --add 'mine=pipe:python my_bot.py'
+  getaway ladder league --minutes 600                    goes on, and waits for new entrants
+  getaway ladder league --add 'mine=pipe:python new.py'  adds version mine@2, also while it runs
+  getaway ladder league --retire mine                    ends the games of an entrant";
+
+/// Rate entrants that come and go, each next game chosen by what it tells
+///
+/// The folder has the journal, and index.html with the standing and every game. Without --minutes,
+/// {n}the ladder ends when no game would tell more about neighbours in the ranking.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct LadderArgs {
+    /// Folder of the ladder, created if missing
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// Map, by name or path; repeatable [default: all maps of every --maps DIR,
+    /// {n}or the bundled maps]
+    #[arg(long = "map", value_name = "MAP")]
+    names: Vec<String>,
+    /// Add an entrant: a name, an expression, exec:COMMAND, pipe:COMMAND, or
+    /// {n}a planner in Python as MODULE:NAME; NAME=PLANNER names it, and a
+    /// {n}name that is taken becomes NAME@2; repeatable
+    #[arg(long = "add", value_name = "NAME|EXPRESSION")]
+    added: Vec<String>,
+    /// Retire the entrant with this name; repeatable
+    #[arg(long = "retire", value_name = "NAME")]
+    retired: Vec<String>,
+    /// Run for this time, and wait for new entrants
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=MAX_MINUTES))]
+    minutes: Option<u64>,
+    #[command(flatten)]
+    maps: MapArgs,
+    /// Maximum number of games per entrant and map
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = integer::<u32>(1..=MAX_SAMPLES))]
+    samples: u32,
+    /// Number of parallel games [default: number of physical cores]
+    #[arg(long, value_name = "N", value_parser = integer::<u16>(1..=MAX_THREADS))]
+    threads: Option<u16>,
+    #[command(flatten)]
+    budget: BudgetArgs,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Seed of the ladder; each sample has a seed that all entrants share
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    seed: u64,
+    /// Print the standing as one JSON object
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    external: ExternalArgs,
+}
+
+/// Version of the JSON: docs/results.md.
+const SCHEMA: u32 = 2;
+
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    standing: &'a LadderStanding,
+}
+
+pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let requests = args.requests(invocation)?;
+    let has_requests = !requests.is_empty();
+    let maps = args.maps.load(&args.names)?;
+    let rules = args.rules.rules()?;
+    let budget = args.budget.or(DEFAULT_BUDGET);
+    let series = SeriesOptions { planners: Vec::new(), samples: args.samples, seed: args.seed, rules, budget };
+    let stop = stop_on_interrupt()?;
+    for wanted in requests {
+        request(&args.folder, wanted).map_err(input)?;
+    }
+    let options = LadderOptions {
+        folder: &args.folder,
+        maps: &maps,
+        series,
+        external: args.external.options(),
+        host: invocation.host,
+        threads: args.threads.map_or_else(num_cpus::get_physical, usize::from),
+        time: args.minutes.map(|minutes| Duration::from_secs(60 * minutes)),
+    };
+    let heading = format!("{}, at most {} per decision, seed {}", count(maps.len(), "map"), budget.words(), args.seed);
+    let mut folder = Folder::new(&args.folder, heading);
+    let progress = Progress::open_ended();
+    let standing = run_ladder(&options, &stop, &mut |news| folder.show(news, &progress));
+    drop(progress);
+    match standing {
+        Err(LadderError::Running { .. }) if has_requests => {
+            Ok(writeln!(out, "{}: the ladder is running, and takes this up at once", folder.name())?)
+        }
+        Err(error) => Err(input(error)),
+        Ok(standing) => {
+            folder.finish(&standing);
+            if args.json {
+                return Ok(writeln!(
+                    out,
+                    "{}",
+                    serde_json::to_string(&Output { schema: SCHEMA, standing: &standing })?
+                )?);
+            }
+            write_standing(&standing, out)?;
+            Ok(writeln!(out, "\n{}", one_line(&folder.page().display().to_string()))?)
+        }
+    }
+}
+
+fn input(error: LadderError) -> CliError {
+    match error {
+        LadderError::Series(error) => error.into(),
+        error => CliError::Input(error.to_string()),
+    }
+}
+
+impl LadderArgs {
+    /// The requests, with planners and bots checked.
+    fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>, CliError> {
+        for text in &self.added {
+            let entrant = Entrant::parse(text);
+            if external_bot(&entrant)?.is_none() {
+                PlannerSpec::find(&entrant.spec, invocation.host)?;
+            }
+        }
+        let added = self.added.iter().cloned().map(LadderRequest::Add);
+        Ok(added.chain(self.retired.iter().cloned().map(LadderRequest::Retire)).collect())
+    }
+}
+
+/// The pages of a ladder.
+struct Folder<'a> {
+    path: &'a Path,
+    heading: String,
+    /// True until the games of earlier runs have been read.
+    is_loading: bool,
+    /// The problem that was told last, which is not told again.
+    problem: Option<String>,
+}
+
+impl<'a> Folder<'a> {
+    fn new(path: &'a Path, heading: String) -> Self {
+        Self { path, heading, is_loading: true, problem: None }
+    }
+
+    fn name(&self) -> String {
+        one_line(&self.path.display().to_string())
+    }
+
+    fn page(&self) -> PathBuf {
+        self.path.join("index.html")
+    }
+
+    fn show(&mut self, news: LadderNews<'_>, progress: &Progress) {
+        match news {
+            LadderNews::Game { number, record, world } => {
+                let path = self.path.join("games").join(format!("{number}.js"));
+                if self.is_loading && path.exists() {
+                    return;
+                }
+                let written =
+                    game_script(world, record).map(|script| write_marked(&path, GAME_MARK.trim_end(), &script));
+                self.tell(written.unwrap_or(Ok(())), progress);
+            }
+            LadderNews::Note(text) => progress.suspend(|| note(&text)),
+            LadderNews::Standing(standing) => {
+                if self.is_loading {
+                    self.is_loading = false;
+                    let viewer = GAME_PAGE.replace(VIEWER, &for_script(&to_json(&Page::halves())));
+                    let written = write_page(&self.path.join("game.html"), &viewer);
+                    self.tell(written, progress);
+                }
+                let written = write_page(&self.page(), &self.html(standing, true));
+                self.tell(written, progress);
+                let (games, open) = (standing.games, standing.open_pairs);
+                progress.set_message(format!("{games} games, undecided pairs of neighbours: {open}"));
+            }
+        }
+    }
+
+    /// Writes the last page, which is not loaded again.
+    fn finish(&self, standing: &LadderStanding) {
+        if let Err(error) = write_page(&self.page(), &self.html(standing, false)) {
+            note(&error.to_string());
+        }
+    }
+
+    fn html(&self, standing: &LadderStanding, is_running: bool) -> String {
+        let title = format!("ladder {}", self.path.file_name().unwrap_or(self.path.as_os_str()).to_string_lossy());
+        let updated = httpdate::fmt_http_date(SystemTime::now());
+        let text = LadderText { title: &title, heading: &self.heading, updated: &updated, is_running };
+        ladder_page(standing, &text)
+    }
+
+    /// Notes a problem with the pages once; the journal is what counts.
+    fn tell(&mut self, written: Result<(), CliError>, progress: &Progress) {
+        let problem = written.err().map(|error| error.to_string());
+        if let Some(text) = problem.as_ref().filter(|_| problem != self.problem) {
+            progress.suspend(|| note(text));
+        }
+        self.problem = problem;
+    }
+}
+
+fn game_script(world: &getaway::game::World, record: &GameRecord) -> Option<String> {
+    Some(format!("{GAME_MARK}showGame({});\n", replay_json(world, record)?))
+}
+
+fn write_page(path: &Path, html: &str) -> Result<(), CliError> {
+    let mark = html.lines().next().unwrap_or_default();
+    write_marked(path, mark, html)
+}
+
+/// Writes a file, and overwrites only one that starts with the same mark.
+fn write_marked(path: &Path, mark: &str, content: &str) -> Result<(), CliError> {
+    let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| fail(&error))?;
+    }
+    if path.symlink_metadata().is_ok() {
+        let mut start = String::new();
+        let opened =
+            files::open(path, PAGE_BYTES_MAX).and_then(|file| file.take(MARK_BYTES_MAX).read_to_string(&mut start));
+        if opened.is_err() || start.lines().next() != Some(mark) {
+            return Err(fail(&"expected a file of a ladder: it is not overwritten"));
+        }
+    }
+    OutputFile::over(path).write(content.as_bytes())
+}
+
+fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(), CliError> {
+    let headings = [
+        "",
+        "ENTRANT",
+        "RATING",
+        "95% INTERVAL",
+        "NEXT",
+        "WINS",
+        "TIES",
+        "LOSSES",
+        "SCORE",
+        "GAMES",
+        "FAILED",
+        "CPU MS/GAME",
+        "PEAK MB",
+        "P99 MS",
+    ];
+    let next = |result: PairResult| match result {
+        PairResult::Open => "open",
+        PairResult::Better => "better",
+        PairResult::Worse => "worse",
+        PairResult::Equal => "equal",
+        PairResult::Exhausted => "no new games",
+    };
+    let row = |row: &LadderRow| {
+        vec![
+            or_dash(row.place.map(|place| place.to_string())),
+            row.name.clone(),
+            format!("{:+.0}", row.rating.estimate),
+            format!("{:+.0} to {:+.0}", row.rating.low, row.rating.high),
+            row.next.map(next).unwrap_or_default().to_owned(),
+            row.counts.wins.to_string(),
+            row.counts.ties.to_string(),
+            row.counts.losses.to_string(),
+            format!("{:.0}", row.score_mean),
+            row.games.to_string(),
+            row.failed.to_string(),
+            format!("{:.0}", row.cost.cpu_ms_mean),
+            row.cost.memory_mb_max.to_string(),
+            milliseconds(row.decision_p99_ms),
+        ]
+    };
+    write_table(headings, &[1, 4], standing.entrants.iter().map(row), out)?;
+    writeln!(out)?;
+    for row in &standing.entrants {
+        match &row.state {
+            EntrantState::Active => {}
+            EntrantState::Retired => writeln!(out, "{} is retired", one_line(&row.name))?,
+            EntrantState::SetAside(reason) => {
+                writeln!(out, "{} is set aside: {}", one_line(&row.name), one_line(reason))?;
+            }
+        }
+    }
+    for test in &standing.versions {
+        let (newer, older, result) = (one_line(&test.newer), one_line(&test.older), next(test.result));
+        let counts = test.counts;
+        writeln!(
+            out,
+            "{newer} against {older}: {result} ({} won, {} tied, {} lost)",
+            counts.wins, counts.ties, counts.losses
+        )?;
+    }
+    let open = match standing.open_pairs {
+        0 => "no game would tell more about neighbours".to_owned(),
+        open => format!("{} of neighbours undecided", count(open, "pair")),
+    };
+    Ok(writeln!(out, "{} games; {open}", standing.games)?)
+}

@@ -1,0 +1,122 @@
+//! Tests of `getaway ladder`: it survives kills, and its folder belongs to one process.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::program::{command, error_line, getaway};
+
+const SMALL: [&str; 10] =
+    ["--map", "corner-shop", "--map", "snail", "--budget-ticks", "30", "--samples", "6", "--threads", "1"];
+const ENTRANTS: [&str; 6] = ["--add", "random", "--add", "mine=safest", "--add", "mine=sampling"];
+
+fn ladder<'a>(folder: &'a Path, more: &[&'a str]) -> Vec<&'a str> {
+    [&["ladder", folder.to_str().unwrap()], &SMALL[..], more].concat()
+}
+
+fn start(args: &[&str]) -> Child {
+    command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+fn games(folder: &Path) -> usize {
+    fs::read_to_string(folder.join("ladder.jsonl")).map_or(0, |text| text.matches("{\"game\":").count())
+}
+
+fn wait_until(what: &str, condition: impl Fn() -> bool) {
+    let end = Instant::now() + Duration::from_secs(120);
+    while !condition() {
+        assert!(Instant::now() < end, "{what}");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// The standing without what differs between runs.
+fn standing(args: &[&str]) -> Value {
+    let output = getaway(&[args, &["--json"]].concat());
+    assert!(output.status.success(), "{output:?}");
+    let mut standing: Value = serde_json::from_slice(&output.stdout).unwrap();
+    for entrant in standing["entrants"].as_array_mut().unwrap() {
+        entrant
+            .as_object_mut()
+            .unwrap()
+            .retain(|name, _| !name.starts_with("decision_") && name != "cost" && name != "added");
+    }
+    standing
+}
+
+#[test]
+fn ladder_that_is_killed_ends_as_one_that_was_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let (whole, killed) = (dir.path().join("whole"), dir.path().join("killed"));
+    let expected = standing(&ladder(&whole, &ENTRANTS));
+    let all = games(&whole);
+    assert!(all >= 36, "{all} games of three entrants: at least ten each");
+    for kill in 0..10 {
+        let more: &[&str] = if kill == 0 { &ENTRANTS } else { &[] };
+        let mut child = start(&ladder(&killed, more));
+        let goal = (games(&killed) + all / 12).max(1);
+        wait_until("the ladder plays", || games(&killed) >= goal || child_has_ended(&killed, all));
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    assert_eq!(standing(&ladder(&killed, &[])), expected);
+    assert_eq!(games(&killed), all);
+    // Every game can be watched, and the page is complete.
+    for number in 1..=all {
+        let script = fs::read_to_string(killed.join(format!("games/{number}.js"))).unwrap();
+        assert!(script.starts_with("// {\"getaway\":\"ladder game\"") && script.contains("showGame({"), "{number}");
+    }
+    let page = fs::read_to_string(killed.join("index.html")).unwrap();
+    assert!(page.contains("\"newer\":\"mine@2\"") && page.contains("\"is_running\":false"), "{page:.2000}");
+}
+
+fn child_has_ended(folder: &Path, all: usize) -> bool {
+    games(folder) >= all
+}
+
+#[test]
+fn running_ladder_takes_requests_and_refuses_a_second_process() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("league");
+    let mut child = start(&ladder(&folder, &["--minutes", "5", "--add", "random", "--add", "safest"]));
+    wait_until("the ladder plays", || games(&folder) >= 2);
+    let refused = getaway(&ladder(&folder, &[]));
+    let expected = format!(
+        "{}: another process runs this ladder: expected to be the only one (--add and --retire reach it)",
+        folder.display()
+    );
+    assert_eq!((refused.status.code(), error_line(&refused)), (Some(2), expected));
+    let taken = getaway(&ladder(&folder, &["--add", "broken=pipe:exit 3", "--retire", "random"]));
+    let text = String::from_utf8(taken.stdout).unwrap();
+    assert_eq!(text, format!("{}: the ladder is running, and takes this up at once\n", folder.display()));
+    let page = || fs::read_to_string(folder.join("index.html")).unwrap_or_default();
+    wait_until("the broken bot is set aside", || page().contains("failed in 3 games in a row; last: crashed on "));
+    wait_until("random is retired", || page().contains("\"retired\""));
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn foreign_files_and_mistakes_get_one_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("league");
+    let fails = |more: &[&str]| {
+        let output = getaway(&ladder(&folder, more));
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        error_line(&output)
+    };
+    assert_eq!(fails(&[]), "no entrants: expected --add NAME=PLANNER");
+    assert!(fails(&["--add", "clairvoyant"]).starts_with("no planner named clairvoyant"));
+    let other = fails(&["--seed", "7"]);
+    assert!(other.ends_with("ladder.jsonl, line 1: the seed is 0, but this run has 7"), "{other}");
+    let page = folder.join("index.html");
+    fs::write(&page, "mine").unwrap();
+    let output = getaway(&ladder(&folder, &["--add", "random"]));
+    let note = format!("{}: expected a file of a ladder: it is not overwritten\n", page.display());
+    assert!(output.status.success() && String::from_utf8_lossy(&output.stderr).contains(&note), "{output:?}");
+    assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
+}

@@ -1,0 +1,53 @@
+"""The pages of `getaway ladder`, in a real browser and from the disk."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from conftest import ROOT
+
+from .conftest import OpenPage
+
+ENTRANTS = ["random", "mine=safest", "mine=sampling", "broken=pipe:exit 3"]
+
+
+@pytest.fixture(scope="module")
+def ladder(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a ladder that has ended."""
+    folder = tmp_path_factory.mktemp("ladder") / "league"
+    added = [word for entrant in ENTRANTS for word in ("--add", entrant)]
+    options = ["--map", "corner-shop", "--map", "snail", "--budget-ticks", "30", "--samples", "6"]
+    subprocess.run([getaway_program, "ladder", folder, *options, *added], cwd=ROOT, check=True, capture_output=True, timeout=120)
+    return folder
+
+
+def test_page_shows_places_versions_and_what_broke(page: Page, ladder: Path) -> None:
+    page.goto((ladder / "index.html").as_uri())
+    expect(page).to_have_title("getaway: ladder league")
+    expect(page.locator("#standing tbody tr")).to_have_count(3)
+    expect(page.locator("#sentence")).to_contain_text("broken is set aside; ")
+    expect(page.locator("#out tbody tr")).to_contain_text("set aside: failed in 3 games in a row; last: crashed on")
+    expect(page.locator("#versions tbody tr").first).to_contain_text("mine@2")
+    expect(page.locator("#standing tbody tr").last).to_contain_text("random")
+
+
+def test_every_listed_game_opens_in_the_viewer(page: Page, ladder: Path) -> None:
+    page.goto((ladder / "index.html").as_uri())
+    page.locator("#games a").last.click()
+    viewer = page.frame_locator("#frame")
+    expect(viewer.locator("#tick")).to_have_text("1")
+    page.goto((ladder / "game.html").as_uri() + "#99999")
+    expect(page.locator("#status")).to_have_text("there is no game 99999")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_ladder_is_readable_on_a_phone(open_page: OpenPage, ladder: Path, dark: bool) -> None:
+    page = open_page(dark=dark, phone=True)
+    page.goto((ladder / "index.html").as_uri())
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    link = page.locator("#games a").first.bounding_box()
+    assert link is not None and link["x"] + link["width"] <= 390
