@@ -21,7 +21,7 @@ TROUBLES = {
     "quit": f"bot disconnected {FIRST.format('disconnected')} 10: exit code 0",
     "drop": f"bot disconnected {FIRST.format('disconnected')} 10: closed its connection",
     "hang": rf"bot fell silent {FIRST.format('fell silent')} \d+: no command for 20 ticks",
-    "garbage": f"bot sent garbage {FIRST.format('sent garbage')} 10: invalid JSON at column 1: expected a value",
+    "garbage": f"bot sent garbage {FIRST.format('sent garbage')} 10: invalid JSON at column 1: expected value",
     "late": r"bot was late: \d+ of \d+ ticks \(\d+%\) passed without its command",
 }
 """Patterns of what is said of each way to misbehave."""

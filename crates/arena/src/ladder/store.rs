@@ -66,6 +66,12 @@ struct RequestFile {
     request: LadderRequest,
 }
 
+/// A record of the journal, which adds a checksum to each.
+#[derive(Serialize, Deserialize)]
+struct Line<E> {
+    event: E,
+}
+
 /// Leaves a request in the folder of a ladder, which is created if missing.
 ///
 /// # Errors
@@ -102,11 +108,17 @@ impl Store {
     pub fn open(
         folder: &Path,
         settings: &Settings,
-        read: impl FnMut(Event) -> Result<(), String>,
+        mut read: impl FnMut(Event) -> Result<(), String>,
     ) -> Result<Self, LadderError> {
         fs::create_dir_all(folder).map_err(|source| LadderError::Folder { path: folder.to_owned(), source })?;
         let path = folder.join("ladder.jsonl");
-        let journal = Journal::open(path, JOURNAL, settings, |found| check(&found, settings), read);
+        let journal = Journal::open(
+            path,
+            JOURNAL,
+            settings,
+            |found| check(&found, settings),
+            |line: Line<Event>| read(line.event),
+        );
         let journal = journal.map_err(|error| match error {
             JournalError::InUse { .. } => LadderError::Running { folder: folder.to_owned() },
             error => LadderError::Journal(error),
@@ -116,7 +128,7 @@ impl Store {
 
     /// Appends an event; a failed append leaves the journal as it was.
     pub fn append(&mut self, event: &Event) -> Result<(), JournalError> {
-        self.journal.append(&[event])
+        self.journal.append(&[Line { event }])
     }
 
     /// The requests that wait, oldest first. Other files are left alone.
