@@ -40,6 +40,10 @@ def test_every_listed_game_opens_in_the_viewer(page: Page, ladder: Path) -> None
     page.locator("#games a").last.click()
     viewer = page.frame_locator("#frame")
     expect(viewer.locator("#tick")).to_have_text("1")
+
+
+def test_unknown_game_is_one_sentence(open_page: OpenPage, ladder: Path) -> None:
+    page = open_page(logs_matter=False)
     page.goto((ladder / "game.html").as_uri() + "#99999")
     expect(page.locator("#status")).to_have_text("there is no game 99999")
 

@@ -205,7 +205,7 @@ impl SyntheticPair {
         calibration
     }
 
-    /// Plays tournaments in which the right planner loses some of its complete games, so that the
+    /// Plays tournaments in which the right planner loses some of its games, so that the
     /// true mean score difference is the margin; plays on where further games are promised.
     pub fn calibrate_margin(&self, tournaments: u32, seed: u64) -> MarginCalibration {
         let mut found = MarginCalibration { tournaments, ..MarginCalibration::default() };
