@@ -105,6 +105,10 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     let rules = args.rules.rules()?;
     let budget = args.budget.or(DEFAULT_BUDGET);
     let series = SeriesOptions { planners: Vec::new(), samples: args.samples, seed: args.seed, rules, budget };
+    let is_new = !["ladder.jsonl", "inbox"].iter().any(|name| args.folder.join(name).exists());
+    if is_new && !has_requests && args.minutes.is_none() {
+        return Err(input(LadderError::Empty));
+    }
     let stop = stop_on_interrupt()?;
     for wanted in requests {
         request(&args.folder, wanted).map_err(input)?;

@@ -111,11 +111,13 @@ fn foreign_files_and_mistakes_get_one_line() {
     };
     assert_eq!(fails(&[]), "no entrants: expected --add NAME=PLANNER");
     assert!(fails(&["--add", "clairvoyant"]).starts_with("no planner named clairvoyant"));
+    assert!(!folder.exists(), "a mistake creates nothing");
+    assert!(getaway(&ladder(&folder, &["--add", "random"])).status.success());
     let other = fails(&["--seed", "7"]);
     assert!(other.ends_with("ladder.jsonl, line 1: the seed is 0, but this run has 7"), "{other}");
     let page = folder.join("index.html");
     fs::write(&page, "mine").unwrap();
-    let output = getaway(&ladder(&folder, &["--add", "random"]));
+    let output = getaway(&ladder(&folder, &[]));
     let note = format!("{}: expected a file of a ladder: it is not overwritten\n", page.display());
     assert!(output.status.success() && String::from_utf8_lossy(&output.stderr).contains(&note), "{output:?}");
     assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
