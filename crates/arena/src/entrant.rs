@@ -5,7 +5,8 @@ use std::path::Path;
 
 use super::external::ExternalBot;
 
-const NAME_CHARS_MAX: usize = 40;
+/// Maximum length of a name.
+pub(super) const NAME_CHARS_MAX: usize = 40;
 /// Programs that run another program, which says more about the bot.
 const INTERPRETERS: [&str; 13] =
     ["bash", "bun", "deno", "env", "exec", "java", "node", "perl", "php", "ruby", "sh", "uv", "zsh"];
@@ -71,6 +72,17 @@ pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(char::is_alphanumeric) && text.chars().all(is_inner) && text.chars().count() <= NAME_CHARS_MAX
 }
 
+/// A valid name that resembles the text.
+pub(super) fn valid_name(text: &str) -> String {
+    if is_name(text) {
+        return text.to_owned();
+    }
+    let words = text.split(|c: char| !c.is_alphanumeric() && !"._".contains(c)).filter(|word| !word.is_empty());
+    let joined = words.collect::<Vec<&str>>().join("-");
+    let name: String = joined.trim_start_matches(['.', '_']).chars().take(NAME_CHARS_MAX).collect();
+    if is_name(&name) { name } else { "entrant".to_owned() }
+}
+
 fn file_name(word: &str) -> &str {
     Path::new(word).file_name().and_then(|name| name.to_str()).unwrap_or(word)
 }
@@ -116,6 +128,15 @@ mod tests {
         assert_eq!(names(&["exec:./random", "random"]), ["exec:./random", "random"]);
         let shell = "pipe:while read -r x; do echo hello; done";
         assert_eq!(names(&[shell, "pipe:cat", "select(0.2, greedy)"]), [shell, "cat", "select(0.2, greedy)"]);
+    }
+
+    #[test]
+    fn any_text_gives_a_valid_name() {
+        let texts = ["mine@2", "lookahead:4", "select(0.2, simulate(greedy))", "pipe:echo oops >&2", "", "&&", "_x"];
+        let names =
+            ["mine@2", "lookahead-4", "select-0.2-simulate-greedy", "pipe-echo-oops-2", "entrant", "entrant", "x"];
+        assert_eq!(texts.map(valid_name), names);
+        assert!(is_name(&valid_name(&"ab ".repeat(100))));
     }
 
     #[test]

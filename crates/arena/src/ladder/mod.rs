@@ -20,7 +20,7 @@ use std::hash::Hasher;
 
 use serde::{Deserialize, Serialize};
 
-use super::entrant::{Entrant, shown_names};
+use super::entrant::{Entrant, NAME_CHARS_MAX, shown_names, valid_name};
 use super::external::ExternalSummary;
 use super::game::{GameRecord, Times};
 use super::rating::{RatedPairs, ratings};
@@ -185,14 +185,16 @@ impl Ladder {
         self.members.iter().map(|member| format!("{}={}", member.name, member.spec)).collect()
     }
 
-    /// The name of a new entrant: its given or shortest one, with the next free version.
+    /// The name of a new entrant: its given one, or its shortest with hyphens for characters that a
+    /// name cannot have; with the next free version.
     pub fn free_name(&self, entrant: &Entrant) -> String {
-        let name = shown_names(std::slice::from_ref(entrant)).remove(0);
+        let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
         let is_taken = |name: &str| self.members.iter().any(|member| member.name == name);
         if !is_taken(&name) {
             return name;
         }
-        let base = base_name(&name);
+        // Leaves room for a version of five digits.
+        let base: String = base_name(&name).chars().take(NAME_CHARS_MAX - 6).collect();
         let versions = (2..).map(|version| format!("{base}@{version}"));
         versions.into_iter().find(|name| !is_taken(name)).expect("finitely many versions")
     }

@@ -60,7 +60,7 @@ fn settled(mut standing: LadderStanding) -> LadderStanding {
     standing
 }
 
-const ENTRANTS: [&str; 4] = ["random", "safest", "sampling", "walk=lookahead:2"];
+const ENTRANTS: [&str; 4] = ["random", "safest", "sampling", "lookahead:2"];
 
 #[test]
 fn ladder_ends_when_no_game_tells_more_however_often_it_is_interrupted() {
@@ -91,7 +91,7 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
     let mut refused = None;
     let standing = run(path, 2, |number, _| match number {
         5 => {
-            add(path, &["mine=sampling", "broken=pipe:exit 3"]);
+            add(path, &["mine=sampling", "pipe:read -r x; exit 3"]);
             request(path, LadderRequest::Retire("random".to_owned())).expect("a request");
         }
         8 => refused = Some(run(path, 1, |_, _| ())),
@@ -100,7 +100,7 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
     let standing = standing.expect("a standing");
     assert!(matches!(refused, Some(Err(LadderError::Running { .. }))), "{refused:?}");
     assert_eq!(row(&standing, "random").state, EntrantState::Retired);
-    let EntrantState::SetAside(reason) = &row(&standing, "broken").state else { panic!("{standing:?}") };
+    let EntrantState::SetAside(reason) = &row(&standing, "pipe-read-r-x-exit-3").state else { panic!("{standing:?}") };
     assert!(reason.starts_with("failed in 3 games in a row; last: crashed on "), "{reason}");
     let (newer, older) = (row(&standing, "mine@2"), row(&standing, "mine"));
     assert!(newer.games >= 10 && older.games >= 10 && newer.place.is_some(), "{standing:?}");
