@@ -68,7 +68,7 @@ pub struct PickExplanation {
     pub first_seed: i32,
     /// The scale: the simplest number of the range, or the expected one.
     pub scale: f64,
-    /// The scales that explain the picks: from the first to the second.
+    /// The lowest and the highest scale that explain the picks.
     pub scales: (f64, f64),
 }
 
