@@ -398,4 +398,4 @@ def test_the_command_line_says_what_is_wrong_in_one_line(getaway_program: Path) 
     assert text == "error: keep_away:fly: expected a callable named fly in keep_away, found none\n"
     # The program of the checkout has no Python interpreter.
     done = subprocess.run([getaway_program, "play", "roundabout", "--planner", "a:b"], cwd=ROOT, capture_output=True, text=True)
-    assert done.returncode == 2 and done.stderr.startswith("error: no planner named a:b: a planner in Python")
+    assert done.returncode == 2 and done.stderr.startswith("error: a:b: a planner in Python")
