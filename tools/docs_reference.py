@@ -294,9 +294,10 @@ def run_cell(source: str, namespace: dict[str, Any]) -> list[str]:
         exec(compile(tree, "cell", "exec"), namespace)
         value = eval(compile(ast.Expression(last.value), "cell", "eval"), namespace) if isinstance(last, ast.Expr) else None
     shown = [code(printed.getvalue().rstrip(), "text")] if printed.getvalue() else []
-    for form in ("_repr_html_", "_repr_svg_"):
+    # Markdown ends a block of HTML at an empty line. A page in a frame must keep its line ends, because
+    # its policy names the hashes of its style and script.
+    for form, line_end in (("_repr_html_", "&#10;"), ("_repr_svg_", " ")):
         drawn = getattr(value, form)() if value is not None and hasattr(value, form) else None
         if drawn:
-            # Markdown ends a block of HTML at an empty line.
-            return [*shown, '<div class="output">' + re.sub(r"\n\s*\n", "\n", drawn).replace("\n", " ") + "</div>"]
+            return [*shown, '<div class="output">' + drawn.replace("\n", line_end) + "</div>"]
     return [*shown, code(repr(value), "text")] if value is not None else shown

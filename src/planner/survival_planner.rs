@@ -107,13 +107,13 @@ mod tests {
         let world = doomed();
         let mut planner = SurvivalPlanner::new(SurvivalOptions::default());
         let mut state = world.start();
-        let first = planner.decide(&world, &state, Budget::ticks(10_000_000));
-        let solution = Decider::new(SurvivalOptions::default()).solve(&world, &state, Budget::ticks(10_000_000));
+        let first = planner.decide(&world, &state, Budget::ticks(2_000_000));
+        let solution = Decider::new(SurvivalOptions::default()).solve(&world, &state, Budget::ticks(2_000_000));
         assert!(solution.is_optimal() && solution.bound <= LAST_TICK);
         assert_eq!(first.planned_tick, Some(solution.bound));
         world.step(&mut state, first.player_move);
         while !state.is_over() {
-            let choice = planner.decide(&world, &state, Budget::ticks(10_000_000));
+            let choice = planner.decide(&world, &state, Budget::ticks(2_000_000));
             assert_eq!((choice.source, choice.simulated_ticks), (Source::Plan, 0));
             world.step(&mut state, choice.player_move);
         }
