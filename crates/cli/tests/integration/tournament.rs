@@ -130,7 +130,7 @@ fn named_entrants_keep_their_names_everywhere() {
     let dir = tempfile::tempdir().unwrap();
     let (page, file) = (dir.path().join("report.html"), dir.path().join("games.jsonl"));
     let args = [
-        &["tournament", "--map", "corner-shop", "old=random", "new@2=random", "--samples", "2"][..],
+        &["tournament", "--map", "corner-shop", "old=random", "new@2=random", "--samples", "2", "--threads", "1"][..],
         &["--report", page.to_str().unwrap(), "--resume", file.to_str().unwrap()],
     ]
     .concat();
