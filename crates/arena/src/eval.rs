@@ -43,7 +43,7 @@ pub struct Summary {
     pub cost: MeanCost,
 }
 
-/// What games cost; 0 where it cannot be measured.
+/// The cost of games; 0 where it cannot be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MeanCost {
     /// Mean processor time per game in milliseconds.

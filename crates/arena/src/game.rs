@@ -158,7 +158,7 @@ fn two_digits(number: u64) -> u64 {
     (number / unit + u64::from(number % unit >= unit.div_ceil(2))) * unit
 }
 
-/// What a game cost its player; 0 where it cannot be measured.
+/// The cost of a game to its player; 0 where it cannot be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// Processor time in milliseconds.
@@ -207,7 +207,7 @@ pub struct GameRecord {
     pub mispredictions: u32,
     /// The decision times.
     pub times: Times,
-    /// What the game cost.
+    /// The cost of the game.
     #[serde(default)]
     pub cost: Cost,
     /// Statistics of an external bot.

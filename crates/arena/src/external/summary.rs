@@ -34,7 +34,7 @@ pub struct ExternalSummary {
     pub invalid_commands: u64,
     /// The first failure of each kind: map, sample (from 1), tick and description.
     pub failures: Vec<String>,
-    /// What went wrong, in words; `None` if the bot played all of its games by itself.
+    /// The failure in words; `None` if the bot played all of its games by itself.
     pub trouble: Option<String>,
 }
 

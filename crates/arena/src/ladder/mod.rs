@@ -44,7 +44,7 @@ const FAILURES_MAX: u64 = 3;
 /// Places between two entrants whose pair is tested.
 const NEIGHBOURS: usize = 2;
 
-/// What all games of a ladder share; a ladder continues only with the same settings.
+/// The settings of all games of a ladder; a ladder continues only with the same ones.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settings {
     pub seed: u64,
@@ -73,7 +73,7 @@ pub(crate) enum Event {
     Game(Box<GameRecord>),
 }
 
-/// Whether an entrant plays.
+/// The state of an entrant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntrantState {

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::stats::{Sprt, SprtDecision, WinDrawLoss};
 
-/// What counts of a game.
+/// The result of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Played {
     pub rank: (bool, u32),
@@ -16,7 +16,7 @@ pub(super) struct Played {
     pub moves: u64,
 }
 
-/// What the tests of a pair say of its earlier entrant.
+/// The verdict of a pair's tests on its earlier entrant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairResult {

@@ -42,7 +42,7 @@ pub struct LadderOptions<'a> {
     pub time: Option<Duration>,
 }
 
-/// What a running ladder reports.
+/// The reports of a running ladder.
 pub enum LadderNews<'a> {
     /// A game, in the order of the journal. Those of earlier runs come first.
     Game {
@@ -59,7 +59,7 @@ pub enum LadderNews<'a> {
     Standing(&'a LadderStanding),
 }
 
-/// What the threads share.
+/// The state shared by the threads.
 struct Shared {
     ladder: Ladder,
     store: Store,

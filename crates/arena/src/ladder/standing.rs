@@ -31,7 +31,7 @@ pub struct LadderRow {
     pub name: String,
     /// The planner or bot behind the name.
     pub spec: String,
-    /// Whether it plays.
+    /// Its state.
     pub state: EntrantState,
     /// When it was added, in seconds since 1970.
     pub added: u64,
@@ -59,7 +59,7 @@ pub struct LadderRow {
     pub decision_p99_ms: f64,
     /// Longest decision time in milliseconds.
     pub decision_max_ms: f64,
-    /// What is known of the pair with the next active entrant.
+    /// The result of the pair with the next active entrant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<PairResult>,
 }
@@ -71,7 +71,7 @@ pub struct VersionTest {
     pub newer: String,
     /// The version before it.
     pub older: String,
-    /// What the sequential tests say of the newer version.
+    /// The verdict of the sequential tests on the newer version.
     pub result: PairResult,
     /// Wins, ties and losses of the newer version in distinct pairs.
     #[serde(flatten)]
