@@ -1,7 +1,7 @@
 """A minimal planner: looks one tick ahead and keeps away from the nearest threat.
 
     getaway play roundabout --planner keep_away:planner
-    getaway battle keep_away:planner random roundabout snail
+    getaway battle keep_away:planner random --map roundabout --map snail
 
 The command finds the module in the current folder, like `python -m`. A planner is any callable that
 takes a state and returns a move: a `getaway.Move`, its number, or its letter.

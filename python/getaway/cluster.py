@@ -42,18 +42,18 @@ BATCHES_PER_CPU = 3
 
 def eval(planners: str | Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
     """Evaluates planners on maps, by default on all bundled ones."""
-    names = [planners] if isinstance(planners, str) else planners
-    return _run("eval", maps, address, options, [word for name in names for word in ("--planner", name)])
+    names = [planners] if isinstance(planners, str) else list(planners)
+    return _run("eval", [], address, options, [*_words("--planner", names), *_words("--map", list(maps))])
 
 
 def battle(left: str, right: str, maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
     """Compares two planners in paired games."""
-    return _run("battle", [left, right, *maps], address, options)
+    return _run("battle", [left, right], address, options, _words("--map", list(maps)))
 
 
 def tournament(entrants: Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
     """Plays a tournament: every entrant against every other."""
-    return _run("tournament", entrants, address, options, [word for name in maps for word in ("--map", name)])
+    return _run("tournament", entrants, address, options, _words("--map", list(maps)))
 
 
 def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:

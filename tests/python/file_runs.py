@@ -53,7 +53,7 @@ LOGGING_BOT = "pipe:echo oops >&2"
 BENCHMARK = ["--benchmark", str(ROOT / "benchmark")]
 COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "analyse": ([GAME], []),
-    "battle": (["random", LOGGING_BOT, "corner-shop"], [*SERIES, "--allow-failures"]),
+    "battle": (["random", LOGGING_BOT], ["--map", "corner-shop", *SERIES, "--allow-failures"]),
     "benchmark check": (["record.txt"], BENCHMARK),
     "benchmark instances": ([], []),
     "benchmark run": ([], ["--track", "real-like", "--time-limit", "1", "--solver", "exec:false", *BENCHMARK]),
@@ -61,7 +61,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "benchmark table": (["run"], []),
     "bridge": ([], []),
     "discover": ([], ["--budget-evals", "1", "--plays", "1", "--operators", "0", "--unseen", "1", "--finalists", "1"]),
-    "eval": (["corner-shop"], ["--planner", LOGGING_BOT, *SERIES, "--allow-failures"]),
+    "eval": ([], ["--map", "corner-shop", "--planner", LOGGING_BOT, *SERIES, "--allow-failures"]),
     "ladder": (["new"], ["--map", "corner-shop", "--add", "random", "--add", LOGGING_BOT, *SERIES]),
     "mapgen": ([], ["--count", "1", "--seed", "1", "--size", "11x11", "--threats", "1"]),
     "maps": (["corner-shop"], []),
@@ -163,7 +163,7 @@ def own_files(program: Path, folder: Path) -> dict[str, bytes]:
         subprocess.run([program, *arguments], cwd=folder, check=True, capture_output=True, timeout=TIMEOUT_S)
 
     run("play", "snail", "--planner", "random", "--budget-ticks", "1", "--save", "recording", "--memory", "memory")
-    run("eval", "snail", "--planner", "random", *SERIES, "--seed", "9", "--resume", "journal of games", "--report", "report.html")
+    run("eval", "--map", "snail", "--planner", "random", *SERIES, "--seed", "9", "--resume", "journal of games", "--report", "report.html")
     run("discover", *COMMANDS["discover"][1], "--seed", "9", "--resume", "journal of a discovery")
     run("solve", "snail", "--certificate", "good.proof")
     files = {name: (folder / name).read_bytes() for name in ("recording", "memory", "journal of games", "journal of a discovery")}
@@ -533,7 +533,7 @@ def run_edits(program: Path, count: int, seed: int) -> list[str]:
     """Edits `count` fields of resumed files; returns a summary."""
     rng = random.Random(seed)
     planners = ["--planner", "random", "--planner", "safest", "--planner", LOGGING_BOT]
-    series = ["eval", "corner-shop", "snail", *planners, "--allow-failures", "--samples", "3", "--budget-ticks", "1", "--threads", "1", "--resume"]
+    series = ["eval", "--map", "corner-shop", "--map", "snail", *planners, "--allow-failures", "--samples", "3", "--budget-ticks", "1", "--threads", "1", "--resume"]
     discovery = ["discover", "--problem", "morpion-4d", "--budget-evals", "5", "--plays", "3", "--operators", "1", "--unseen", "3", "--resume"]
     fields: dict[str, int] = {}
     slowest_s = 0.0

@@ -18,7 +18,7 @@ from conftest import ROOT, TIMEOUT_S, clean_environment
 
 BOTS = ROOT / "examples" / "bots"
 # Generous, because a late command on a busy machine would change the game.
-OPTIONS = ["snail", "--samples", "1", "--tick-ms", "5000", "--threads", "2", "--json"]
+OPTIONS = ["--map", "snail", "--samples", "1", "--tick-ms", "5000", "--threads", "2", "--json"]
 
 
 def node() -> str:

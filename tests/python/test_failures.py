@@ -39,7 +39,7 @@ def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         bot = f"bot={transport}:{sys.executable} tests/python/misbehaving_bot.py {what}"
         # A busy machine must not make the other bots late.
         tick_ms = "100" if what in ("late", "hang") else "5000"
-        command = [str(getaway_program), "battle", bot, "safest", "snail", "--samples", "1", "--threads", "1"]
+        command = [str(getaway_program), "battle", bot, "safest", "--map", "snail", "--samples", "1", "--threads", "1"]
         options = ["--tick-ms", tick_ms, "--report", str(report)]
         return subprocess.run([*command, *options], cwd=ROOT, env=clean_environment(), capture_output=True, text=True, timeout=TIMEOUT_S, check=False), report
 

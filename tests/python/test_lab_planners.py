@@ -112,14 +112,15 @@ def test_results_are_plain_data_and_the_same_on_any_number_of_threads() -> None:
 
 def test_the_command_line_gives_the_same_games() -> None:
     names = ["roundabout", "snail"]
+    maps = [word for name in names for word in ("--map", name)]
     options = ["--samples", "2", "--budget-ticks", "200", "--seed", "5"]
     results = evaluate([planner, "random"], names, samples=2, budget_ticks=200, seed=5)
-    report = json.loads(command("eval", "--planner", "keep_away:planner", "--planner", "random", *options, "--json", *names))
+    report = json.loads(command("eval", "--planner", "keep_away:planner", "--planner", "random", *options, "--json", *maps))
     for theirs, ours in zip(report["planners"], results.planners):
         assert theirs["planner"] == ours["planner"] and theirs["overall"]["score_mean"] == ours["overall"]["score_mean"]
     result = battle(planner, "random", names, samples=2, budget_ticks=200, seed=5)
     assert result.match is not None and result.match["overall"]["wins"] > 0 and result.sentence is not None
-    assert result.sentence in command("battle", "keep_away:planner", "random", *options, *names)
+    assert result.sentence in command("battle", "keep_away:planner", "random", *options, *maps)
 
 
 def test_the_command_line_plays_and_shows_planners_in_python(tmp_path: Path) -> None:

@@ -246,7 +246,7 @@ def left_marked(mark: str) -> list[str]:
 
 
 def start_marked(program: Path, mark: str, *options: str) -> subprocess.Popen[bytes]:
-    command = [str(program), "eval", "snail", "--threads", "2", "--allow-failures", *options]
+    command = [str(program), "eval", "--map", "snail", "--threads", "2", "--allow-failures", *options]
     environment = {**os.environ, "MARK": mark}
     return subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 

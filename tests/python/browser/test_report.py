@@ -30,8 +30,9 @@ def evaluation(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) 
     """A report on three planners, and the same numbers as JSON."""
     file = tmp_path_factory.mktemp("report") / "eval.html"
     planners = [argument for planner in PLANNERS for argument in ("--planner", planner)]
+    maps = [word for name in MAPS for word in ("--map", name)]
     options = ["--samples", str(SAMPLES), "--budget-ticks", "2000", "--report", str(file), "--json"]
-    return file, json.loads(run(getaway_program, "eval", *MAPS, *planners, *options))
+    return file, json.loads(run(getaway_program, "eval", *maps, *planners, *options))
 
 
 def test_standing_is_sorted_best_first(page: Page, evaluation: tuple[Path, Any]) -> None:
@@ -189,7 +190,7 @@ def test_game_of_an_external_bot_can_be_watched(page: Page, getaway_program: Pat
         "    print(json.dumps({'type': 'COMMAND', 'tick': tick, 'actions': []}), flush=True)\n"
     )
     options = ["--samples", "1", "--threads", "1", "--tick-ms", "5000", "--report", str(file), "--allow-failures"]
-    run(getaway_program, "battle", f"pipe:{sys.executable} {bot}", "safest", "snail", *options)
+    run(getaway_program, "battle", f"pipe:{sys.executable} {bot}", "safest", "--map", "snail", *options)
     page.goto(file.as_uri())
     sentence = page.locator("#sentence")
     expect(sentence).to_contain_text("bot.py crashed in 1 of 1 game; first: crashed on snail, sample 1, tick 6: exit code 3")
@@ -210,7 +211,7 @@ def test_battle_report_shows_the_verdict(page: Page, getaway_program: Path, tmp_
     file = tmp_path / "battle.html"
     expression = "step(repeat(2, simulate(greedy)))"
     output = run(
-        getaway_program, "battle", "random", expression, "corner-shop", "--budget-ticks", "2", "--report", str(file)
+        getaway_program, "battle", "random", expression, "--map", "corner-shop", "--budget-ticks", "2", "--report", str(file)
     )
     page.goto(file.as_uri())
     expect(page.locator("#sentence")).to_have_text(output.splitlines()[-1])

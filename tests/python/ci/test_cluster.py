@@ -71,7 +71,7 @@ def test_missing_ray_is_one_error(tmp_path: Path) -> None:
     # A module that cannot be imported hides the real one.
     (tmp_path / "ray.py").write_text("raise ImportError('hidden')")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-m", "getaway", "eval", "snail", "--ray", "local"]
+    command = [sys.executable, "-m", "getaway", "eval", "--map", "snail", "--ray", "local"]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "error: the cluster: Ray is not installed: expected the extra `cluster` (pip install 'getaway[cluster]')\n"

@@ -5,6 +5,7 @@ use getaway::game::{Rules, World};
 use getaway::map::{Map, MapEntry, MapLibrary};
 
 use crate::CliError;
+use crate::output::shell_quoted;
 
 /// The folders of maps, for every command that takes a map.
 #[derive(Args, Clone, Debug)]
@@ -53,6 +54,42 @@ impl MapArgs {
             )));
         }
         Ok(())
+    }
+}
+
+/// The maps of a series.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct SeriesMapArgs {
+    /// Map, by name or path; repeatable [default: all maps of every
+    /// {n}--maps DIR, or the bundled maps]
+    #[arg(long = "map", value_name = "MAP")]
+    pub names: Vec<String>,
+    #[command(flatten)]
+    pub library: MapArgs,
+}
+
+impl SeriesMapArgs {
+    /// The maps given with `--map`; without any, those of every `--maps DIR`, or the bundled ones.
+    pub fn load(&self) -> Result<Vec<Map>, CliError> {
+        self.library.load(&self.names)
+    }
+}
+
+/// Maps without `--map`, as earlier versions took them.
+#[derive(Args, Clone, Debug)]
+pub(crate) struct PositionalMaps {
+    #[arg(hide = true, value_name = "MAP")]
+    positional: Vec<String>,
+}
+
+impl PositionalMaps {
+    /// Fails if there are any, with the option that takes them.
+    pub fn refuse(&self) -> Result<(), CliError> {
+        if self.positional.is_empty() {
+            return Ok(());
+        }
+        let options: Vec<String> = self.positional.iter().map(|map| format!("--map {}", shell_quoted(map))).collect();
+        Err(CliError::Input(format!("{}: maps are given as {}", self.positional.join(" "), options.join(" "))))
     }
 }
 

@@ -8,7 +8,7 @@ mod values;
 
 pub(crate) use budget::BudgetArgs;
 pub(crate) use external::{BotArgs, ExternalArgs, bot_failure, external_bot};
-pub(crate) use maps::{MapArgs, world_of};
+pub(crate) use maps::{MapArgs, PositionalMaps, SeriesMapArgs, world_of};
 pub(crate) use rules::{RulesArgs, read_rules};
 pub(crate) use series::{DEFAULT_BUDGET, MAX_SAMPLES, MAX_THREADS, SeriesArgs};
 pub(crate) use sprt::SprtArgs;

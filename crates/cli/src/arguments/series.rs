@@ -4,7 +4,7 @@ use clap::Args;
 use getaway::search::Budget;
 use getaway_arena::MARGIN_DEFAULT;
 
-use super::{ANY, BudgetArgs, ExternalArgs, MapArgs, RulesArgs, integer};
+use super::{ANY, BudgetArgs, ExternalArgs, RulesArgs, SeriesMapArgs, integer};
 use crate::output::{OutputArgs, note};
 
 /// Reproducible, and enough for `survival` to play as well as within 75 ms.
@@ -14,12 +14,8 @@ pub(crate) const MAX_THREADS: u64 = 1024;
 
 #[derive(Args)]
 pub(crate) struct SeriesArgs {
-    /// Map, by name or path; repeatable [default: all maps of every
-    /// {n}--maps DIR, or the bundled maps]
-    #[arg(long = "map", value_name = "MAP")]
-    pub map_names: Vec<String>,
     #[command(flatten)]
-    pub maps: MapArgs,
+    pub maps: SeriesMapArgs,
     /// Number of games per planner and map
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<u32>(1..=MAX_SAMPLES))]
     pub samples: u32,

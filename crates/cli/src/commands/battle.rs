@@ -9,7 +9,7 @@ use serde::Serialize;
 use getaway_arena::stats::{SprtDecision, WinDrawLoss};
 use getaway_arena::{Comparison, Games, Match, ReportResult, SprtMonitor, p_value};
 
-use crate::arguments::{SeriesArgs, SprtArgs};
+use crate::arguments::{PositionalMaps, SeriesArgs, SprtArgs};
 use crate::output::{format_interval, one_line, or_dash, write_costs, write_table};
 use crate::series::{EntrantResults, SeriesRun};
 use crate::{CliError, Invocation};
@@ -31,9 +31,8 @@ pub(crate) struct BattleArgs {
     /// Planner to compare it with
     #[arg(value_name = "RIGHT")]
     right: String,
-    /// Maps, as with --map
-    #[arg(value_name = "MAP")]
-    names: Vec<String>,
+    #[command(flatten)]
+    positional: PositionalMaps,
     #[command(flatten)]
     series: SeriesArgs,
     #[command(flatten)]
@@ -50,8 +49,9 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &BattleArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    args.positional.refuse()?;
     let mut monitor = args.sprt.sprt()?.map(SprtMonitor::new);
-    let mut run = SeriesRun::new(&args.series, &args.names, vec![args.left.clone(), args.right.clone()], invocation)?;
+    let mut run = SeriesRun::new(&args.series, vec![args.left.clone(), args.right.clone()], invocation)?;
     run.play(|series, games| match monitor.as_mut().map(|monitor| monitor.update(series, games)) {
         Some(SprtDecision::H0 | SprtDecision::H1) => ControlFlow::Break(()),
         _ => ControlFlow::Continue(running_score(games)),

@@ -8,7 +8,7 @@ use getaway::planner::DEFAULT_NAME;
 use getaway_arena::stats::average;
 use getaway_arena::{Games, PlannerEvaluation, ReportResult, Series, Summary, evaluate};
 
-use crate::arguments::SeriesArgs;
+use crate::arguments::{PositionalMaps, SeriesArgs};
 use crate::output::{format_interval, milliseconds, one_line, or_dash, write_costs, write_table};
 use crate::series::SeriesRun;
 use crate::{CliError, Invocation};
@@ -17,16 +17,15 @@ const TITLE_PLANNERS: usize = 3;
 
 const EXAMPLES: &str = "Examples:
   getaway eval                                            the default planner on the bundled maps
-  getaway eval roundabout harbour --planner safest --planner uct-greedy --report report.html
+  getaway eval --map roundabout --map harbour --planner safest --report report.html
   getaway eval --maps path/to/maps --no-jump --budget-ms 20 --resume results.jsonl";
 
 /// Evaluate planners on every map with many seeds, on all cores
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EvalArgs {
-    /// Maps, as with --map
-    #[arg(value_name = "MAP")]
-    names: Vec<String>,
+    #[command(flatten)]
+    positional: PositionalMaps,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, or a
     /// {n}planner in Python as MODULE:NAME; NAME=PLANNER names it; repeatable
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
@@ -45,7 +44,8 @@ struct Report<'a> {
 }
 
 pub(crate) fn run(args: &EvalArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
-    let mut run = SeriesRun::new(&args.series, &args.names, args.planners.clone(), invocation)?;
+    args.positional.refuse()?;
+    let mut run = SeriesRun::new(&args.series, args.planners.clone(), invocation)?;
     run.play(|_, games| ControlFlow::Continue(running_score(games)))?;
     let planners = evaluate(&run.series, &run.games);
     let report = Report { planners: &planners };

@@ -21,7 +21,8 @@ use getaway_arena::{
 use getaway_viewer::Page;
 
 use crate::arguments::{
-    ANY, BudgetArgs, DEFAULT_BUDGET, ExternalArgs, MAX_SAMPLES, MAX_THREADS, MapArgs, RulesArgs, external_bot, integer,
+    ANY, BudgetArgs, DEFAULT_BUDGET, ExternalArgs, MAX_SAMPLES, MAX_THREADS, RulesArgs, SeriesMapArgs, external_bot,
+    integer,
 };
 use crate::output::{OutputFile, Progress, count, milliseconds, note, one_line, or_dash, write_table};
 use crate::series::{replay_json, stop_on_interrupt};
@@ -51,10 +52,6 @@ pub(crate) struct LadderArgs {
     /// Folder of the ladder, created if missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// Map, by name or path; repeatable [default: all maps of every --maps DIR,
-    /// {n}or the bundled maps]
-    #[arg(long = "map", value_name = "MAP")]
-    names: Vec<String>,
     /// Add an entrant: a name, an expression, exec:COMMAND, pipe:COMMAND, or
     /// {n}a planner in Python as MODULE:NAME; NAME=PLANNER names it, and a
     /// {n}name that is taken becomes NAME@2; repeatable
@@ -67,7 +64,7 @@ pub(crate) struct LadderArgs {
     #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=MAX_MINUTES))]
     minutes: Option<u64>,
     #[command(flatten)]
-    maps: MapArgs,
+    maps: SeriesMapArgs,
     /// Maximum number of games per entrant and map
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = integer::<u32>(1..=MAX_SAMPLES))]
     samples: u32,
@@ -101,7 +98,7 @@ struct Output<'a> {
 pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
     let requests = args.requests(invocation)?;
     let has_requests = !requests.is_empty();
-    let maps = args.maps.load(&args.names)?;
+    let maps = args.maps.load()?;
     let rules = args.rules.rules()?;
     let budget = args.budget.or(DEFAULT_BUDGET);
     let series = SeriesOptions { planners: Vec::new(), samples: args.samples, seed: args.seed, rules, budget };

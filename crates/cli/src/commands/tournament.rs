@@ -45,7 +45,7 @@ struct Report<'a> {
 
 pub(crate) fn run(args: &TournamentArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
     let options = TournamentOptions { gauntlet: args.gauntlet, sprt: args.sprt.sprt()? };
-    let mut run = SeriesRun::new(&args.series, &[], args.entrants.clone(), invocation)?;
+    let mut run = SeriesRun::new(&args.series, args.entrants.clone(), invocation)?;
     let mut monitor = TournamentMonitor::new(&run.series, options);
     let is_wanted = monitor.wanted();
     run.play_wanted(&is_wanted, |series, games| {

@@ -130,17 +130,11 @@ fn processor() -> String {
 }
 
 impl<'a> SeriesRun<'a> {
-    /// A series on these maps and those given with `--map`; without any, on all maps of every
-    /// `--maps DIR`, or on the bundled maps.
-    pub fn new(
-        args: &'a SeriesArgs,
-        maps: &[String],
-        planners: Vec<String>,
-        invocation: &'a Invocation<'a>,
-    ) -> Result<Self, CliError> {
-        let names = [maps, &args.map_names].concat();
-        let maps = args.maps.load(&names)?;
-        let map_arguments = if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names };
+    pub fn new(args: &'a SeriesArgs, planners: Vec<String>, invocation: &'a Invocation<'a>) -> Result<Self, CliError> {
+        let maps = args.maps.load()?;
+        let names = &args.maps.names;
+        let map_arguments =
+            if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.clone() };
         let SeriesArgs { samples, seed, .. } = *args;
         let rules = args.rules.rules()?;
         let options = SeriesOptions { planners, samples, seed, rules, budget: args.budget() };
@@ -243,7 +237,7 @@ impl<'a> SeriesRun<'a> {
     fn replay_command(&self, map: usize, game: &GameRecord) -> String {
         let mut words = vec!["getaway".to_owned(), "play".to_owned(), shell_quoted(&self.map_arguments[map])];
         let mut option = |name: &str, value: &str| words.extend([format!("--{name}"), shell_quoted(value)]);
-        for dir in &self.args.maps.dirs {
+        for dir in &self.args.maps.library.dirs {
             option("maps", &dir.display().to_string());
         }
         option("planner", game.spec());

@@ -25,7 +25,7 @@ fn without_times(mut value: Value) -> Value {
     value
 }
 
-const MAPS: [&str; 2] = ["corner-shop", "snail"];
+const MAPS: [&str; 4] = ["--map", "corner-shop", "--map", "snail"];
 const OPTIONS: [[&str; 2]; 2] = [["--budget-ticks", "500"], ["--samples", "3"]];
 
 fn small<'a>(command: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
@@ -94,10 +94,11 @@ fn match_ends_with_a_verdict() {
     let report = json(&battle(&["--samples", "6", "--json"]));
     assert_eq!((&report["sentence"], &report["verdict"]["outcome"]), (&last.into(), &"better".into()));
     assert_eq!((&report["overall"]["wins"], &report["overall"]["win_share"]["estimate"]), (&12.into(), &1.0.into()));
-    let ties = succeeds(&["battle", "sampling", "simulate", "snail", "--budget-evals", "2", "--samples", "2"]);
+    let ties = succeeds(&["battle", "sampling", "simulate", "--map", "snail", "--budget-evals", "2", "--samples", "2"]);
     let tied = "Too few games to tell sampling from simulate: +0 points per game, 0 wins, 2 ties and 0 losses in 2 paired games";
     assert!(ties.lines().last().unwrap().starts_with(tied), "{ties}");
-    let losses = succeeds(&["battle", "random", "sampling", "snail", "--budget-ticks", "500", "--samples", "8"]);
+    let losses =
+        succeeds(&["battle", "random", "sampling", "--map", "snail", "--budget-ticks", "500", "--samples", "8"]);
     assert!(losses.lines().last().unwrap().starts_with("random is worse than sampling: -"), "{losses}");
 }
 
@@ -120,7 +121,8 @@ fn identical_games_count_once() {
     assert_eq!((&few["overall"]["pairs_played"], &many["overall"]["pairs_played"]), (&30.into(), &60.into()));
     assert_eq!(many["draw_nothing"], serde_json::json!(["safest", "cautious"]));
     // With one deterministic planner the unit is the map.
-    let report = json(&["battle", "safest", "random", "corner-shop", "snail", "--samples", "6", "--json"]);
+    let report =
+        json(&["battle", "safest", "random", "--map", "corner-shop", "--map", "snail", "--samples", "6", "--json"]);
     assert_eq!((&report["overall"]["wins"], &report["overall"]["units"]), (&12.into(), &2.into()));
     assert!(report["sentence"].as_str().unwrap().contains("sign test on 2 independent units, p = 0.50"), "{report}");
 }
@@ -168,7 +170,9 @@ fn commands_in_the_report_replay_its_games() {
     succeeds(&eval(&[&more[..], &["--report", file.to_str().unwrap()]].concat()));
     let data = data_of(&fs::read_to_string(&file).unwrap());
     assert_eq!(data["planners"].as_array().unwrap().len(), 2);
-    assert!(data["command"].as_str().unwrap().starts_with("getaway eval corner-shop snail --budget-ticks 500 "));
+    assert!(
+        data["command"].as_str().unwrap().starts_with("getaway eval --map corner-shop --map snail --budget-ticks 500 ")
+    );
     let games = data["games"].as_array().unwrap();
     assert_eq!(games.len(), 12);
     for game in games.iter().step_by(3) {
@@ -195,7 +199,7 @@ fn maps_folder_replaces_the_bundled_maps() {
 
 #[test]
 fn too_many_threads_for_a_time_budget_give_a_warning() {
-    let slow = ["eval", "snail", "--planner", "random", "--samples", "1", "--threads", "1000"];
+    let slow = ["eval", "--map", "snail", "--planner", "random", "--samples", "1", "--threads", "1000"];
     assert_eq!(getaway(&slow).stderr, b"", "evaluation budgets are not affected");
     let output = getaway(&[&slow[..], &["--budget-ms", "1"]].concat());
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -207,7 +211,17 @@ fn too_many_threads_for_a_time_budget_give_a_warning() {
 fn ctrl_c_prints_the_results_so_far() {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join("results.jsonl");
-    let args = ["battle", "safest", "random", "corner-shop", "--samples", "100000", "--resume", file.to_str().unwrap()];
+    let args = [
+        "battle",
+        "safest",
+        "random",
+        "--map",
+        "corner-shop",
+        "--samples",
+        "100000",
+        "--resume",
+        file.to_str().unwrap(),
+    ];
     let mut command = command(&args);
     let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     let played = || fs::read_to_string(&file).map_or(0, |text| text.lines().count() - 1);
@@ -229,20 +243,21 @@ fn ctrl_c_prints_the_results_so_far() {
 
 #[test]
 fn invalid_input_gives_one_line() {
-    assert!(fails(&["eval", "atlantis"]).starts_with("no map named atlantis: expected "));
+    assert!(fails(&["eval", "--map", "atlantis"]).starts_with("no map named atlantis: expected "));
     assert!(fails(&["eval", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
-    assert!(fails(&["eval", "snail", "snail"]).starts_with("two maps are named snail"));
+    assert!(fails(&["eval", "--map", "snail", "--map", "snail"]).starts_with("two maps are named snail"));
     assert!(fails(&["battle", "random", "random"]).starts_with("planner random is given twice"));
-    assert!(fails(&["eval", "snail", "--samples", "0"]).contains("0"));
-    assert!(fails(&["eval", "snail", "--report", "/nowhere/report.html"]).contains("cannot write /nowhere"));
+    assert!(fails(&["eval", "--map", "snail", "--samples", "0"]).contains("0"));
+    assert!(fails(&["eval", "--map", "snail", "--report", "/nowhere/report.html"]).contains("cannot write /nowhere"));
     let dir = tempfile::tempdir().unwrap();
     let report = dir.path().join("report.html");
     fs::write(&report, "mine").unwrap();
-    let eval = ["eval", "snail", "--planner", "random", "--samples", "1", "--report", report.to_str().unwrap()];
+    let eval =
+        ["eval", "--map", "snail", "--planner", "random", "--samples", "1", "--report", report.to_str().unwrap()];
     assert_eq!(fails(&eval), format!("{} already exists (overwrite only with --force)", report.display()));
     assert_eq!(fs::read_to_string(&report).unwrap(), "mine");
     succeeds(&[&eval[..], &["--force"]].concat());
     assert!(fs::read_to_string(&report).unwrap().to_lowercase().starts_with("<!doctype html>"));
-    assert!(fails(&["eval", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot read or write"));
+    assert!(fails(&["eval", "--map", "snail", "--resume", "/nowhere/results.jsonl"]).contains("cannot read or write"));
     assert!(fails(&["eval", "--maps", "/nowhere"]).contains("no such folder"));
 }

@@ -19,7 +19,7 @@ fn external(bots: &[&str], more: &[&str]) -> Vec<Value> {
     let planners: Vec<&str> = bots.iter().flat_map(|bot| ["--planner", *bot]).collect();
     let defaults = [["--samples", "1"], ["--threads", "4"]];
     let defaults: Vec<&str> = defaults.iter().filter(|[name, _]| !more.contains(name)).flatten().copied().collect();
-    let args = [&["eval", "snail", "--json", "--allow-failures"], &defaults[..], &planners[..], more].concat();
+    let args = [&["eval", "--map", "snail", "--json", "--allow-failures"], &defaults[..], &planners[..], more].concat();
     let report: Value = serde_json::from_str(&succeeds(&args)).unwrap();
     report["external"].as_array().unwrap().clone()
 }
@@ -68,7 +68,7 @@ fn kinds_of_failure_are_distinguished() {
 fn failed_game_loses_to_an_equal_score_without_failure() {
     // Both stay where they are, so their scores are equal, but one of them fails.
     let (bot, broken) = (format!("stays={}", stays("")), "broken=pipe:exit 1");
-    let args = ["battle", &bot, broken, "snail", "--samples", "2", "--restart", "--tick-ms", "1000"];
+    let args = ["battle", &bot, broken, "--map", "snail", "--samples", "2", "--restart", "--tick-ms", "1000"];
     let output = getaway(&args);
     let text = String::from_utf8_lossy(&output.stdout);
     let trouble = "broken crashed in 2 of 2 games; first: crashed on snail, sample 1, tick 1: exit code 1";
@@ -103,7 +103,7 @@ fn bot_that_exceeds_a_limit_fails_and_costs_are_measured() {
     let found = external(&[&heavy], &[&patient[..], &["--bot-cpu-ms", "30"]].concat());
     assert_eq!(count(&found[0], "over_limit"), 1, "{}", found[0]);
     assert!(found[0]["trouble"].as_str().unwrap().starts_with("heavy exceeded a limit in 1 of 1 game"), "{}", found[0]);
-    let args = [&["eval", "snail", "--samples", "1", "--planner", &heavy, "--json"], &patient[..]].concat();
+    let args = [&["eval", "--map", "snail", "--samples", "1", "--planner", &heavy, "--json"], &patient[..]].concat();
     let report: Value = serde_json::from_str(&succeeds(&args)).unwrap();
     let cost = &report["entrants"][0]["cost"];
     assert!(cost["cpu_ms_mean"].as_f64().unwrap() >= 30.0 && cost["memory_mb_max"].as_u64().unwrap() >= 30, "{cost}");
@@ -197,7 +197,7 @@ fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
     };
     let killed_by = |signal: &str, seconds: u32| {
         let planner = bot(seconds);
-        let args = ["eval", "snail", "--samples", "100", "--planner", &planner, "--threads", "2"];
+        let args = ["eval", "--map", "snail", "--samples", "100", "--planner", &planner, "--threads", "2"];
         let mut command = command(&args);
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
         let mut child = command.spawn().unwrap();
@@ -222,7 +222,10 @@ fn bridge_needs_a_server_and_a_command() {
         "cannot connect to ftp://127.0.0.1: expected an address such as ws://127.0.0.1:8765"
     );
     assert!(fails(&["bridge"]).contains("COMMAND"));
-    assert!(fails(&["eval", "snail", "--planner", "pipe:"]).starts_with("pipe:: expected a command after the colon"));
+    assert!(
+        fails(&["eval", "--map", "snail", "--planner", "pipe:"])
+            .starts_with("pipe:: expected a command after the colon")
+    );
 }
 
 fn serve() -> (std::process::Child, String) {
