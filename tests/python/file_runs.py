@@ -65,6 +65,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "ladder": (["new"], ["--map", "corner-shop", "--add", "random", "--add", LOGGING_BOT, *SERIES]),
     "mapgen": ([], ["--count", "1", "--seed", "1", "--size", "11x11", "--threats", "1"]),
     "maps": (["corner-shop"], []),
+    "package": ([str(ROOT / "bot")], []),
     "play": (["corner-shop"], ["--planner", "random", "--budget-ticks", "1"]),
     "probe": ([GAME], []),
     "replay": ([GAME], []),

@@ -71,8 +71,7 @@ async fn role(socket: &mut WebSocket, shared: &Shared) -> Result<Role, Disconnec
 }
 
 async fn bot(socket: &mut WebSocket, shared: &Shared, register: Register) -> (CloseCode, String) {
-    let team = register.team_name.unwrap_or_else(|| DEFAULT_TEAM.to_owned());
-    if team.chars().count() > MAX_TEAM_NAME_CHARS {
+    if team_of(&register).chars().count() > MAX_TEAM_NAME_CHARS {
         let reason = format!("teamName: expected at most {MAX_TEAM_NAME_CHARS} characters");
         return rejected(shared, Disconnect::new(close_code::POLICY, reason));
     }
@@ -80,17 +79,22 @@ async fn bot(socket: &mut WebSocket, shared: &Shared, register: Register) -> (Cl
         Ok(turn) => turn,
         Err(disconnect) => return rejected(shared, disconnect),
     };
-    let close = play(socket, shared, &team).await;
+    let close = play(socket, shared, &register).await;
     drop(turn);
     close
 }
 
+fn team_of(register: &Register) -> &str {
+    register.team_name.as_deref().unwrap_or(DEFAULT_TEAM)
+}
+
 /// Plays the next game; the caller must hold the turn.
-async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode, String) {
+async fn play(socket: &mut WebSocket, shared: &Shared, register: &Register) -> (CloseCode, String) {
     let Some(number) = shared.next_game() else {
         return (close_code::AWAY, "all games have been played".to_owned());
     };
     let note = |text: String| shared.report(Event::Note { game: number, text });
+    let (team, has_token) = (team_of(register), register.token.as_ref().is_some_and(|token| !token.is_empty()));
     let map = shared.options.map_of_game(number);
     let world = match getaway::game::World::new(&map.layout, &shared.options.rules) {
         Ok(world) => Arc::new(world),
@@ -107,7 +111,7 @@ async fn play(socket: &mut WebSocket, shared: &Shared, team: &str) -> (CloseCode
         }
         None => None,
     };
-    shared.report(Event::Start { game: number, map: map.name.clone(), team: team.to_owned() });
+    shared.report(Event::Start { game: number, map: map.name.clone(), team: team.to_owned(), has_token });
     shared.live.begin(&map.name, team, Arc::clone(&world));
     let game = HostedGame {
         number,

@@ -10,6 +10,8 @@ pub enum Event {
         map: String,
         /// The bot's team name.
         team: String,
+        /// True if the bot registered with a token.
+        has_token: bool,
     },
     /// A note for the author of the bot.
     Note {

@@ -15,6 +15,7 @@ mod channel;
 mod game;
 mod pipe;
 mod process;
+mod program;
 mod socket;
 mod stream;
 mod summary;
@@ -32,6 +33,7 @@ pub use summary::{ExternalSummary, FailureCount, external_summaries};
 
 pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
+pub use program::{Program, ProgramEnd};
 
 /// Time limit for a program to start and connect, and for the first command of a piped program: the
 /// server's registration timeout plus as much for starting.

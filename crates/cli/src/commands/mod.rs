@@ -14,6 +14,7 @@ mod eval;
 mod ladder;
 mod mapgen;
 mod maps;
+mod package;
 mod play;
 mod probe;
 mod replay;
@@ -36,6 +37,7 @@ pub(crate) enum Command {
     Ladder(ladder::LadderArgs),
     Maps(maps::MapsArgs),
     Mapgen(mapgen::MapgenArgs),
+    Package(package::PackageArgs),
     Play(play::PlayArgs),
     Probe(probe::ProbeArgs),
     Replay(replay::ReplayArgs),
@@ -61,6 +63,7 @@ impl Command {
             Self::Ladder(args) => ladder::run(args, invocation, out),
             Self::Maps(args) => maps::run(args, out),
             Self::Mapgen(args) => mapgen::run(args, out),
+            Self::Package(args) => package::run(args, out),
             Self::Play(args) => play::run(args, host, out),
             Self::Probe(args) => probe::run(args, out),
             Self::Replay(args) => replay::run(args, out),

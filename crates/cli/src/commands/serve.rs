@@ -123,7 +123,7 @@ fn random_seed() -> u64 {
 
 fn print_event(event: Event, args: &ServeArgs, out: &mut impl Write) -> Result<(), CliError> {
     match event {
-        Event::Start { game, map, team } => note(&format!("game {game}: {team} plays {map}")),
+        Event::Start { game, map, team, .. } => note(&format!("game {game}: {team} plays {map}")),
         Event::Note { game, text } => note(&format!("game {game}, {text}")),
         Event::ClientNote { text } => note(&format!("client: {text}")),
         Event::Refused { reason, remedy } => note(&format!("refused a websocket: {reason}; {remedy}")),

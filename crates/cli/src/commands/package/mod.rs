@@ -1,0 +1,107 @@
+//! `getaway package`: makes the upload of a bot in Python, and tests it as the server would.
+
+use std::fs;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+
+use clap::Args;
+
+use crate::CliError;
+use crate::arguments::{MapArgs, integer};
+use crate::error::unreadable;
+use crate::output::{OutputArgs, count, note, one_line};
+use crate::series::stop_on_interrupt;
+use contents::Contents;
+use python::Python;
+use trial::Trial;
+
+mod contents;
+mod python;
+mod trial;
+
+const EXAMPLES: &str = "Examples:
+  getaway package my-bot                               writes my-bot.zip
+  getaway package my-bot --map harbour --output upload.zip --force
+  getaway package my-bot --python python3.12 --port 0   for a bot that reads SERVER_URL";
+
+/// Make the competition's zip of a bot in Python, and test it as the server would
+///
+/// The folder has application.py and requirements.txt. The zip is unpacked and installed into an
+/// {n}empty environment under the oldest Python from 3.10 on, and plays a game with nothing but
+/// {n}TOKEN in its environment. It is written only if the bot plays the whole game.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct PackageArgs {
+    /// Folder of the bot
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The zip [default: the name of the folder with .zip]
+    #[arg(long, value_name = "FILE.zip")]
+    output: Option<PathBuf>,
+    /// Map of the game, by name or path
+    #[arg(long, value_name = "MAP", default_value = "stadium")]
+    map: String,
+    #[command(flatten)]
+    maps: MapArgs,
+    /// Python interpreter for the test [default: the oldest from 3.10 on]
+    #[arg(long, value_name = "FILE")]
+    python: Option<PathBuf>,
+    /// Port of the test's server; with another one than the competition's, the
+    /// {n}bot finds the address in the environment variable SERVER_URL, and 0
+    /// {n}picks a free port
+    #[arg(long, default_value_t = trial::PORT, value_name = "PORT", value_parser = integer::<u16>(0..=u16::MAX.into()))]
+    port: u16,
+    #[command(flatten)]
+    files: OutputArgs,
+}
+
+pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result<(), CliError> {
+    let folder = fs::canonicalize(&args.folder).map_err(|error| unreadable(&args.folder, &error))?;
+    let contents = Contents::read(&folder)?;
+    let map = args.maps.find(&args.map)?;
+    let default = || PathBuf::from(format!("{}.zip", folder.file_name().unwrap_or_default().to_string_lossy()));
+    let output = args.files.file(args.output.clone().unwrap_or_else(default))?;
+    let name = one_line(&args.folder.display().to_string());
+    let refuse = |problems: Vec<String>| CliError::Check(format!("{name}: {}", problems.join("; ")));
+
+    let problems = contents.problems(&folder);
+    if !problems.is_empty() {
+        return Err(refuse(problems));
+    }
+    let left_out = match contents.left_out.join(", ") {
+        names if names.is_empty() => names,
+        names => format!("; left out: {names}"),
+    };
+    writeln!(out, "{}", one_line(&format!("{}{left_out}", count(contents.names.len(), "file"))))?;
+    let python = Python::find(args.python.as_deref())?;
+    writeln!(out, "{}", one_line(&python.words()))?;
+    out.flush()?;
+    let scratch = tempfile::tempdir().map_err(|error| CliError::Input(format!("no temporary folder: {error}")))?;
+    let [zip, bot, environment] = ["bot.zip", "bot", "environment"].map(|name| scratch.path().join(name));
+    let problems = python.zip(&folder, &contents.names, &zip)?;
+    if !problems.is_empty() {
+        return Err(refuse(problems));
+    }
+    let stop = stop_on_interrupt()?;
+    python.unzip(&zip, &bot)?;
+    let installed = python.install(&environment, &bot);
+    if stop.load(Ordering::Relaxed) {
+        return Err(CliError::Interrupted("interrupted during the installation".to_owned()));
+    }
+    let environment = installed?.map_err(|problem| refuse(vec![problem]))?;
+    writeln!(out, "installed into an empty environment")?;
+    out.flush()?;
+    let Trial { summary, notes, problems } = trial::play(&bot, &environment, map, args.port, &stop)?;
+    notes.iter().for_each(|text| note(text));
+    if !summary.is_empty() {
+        writeln!(out, "{}", one_line(&summary))?;
+    }
+    if !problems.is_empty() {
+        return Err(refuse(problems));
+    }
+    let bytes = fs::read(&zip).map_err(|error| unreadable(&zip, &error))?;
+    output.write(&bytes)?;
+    let path = one_line(&output.path().display().to_string());
+    Ok(writeln!(out, "{path}: {} bytes, ready for the upload", bytes.len())?)
+}

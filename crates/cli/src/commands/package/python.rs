@@ -1,0 +1,164 @@
+//! The Python that tests a bot, and its empty environment.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::{env, fs, io};
+
+use super::contents::{Contents, REQUIREMENTS};
+use crate::CliError;
+use crate::output::{note, one_line};
+
+const ZIP: &str = include_str!("zip.py");
+/// Prints the version, and the module that creates environments.
+const PROBE: &str = "import sys, importlib.util as util
+has = lambda name: util.find_spec(name) is not None
+print(*sys.version_info[:3], 'venv' if has('venv') and has('ensurepip') else 'virtualenv' if has('virtualenv') else '-')";
+const MINOR_MIN: u32 = 10;
+const MINOR_MAX: u32 = 30;
+const LOG_LINES: usize = 20;
+
+/// A Python interpreter.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Python {
+    minor: u32,
+    micro: u32,
+    path: PathBuf,
+    /// The module that creates environments.
+    module: String,
+}
+
+impl Python {
+    /// The given interpreter, or the oldest one that the bot could be tested with.
+    pub fn find(given: Option<&Path>) -> Result<Self, CliError> {
+        if let Some(path) = given {
+            return Self::probe(path).ok_or_else(|| {
+                CliError::Input(format!("{}: expected Python 3.{MINOR_MIN} or newer with venv", path.display()))
+            });
+        }
+        let oldest = candidates().iter().filter_map(|path| Self::probe(path)).min();
+        oldest.ok_or_else(|| {
+            CliError::Input(format!("no Python 3.{MINOR_MIN} or newer with venv on PATH (--python names one)"))
+        })
+    }
+
+    fn probe(path: &Path) -> Option<Self> {
+        let output = Command::new(path).args(["-c", PROBE]).stdin(Stdio::null()).current_dir(env::temp_dir()).output();
+        let text = String::from_utf8(output.ok()?.stdout).ok()?;
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let ["3", minor, micro, module] = words[..] else { return None };
+        let (minor, micro) = (minor.parse().ok()?, micro.parse().ok()?);
+        (minor >= MINOR_MIN && module != "-").then(|| Self {
+            minor,
+            micro,
+            path: path.to_owned(),
+            module: module.to_owned(),
+        })
+    }
+
+    /// The version, and its difference from the competition's.
+    pub fn words(&self) -> String {
+        let Self { minor, micro, path, .. } = self;
+        let note = if *minor == MINOR_MIN { "as in the competition" } else { "the competition has 3.10" };
+        format!("Python 3.{minor}.{micro} ({}), {note}", path.display())
+    }
+
+    /// Zips the files of a folder. Returns the syntax errors of its Python files.
+    pub fn zip(&self, folder: &Path, names: &[String], zip: &Path) -> Result<Vec<String>, CliError> {
+        let mut command = Command::new(&self.path);
+        command.args(["-I", "-c", ZIP]).args([folder, zip]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let fail = |error: io::Error| CliError::Input(format!("cannot run {}: {error}", self.path.display()));
+        let mut child = command.spawn().map_err(fail)?;
+        let input = child.stdin.take().expect("piped").write_all(names.join("\n").as_bytes());
+        let output = input.and_then(|()| child.wait_with_output()).map_err(fail)?;
+        let found = String::from_utf8_lossy(&output.stdout);
+        if output.status.success() || !found.is_empty() {
+            return Ok(found.lines().map(|line| format!("{line} (Python 3.{})", self.minor)).collect());
+        }
+        let error = String::from_utf8_lossy(&output.stderr);
+        Err(CliError::Input(format!("cannot zip {}: {}", folder.display(), error.lines().last().unwrap_or_default())))
+    }
+
+    /// Unpacks a zip into a new folder.
+    pub fn unzip(&self, zip: &Path, folder: &Path) -> Result<(), CliError> {
+        let output = self.run(&["-I", "-m", "zipfile", "--extract"], &[zip, folder])?;
+        if output.status.success() { Ok(()) } else { Err(failure("cannot unpack the zip", &output)) }
+    }
+
+    /// Creates an empty environment with the requirements of an unpacked bot. The inner error is a
+    /// problem of the bot.
+    pub fn install(&self, environment: &Path, bot: &Path) -> Result<Result<Environment, String>, CliError> {
+        let has_requirements = Contents::has_requirements(bot);
+        let pip: &[&str] = match self.module.as_str() {
+            _ if has_requirements => &[],
+            "venv" => &["--without-pip"],
+            _ => &["--no-pip"],
+        };
+        let output = self.run(&[&["-m", &self.module], pip].concat(), &[environment])?;
+        if !output.status.success() {
+            return Err(failure(&format!("{} cannot create an environment", self.path.display()), &output));
+        }
+        let environment = Environment::of(environment);
+        if !has_requirements {
+            return Ok(Ok(environment));
+        }
+        let mut pip = Command::new(&environment.python);
+        pip.args(["-I", "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--quiet"]);
+        pip.args(["--requirement", REQUIREMENTS]).current_dir(bot).stdin(Stdio::null());
+        let output = pip.output().map_err(|error| CliError::Input(format!("cannot run pip: {error}")))?;
+        if output.status.success() {
+            return Ok(Ok(environment));
+        }
+        let log = String::from_utf8_lossy(&output.stderr);
+        show_log(&log);
+        let cause = log.lines().rev().find_map(|line| line.trim().strip_prefix("ERROR: "));
+        let cause = cause.unwrap_or("pip failed").trim_end_matches('.');
+        Ok(Err(format!("{REQUIREMENTS} cannot be installed under Python 3.{}: {cause}", self.minor)))
+    }
+
+    fn run(&self, words: &[&str], paths: &[&Path]) -> Result<Output, CliError> {
+        let output = Command::new(&self.path).args(words).args(paths).stdin(Stdio::null()).output();
+        output.map_err(|error| CliError::Input(format!("cannot run {}: {error}", self.path.display())))
+    }
+}
+
+/// An environment with a Python of its own.
+#[derive(Debug)]
+pub struct Environment {
+    pub python: PathBuf,
+}
+
+impl Environment {
+    fn of(folder: &Path) -> Self {
+        let python = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+        Self { python: folder.join(python) }
+    }
+}
+
+/// Prints the end of a program's output.
+pub fn show_log(log: &str) {
+    let lines: Vec<&str> = log.trim_end().lines().collect();
+    lines[lines.len().saturating_sub(LOG_LINES)..].iter().for_each(|line| note(&format!("  | {line}")));
+}
+
+fn failure(what: &str, output: &Output) -> CliError {
+    let log = [&output.stderr[..], &output.stdout[..]].concat();
+    let log = String::from_utf8_lossy(&log);
+    let cause = log.lines().map(str::trim).rfind(|line| !line.is_empty()).unwrap_or_default();
+    CliError::Input(format!("{what}: {}", one_line(cause)))
+}
+
+/// Interpreters on PATH and those of pyenv, whose commands work only for selected versions.
+fn candidates() -> Vec<PathBuf> {
+    let versions = (MINOR_MIN..=MINOR_MAX).map(|minor| format!("python3.{minor}"));
+    let mut paths: Vec<PathBuf> =
+        ["python3", "python"].map(str::to_owned).into_iter().chain(versions).map(PathBuf::from).collect();
+    let pyenv = env::var_os("PYENV_ROOT").map(PathBuf::from);
+    let pyenv = pyenv.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".pyenv")));
+    let installed = pyenv.and_then(|root| fs::read_dir(root.join("versions")).ok()).into_iter().flatten().flatten();
+    let is_version = |name: &OsStr| name.to_str().is_some_and(|name| name.starts_with("3."));
+    paths.extend(installed.filter(|entry| is_version(&entry.file_name())).map(|entry| entry.path().join("bin/python")));
+    paths
+}

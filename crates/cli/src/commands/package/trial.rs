@@ -1,0 +1,240 @@
+//! A game of a packaged bot on a local server, in the competition's environment.
+
+use std::env;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+
+use getaway::map::Map;
+use getaway_arena::{Program, ProgramEnd, STARTUP_TIME};
+use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
+
+use super::contents::{PROGRAM, REQUIREMENTS};
+use super::python::{Environment, show_log};
+use crate::CliError;
+use crate::output::{ending, shell_quoted};
+
+/// The port of the competition's server.
+pub const PORT: u16 = 8765;
+const HOST: &str = "127.0.0.1";
+const TOKEN: &str = "token-of-the-test";
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// Time for the server to notice the last messages of a program that has ended.
+const SETTLE_TIME: Duration = Duration::from_millis(500);
+/// Time for a program to end after its game.
+const EXIT_TIME: Duration = Duration::from_secs(3);
+/// A bot that misses at least this share of its ticks is too slow.
+const MISSED_SHARE: f64 = 0.05;
+const MEMORY_MB_MAX: u64 = 1000;
+const NOTES_MAX: usize = 10;
+
+/// The result of the game.
+#[derive(Debug, Default)]
+pub struct Trial {
+    /// The game in one line; empty if there was none.
+    pub summary: String,
+    /// Things that the author should know.
+    pub notes: Vec<String>,
+    /// Things that must be changed.
+    pub problems: Vec<String>,
+}
+
+/// The events of the server.
+#[derive(Debug, Default)]
+struct Seen {
+    has_token: Option<bool>,
+    notes: Vec<String>,
+    result: Option<GameResult>,
+}
+
+/// Plays a game with the bot in `folder`, which is connected to `port`; 0 is a free one.
+pub fn play(
+    folder: &Path,
+    environment: &Environment,
+    map: Map,
+    port: u16,
+    stop: &AtomicBool,
+) -> Result<Trial, CliError> {
+    let threads = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    let threads = threads.map_err(|error| CliError::Input(format!("cannot start threads: {error}")))?;
+    threads.block_on(async {
+        let options = ServerOptions { games: Some(1), ..ServerOptions::with_maps(vec![map]) };
+        let server = Server::bind(HOST, port, options).await.map_err(cannot_listen)?;
+        let address = server.local_addr().map_err(|error| CliError::Input(format!("no address: {error}")))?;
+        let mut variables = clean_environment();
+        variables.push(("TOKEN".to_owned(), TOKEN.to_owned()));
+        if port != PORT {
+            variables.push(("SERVER_URL".to_owned(), format!("ws://{address}")));
+        }
+        let variables: Vec<(&str, String)> =
+            variables.iter().map(|(name, value)| (name.as_str(), value.clone())).collect();
+        let mut program = Program::start(&command(folder, environment), &variables)
+            .map_err(|error| CliError::Input(format!("cannot start the bot: {error}")))?;
+        let seen = Mutex::new(Seen::default());
+        let start = Instant::now();
+        tokio::select! {
+            result = server.run(|event| { lock(&seen).add(event); Ok::<(), CliError>(()) }) => result?,
+            () = absence(&mut program, &seen, start, stop) => {}
+        }
+        let end = Instant::now() + EXIT_TIME;
+        while lock(&seen).result.is_some() && program.status().is_none() && Instant::now() < end {
+            sleep(POLL_INTERVAL).await;
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(CliError::Interrupted("interrupted during the game".to_owned()));
+        }
+        let has_ended = program.status().map(|status| status.success());
+        let end = program.end();
+        Ok(seen.into_inner().unwrap_or_else(PoisonError::into_inner).judge(has_ended, &end, &address.to_string()))
+    })
+}
+
+/// Returns once no game will start, or the user has interrupted the program.
+async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
+    let mut ended: Option<Instant> = None;
+    loop {
+        let has_game = lock(seen).has_token.is_some();
+        if program.status().is_some() {
+            ended.get_or_insert_with(Instant::now);
+        }
+        let is_late = start.elapsed() > STARTUP_TIME || ended.is_some_and(|ended| ended.elapsed() > SETTLE_TIME);
+        if stop.load(Ordering::Relaxed) || is_late && !has_game {
+            return;
+        }
+        sleep(POLL_INTERVAL).await;
+    }
+}
+
+fn lock(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn cannot_listen(error: ServerError) -> CliError {
+    CliError::Input(format!(
+        "{error}: the test plays on the competition's port; end the other server, or try --port 0 if the bot reads SERVER_URL"
+    ))
+}
+
+fn command(folder: &Path, environment: &Environment) -> String {
+    let [folder, python] = [folder, &environment.python].map(|path| path.display().to_string());
+    if cfg!(windows) {
+        return format!("cd /d \"{folder}\" && \"{python}\" {PROGRAM}");
+    }
+    format!("cd {} && exec {} {PROGRAM}", shell_quoted(&folder), shell_quoted(&python))
+}
+
+/// Removes all variables but those that a system needs; an empty value removes a variable.
+fn clean_environment() -> Vec<(String, String)> {
+    let is_needed = |name: &str| cfg!(windows) && ["PATH", "SYSTEMROOT", "COMSPEC", "TEMP", "TMP"].contains(&name);
+    let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
+    let mut variables: Vec<(String, String)> =
+        names.filter(|name| !is_needed(&name.to_uppercase())).map(|name| (name, String::new())).collect();
+    if cfg!(unix) {
+        variables.push(("PATH".to_owned(), "/usr/bin:/bin".to_owned()));
+    }
+    variables
+}
+
+impl Seen {
+    fn add(&mut self, event: Event) {
+        match event {
+            Event::Start { has_token, .. } => self.has_token = Some(has_token),
+            Event::Note { text, .. } | Event::ClientNote { text } if self.notes.len() < NOTES_MAX => {
+                self.notes.push(text);
+            }
+            Event::Note { .. } | Event::ClientNote { .. } => {}
+            Event::Refused { reason, remedy } => self.notes.push(format!("{reason}; {remedy}")),
+            Event::End(result) => self.result = Some(*result),
+        }
+    }
+
+    /// Judges the game of a program that has ended well, badly, or not at all.
+    fn judge(self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> Trial {
+        let mut trial = Trial { notes: self.notes, ..Trial::default() };
+        if self.has_token == Some(false) {
+            trial.problems.push(format!(
+                "{PROGRAM} registers without a token: expected {{\"type\": \"REGISTER\", \"token\": TOKEN}} with the environment variable TOKEN"
+            ));
+        }
+        let has_failed = match &self.result {
+            Some(result) => trial.judge_game(result, has_ended, end),
+            None => trial.judge_absence(self.has_token, has_ended, end, address),
+        };
+        if has_failed {
+            show_log(&end.log);
+        }
+        trial
+    }
+}
+
+impl Trial {
+    /// Returns true if the log tells more.
+    fn judge_game(&mut self, result: &GameResult, has_ended: Option<bool>, end: &ProgramEnd) -> bool {
+        let GameResult { map, score, tick, commands, missed_ticks, invalid_commands, seconds, .. } = result;
+        let memory_mb = end.cost.memory_kib >> 10;
+        let cost = if memory_mb > 0 {
+            format!(", {memory_mb} MB, {} ms of processor time", end.cost.cpu_ms)
+        } else {
+            String::new()
+        };
+        self.summary = format!("{map}: score {score}, {}, {seconds:.1} s{cost}", ending(result.end, *tick));
+        if let Some(disconnect) = &result.disconnect {
+            let verb = if has_ended == Some(false) { "crashed" } else { "left the game" };
+            let hint = module_hint(&end.log);
+            self.problems.push(format!("{PROGRAM} {verb} in tick {}: {}{hint}", disconnect.tick, end.words));
+            return true;
+        }
+        let ticks = commands + missed_ticks;
+        if *commands == 0 {
+            self.problems.push(format!(
+                "{PROGRAM} sent no command in time: expected {{\"type\": \"COMMAND\", \"tick\": TICK, \"actions\": [...]}} within 100 ms of each state"
+            ));
+        } else if f64::from(*missed_ticks) >= MISSED_SHARE * f64::from(ticks) && *missed_ticks > 0 {
+            self.problems.push(format!(
+                "{PROGRAM} is too slow: {missed_ticks} of {ticks} ticks without a command within 100 ms"
+            ));
+        } else if *missed_ticks > 0 {
+            self.notes.push(format!("{missed_ticks} of {ticks} ticks without a command within 100 ms"));
+        }
+        if *invalid_commands > 0 {
+            self.notes.push(format!("{invalid_commands} messages that the server ignored"));
+        }
+        if memory_mb > MEMORY_MB_MAX {
+            self.notes.push(format!("{memory_mb} MB of memory: expected at most {MEMORY_MB_MAX}"));
+        }
+        match has_ended {
+            Some(true) => {}
+            Some(false) => self.notes.push(format!("{PROGRAM} ended with an error after the game: {}", end.words)),
+            None => self.notes.push(format!("{PROGRAM} was still running {EXIT_TIME:?} after the game")),
+        }
+        false
+    }
+
+    fn judge_absence(
+        &mut self,
+        has_token: Option<bool>,
+        has_ended: Option<bool>,
+        end: &ProgramEnd,
+        address: &str,
+    ) -> bool {
+        let hint = module_hint(&end.log);
+        self.problems.push(match (has_token, has_ended) {
+            (Some(_), _) => format!("{PROGRAM}: the game did not end: {}", end.words),
+            (None, Some(_)) => format!("{PROGRAM} ended before it registered at ws://{address}: {}{hint}", end.words),
+            (None, None) => format!("{PROGRAM} did not register at ws://{address} within {STARTUP_TIME:?}"),
+        });
+        true
+    }
+}
+
+/// Names a package that is imported but not installed.
+fn module_hint(log: &str) -> String {
+    let module = log.lines().rev().find_map(|line| {
+        let (_, rest) = line.split_once("No module named '")?;
+        rest.split(['\'', '.']).next()
+    });
+    module.map_or_else(String::new, |module| format!("; if {module} is a package, add it to {REQUIREMENTS}"))
+}

@@ -1,0 +1,29 @@
+"""Zips the files of FOLDER that standard input names, one per line, without timestamps: equal files
+give equal bytes. Prints the syntax errors of Python files instead, if there are any.
+
+    python zip.py FOLDER ZIP <NAMES
+"""
+
+import pathlib, stat, sys, warnings, zipfile
+
+folder, target = map(pathlib.Path, sys.argv[1:])
+names = sorted(sys.stdin.buffer.read().decode().splitlines())
+errors = []
+warnings.simplefilter("ignore")
+for name in names:
+    if name.endswith(".py"):
+        try:
+            compile((folder / name).read_bytes(), name, "exec", dont_inherit=True)
+        except SyntaxError as error:
+            errors.append(f"{name}, line {error.lineno}: {error.msg}")
+        except ValueError as error:
+            errors.append(f"{name}: {error}")
+if errors:
+    sys.stdout.buffer.write("\n".join(errors).encode())
+    sys.exit(1)
+with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+    for name in names:
+        entry = zipfile.ZipInfo(name)
+        # A regular file, readable by all.
+        entry.external_attr = (stat.S_IFREG | 0o644) << 16
+        archive.writestr(entry, (folder / name).read_bytes(), zipfile.ZIP_DEFLATED)
