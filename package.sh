@@ -103,21 +103,16 @@ cp bot/application.py bot/client.py "$wheel" "$folder"
   echo "./$(basename "$wheel")"
 } >"$folder/requirements.txt"
 rm -f "$zip"
-"$venv_python" - "$folder" "$zip" <<'PYTHON'
-"""Zips the files of a folder, sorted by name and without timestamps, so that the zip is reproducible."""
+(cd "$folder" && printf '%s\n' *) | "$venv_python" crates/cli/src/commands/package/zip.py "$folder" "$zip"
+"$venv_python" - "$zip" <<'PYTHON'
+"""Lists the files of a zip with their permissions, and its size."""
 import pathlib, stat, sys, zipfile
 
-with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED) as archive:
-    for file in sorted(pathlib.Path(sys.argv[1]).iterdir()):
-        entry = zipfile.ZipInfo(file.name)
-        # A regular file, readable by all.
-        entry.external_attr = (stat.S_IFREG | 0o644) << 16
-        archive.writestr(entry, file.read_bytes(), zipfile.ZIP_DEFLATED)
-with zipfile.ZipFile(sys.argv[2]) as archive:
+with zipfile.ZipFile(sys.argv[1]) as archive:
     for entry in archive.infolist():
         print(f"{stat.filemode(entry.external_attr >> 16)} {entry.file_size:>9}  {entry.filename}")
-size = pathlib.Path(sys.argv[2]).stat().st_size
-print(f"{size:>20}  {sys.argv[2]}")
+size = pathlib.Path(sys.argv[1]).stat().st_size
+print(f"{size:>20}  {sys.argv[1]}")
 PYTHON
 
 if [ "$architecture" != "$(uname -m)" ]; then
