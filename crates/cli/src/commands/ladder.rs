@@ -171,7 +171,7 @@ struct Folder<'a> {
     heading: String,
     /// True until the games of earlier runs have been read.
     is_loading: bool,
-    /// The problem that was told last, which is not told again.
+    /// The problem with the last page; further ones are not told until a page is written again.
     problem: Option<String>,
 }
 
@@ -232,7 +232,7 @@ impl<'a> Folder<'a> {
     /// Notes a problem with the pages once; the journal is what counts.
     fn tell(&mut self, written: Result<(), CliError>, progress: &Progress) {
         let problem = written.err().map(|error| error.to_string());
-        if let Some(text) = problem.as_ref().filter(|_| problem != self.problem) {
+        if let Some(text) = problem.as_ref().filter(|_| self.problem.is_none()) {
             progress.suspend(|| note(text));
         }
         self.problem = problem;
