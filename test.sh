@@ -26,7 +26,8 @@ python_tests() {
 }
 
 require_rust
-# Many tests wait for a process or a deadline, so twice as many as there are processors run at once.
+# Many tests wait for a process or a deadline, so the number of parallel tests is twice the number
+# of processors.
 RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}
 export RUST_TEST_THREADS
 section tests cargo test --locked

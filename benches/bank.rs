@@ -1,12 +1,12 @@
-//! The bank: small maps that are hard to survive. Each map is decided on one thread, and its
-//! verdict, score, bound and times become a row of a file: `cargo bench --bench bank -- --out
+//! The bank: small maps that are hard to survive. Each map is decided on one thread. Its verdict,
+//! score, bound and times become a row of a file: `cargo bench --bench bank -- --out
 //! benches/bank.csv`.
 //!
-//! Options: `--set no-jump|jump|crowd|generated` (192 maps in either variant, 20 with a crowd of
-//! threats, or 2,000 generated maps in both variants; default: the first three), `--time-ms` of
-//! processor time per map (10000), `--only` a substring of a row's first columns, `--part K/N` (the
-//! K-th of N parts; other rows of the file are kept), `--threads`, `--verify 1` (check certificates
-//! with the literal model), `--out FILE`. Without `--bench`, as a test, it decides a few maps.
+//! Options: `--set no-jump|jump|crowd|generated` (192 maps in either variant, 20 with 32 threats,
+//! or 2,000 generated maps in both variants; default: the first three), `--time-ms` of processor
+//! time per map (10000), `--only` a substring of a row's first columns, `--part K/N` (the K-th of N
+//! parts; other rows of the file are kept), `--threads`, `--verify 1` (check certificates with the
+//! literal model), `--out FILE`. Without `--bench`, as a test, it decides a few maps.
 //!
 //! Guarantees: every line is replayed before its row is written. With `--verify 1` it is also
 //! replayed in the literal model, and a certificate that does not verify stops the run. `--set

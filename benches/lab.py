@@ -54,8 +54,8 @@ def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[
 
 
 def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """Returns batches on each map with every observation that learners use, and without one; with the
-    compact one and without one, on two threads, too."""
+    """Returns batches on each map: with each observation that learners use, and without
+    observations; on two threads, with the compact one and without."""
     actions = rng.integers(5, size=(DRAWS, GAMES))
     found: list[Contender] = []
     for path in maps:

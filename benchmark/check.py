@@ -154,7 +154,7 @@ class Map:
         return self._shark_steps[tile].get(target)
 
     def visible_from(self, tile):
-        """The tiles on the row and column of `tile` before a wall, and the tile itself."""
+        """The tiles in view along the row and column of `tile`, which is included."""
         if tile not in self._sights:
             seen = {tile}
             for name in STEPS:
@@ -187,7 +187,7 @@ def direction_between(tile, to):
 
 
 class Clock:
-    """Which ticks threats move in. It depends on the tick alone."""
+    """The schedule of the threats' moves: it depends on the tick alone."""
 
     def __init__(self, rules):
         self._moves = [False]
@@ -354,10 +354,11 @@ def replay(chart, actions):
 
 
 # Proofs. The player's tiles are the bits of an integer; tile (x, y) is bit y * stride + x, and the
-# stride leaves an empty column between rows. A threat's key says all about its future but where the
-# player goes: (tile,) for sharks, (tile, direction) for deer, (tile, tiles that it drives to before
-# it looks again) for owls, and (tile, memories) for hawks: all memories with which it can have come
-# this way. A layer maps tuples of keys, one key per threat, to the tiles where the player can be.
+# stride leaves an empty column between rows. A threat's key and the player's moves determine its
+# future. The key is (tile,) for sharks, (tile, direction) for deer, (tile, tiles that it drives to
+# before it looks again) for owls, and (tile, memories) for hawks: all memories with which it can
+# have come this way. A layer maps tuples of keys, one key per threat, to the tiles where the player
+# can be.
 
 
 class Threat:
@@ -394,7 +395,7 @@ class Threat:
         return self.keys_after(self.board.moves_before(tick))
 
     def all_memories(self, tile):
-        """A hawk on `tile` drives to a tile that it sees or to a post, or it is idle."""
+        """All memories of a hawk on `tile`: driving to a tile in view or to a post, or idle."""
         rules, posts = self.chart.rules, self.chart.posts
         memories = [(seen, None, 0, None) for seen in self.chart.visible_from(tile)]
         memories += [(None, post, 0, None) for post in posts]
@@ -479,7 +480,7 @@ class Threat:
 
 
 class Board:
-    """Sets of the player's tiles as bits, and what happens without the player."""
+    """Sets of the player's tiles as bits, and everything that is independent of the player."""
 
     def __init__(self, chart):
         self.chart = chart
@@ -569,7 +570,7 @@ class Known:
 
 
 class Prover:
-    """Repeats the sweeps of a certificate, and knows what they have shown for the current target.
+    """Repeats the sweeps of a certificate, and keeps what they prove about the current target.
 
     Each set in `known[tick]` holds every state of a game that reaches the target, without the
     threats that it leaves out. `allowed[tick]` are the tiles where the player of such a game can be,
@@ -597,7 +598,7 @@ class Prover:
             raise TooSlow(f"the proof takes more than {self.max_steps} steps")
 
     def start_target(self, target):
-        """What is known about a target also holds for later ones: a game passes through it."""
+        """Starts another target. Knowledge about a target also holds for later ones."""
         if target == self.target:
             return
         earlier = self.allowed[: self.target + 1] if target > self.target else []
@@ -616,7 +617,7 @@ class Prover:
             self.allowed[tick] &= tiles
 
     def landing(self, tick):
-        """Where the player may go in a tick: bulls and goldfish are neither there nor arrive."""
+        """The tiles onto which the player can step without meeting a bull or goldfish."""
         tiles = self.allowed[tick + 1]
         return tiles & ~self.board.obstacles[tick] if self.chart.rules["no_jump"] else tiles
 
@@ -714,7 +715,7 @@ class Prover:
         )
 
     def agree(self, mask, some, others):
-        """Whether keys that agree but for the memories of hawks can be the same state."""
+        """Whether keys that differ at most in the memories of hawks can be the same state."""
         return some == others or all(
             self.threats[index].style != "hawk" or overlap(one[1], other[1])
             for index, one, other in zip(mask, some, others)
@@ -813,7 +814,7 @@ class Prover:
         return result
 
     def learn(self, tick, mask, layer):
-        """Keeps a layer as known, in place of sets that tell less."""
+        """Adds a layer to the known sets, and removes those with less detail."""
         tiles = states = 0
         for where in layer.values():
             tiles |= where

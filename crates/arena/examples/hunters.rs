@@ -185,7 +185,7 @@ impl HunterGame {
     }
 }
 
-/// The state that a ladder planner sees: hunters appear as threats of some style.
+/// The state that the compared planners see: hunters appear as goldfish.
 fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, State) {
     let spawns = hunters.iter().map(|&position| Spawn { style: Style::Goldfish, position }).collect();
     let layout = Layout { threats: spawns, ..world.layout().clone() };

@@ -7,7 +7,7 @@ use super::external::ExternalBot;
 
 /// Maximum length of a name.
 pub(super) const NAME_CHARS_MAX: usize = 40;
-/// Programs that run another program, which says more about the bot.
+/// Programs that run another program, whose name says more about the bot.
 const INTERPRETERS: [&str; 13] =
     ["bash", "bun", "deno", "env", "exec", "java", "node", "perl", "php", "ruby", "sh", "uv", "zsh"];
 

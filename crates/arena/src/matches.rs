@@ -84,7 +84,7 @@ impl Comparison {
         }
     }
 
-    /// What the pairs show of the left side, if no bot has failed. `margin` is the mean score
+    /// The verdict on the left side, for players that never failed. `margin` is the mean score
     /// difference in points that matters.
     pub fn verdict(&self, sides: [&str; 2], margin: f64) -> Verdict {
         Question { sides, margin }.verdict(self, &[None, None], None)
@@ -284,7 +284,7 @@ pub struct Match {
     /// The deterministic planners: those whose games on each map are all identical.
     #[serde(rename = "draw_nothing")]
     pub deterministic: Vec<String>,
-    /// What the games show.
+    /// The verdict on the left planner.
     pub verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,

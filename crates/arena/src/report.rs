@@ -73,7 +73,7 @@ struct Data<'a> {
     heading: &'a str,
     command: &'a str,
     facts: &'a [(&'static str, String)],
-    /// The verdict in one line; without one, what went wrong.
+    /// The verdict in one line; without one, the bots' failures.
     sentence: Option<String>,
     outcome: Option<Outcome>,
     troubles: Vec<String>,

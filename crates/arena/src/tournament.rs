@@ -96,7 +96,7 @@ pub struct Tournament {
     pub standing: Vec<Standing>,
     /// The compared pairs, the entrant with the better rating first.
     pub pairs: Vec<TournamentPair>,
-    /// What went wrong with the bots, one sentence each.
+    /// The bots' failures, one sentence each.
     pub troubles: Vec<String>,
 }
 
@@ -139,8 +139,7 @@ pub struct TournamentPair {
     /// The entrant named first on the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt_left: Option<String>,
-    /// What the games show of the left entrant. Without regard to the sequential test, which has a
-    /// question of its own.
+    /// The verdict on the left entrant. Ignores the sequential test, which asks another question.
     pub verdict: Verdict,
 }
 
@@ -219,8 +218,7 @@ impl Tournament {
         Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs, troubles }
     }
 
-    /// What went wrong, the winner, and the entrants that it is not shown to be better than, in one
-    /// line.
+    /// The failures, the winner, and the entrants that it is not shown to beat, in one line.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
         let verdict = |other: &Standing| {

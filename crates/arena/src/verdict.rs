@@ -20,8 +20,8 @@ pub const MARGIN_DEFAULT: f64 = 500.0;
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// The confidence of the interval that is equivalent to two one-sided tests.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
-/// The probability with which further games should show the margin. A run that is undecided has
-/// been unlucky, so that the promise holds less often: `docs/records/benchmarks.md#calibration`.
+/// The probability with which further games should show the margin. An undecided run has been
+/// unlucky, so the promise holds less often: `docs/records/benchmarks.md#calibration`.
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
@@ -76,13 +76,13 @@ pub struct Verdict {
     /// How many further games would show the margin, if there are too few.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
-    /// What went wrong with the bots, one sentence each.
+    /// The bots' failures, one sentence each.
     pub troubles: Vec<String>,
     /// All of this in one line.
     pub sentence: String,
 }
 
-/// What a comparison is asked.
+/// The question that a comparison answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Question<'a> {
     /// The names of the left and the right side.
@@ -142,7 +142,8 @@ impl Question<'_> {
         if -self.margin < low && high < self.margin { Outcome::Equal } else { Outcome::Undecided }
     }
 
-    /// Plans for the usual two-sided test of a mean, with the errors that the games so far show.
+    /// Plans for the usual two-sided test of a mean, with the errors estimated from the games so
+    /// far.
     fn further(&self, pairs: &Comparison) -> FurtherGames {
         let ClusteredMean { error, within_error, degrees, .. } = pairs.adjusted;
         let allowed = |quantile: f64| (self.margin / (quantile + normal_quantile(2.0 * POWER - 1.0))).powi(2);
@@ -156,7 +157,7 @@ impl Question<'_> {
         };
         // Planners that repeat their games would repeat them in further pairs on the same maps.
         let repeats_games = 2 * pairs.units <= pairs.pairs_played;
-        // If there should have been enough, the difference is smaller than the margin.
+        // If the games played should have been enough, the difference is smaller than the margin.
         let beyond = |needed: f64, so_far: f64| two_digits_up((needed - so_far).max(so_far / 2.0));
         if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
             let variance = ((maps + 2.0) * error.powi(2)).min(VARIANCE_MAX);

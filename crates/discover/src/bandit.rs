@@ -65,8 +65,7 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// A bandit over arms whose index is mean + C/t.
-/// The arms, and the order in which they are played.
+/// A bandit: arms, and a queue of them by their index, mean + C/t.
 #[derive(Clone, Debug)]
 pub struct Bandit {
     c: f64,

@@ -453,7 +453,7 @@ impl<'b> Discovery<'b> {
     }
 
     /// The leading arms, except those whose plays all scored like an earlier leader's: they are
-    /// probably the same algorithm in other words.
+    /// probably the same algorithm, written differently.
     fn leaders(&self) -> Vec<usize> {
         let mut scores = vec![Vec::new(); self.arms.len()];
         for &(arm, score) in &self.history {

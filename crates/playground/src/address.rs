@@ -1,11 +1,11 @@
-//! Addresses: a whole game and the tick on show, as the part of a page's address after `#`.
+//! Addresses: a whole game and the displayed tick, as the part of a page's address after `#`.
 //!
 //! `game=DATA&tick=N`, where DATA is base64url of gzip of JSON. The JSON has the name of the map,
 //! the map unless it is the bundled one of this name, the fields of the rules that differ from the
 //! server's, and the moves.
 //!
-//! Guarantees: an address opens to the game that it was made from, or not at all: gzip's checksum
-//! covers the game. Decoding takes bounded memory.
+//! Guarantees: an address opens the game that it was made from, or fails: gzip's checksum covers
+//! the game. Decoding takes bounded memory.
 
 use std::io::{Read, Write};
 

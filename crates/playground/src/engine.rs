@@ -52,7 +52,7 @@ struct GenerateRequest {
 #[serde(deny_unknown_fields)]
 struct ReplayRequest {
     game: Game,
-    /// True for every frame, false for those from the first that differs from the last request's.
+    /// True to return every frame; false to start at the first that differs from the last request.
     is_whole: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct Judgement {
 pub struct JudgedMove {
     /// The move.
     pub letter: char,
-    /// True if the move does the same as to stay, because a wall is in the way.
+    /// True if a wall is in the way, so that the move has the same effect as staying.
     pub is_blocked: bool,
     /// The outcome of the game after the move.
     pub outcome: Outcome,
@@ -70,8 +70,8 @@ impl Search {
         Self { player_move, state, decider, solution }
     }
 
-    /// True if nothing more is asked about the move after this number of rounds: the length of a
-    /// lost line is worth two.
+    /// True if the move needs no more work after this number of rounds. A decided move gets two
+    /// rounds, which may lengthen its line.
     fn is_decided(&self, rounds: usize) -> bool {
         self.solution.is_optimal() || (rounds >= 2 && self.solution.outcome != Outcome::Undecided)
     }

@@ -1,7 +1,8 @@
 //! The interface of the WebAssembly module: one engine, and byte buffers in its memory.
 //!
-//! A request is its name, a line feed and its arguments. The page reserves a buffer for the request and one for the attachment, writes
-//! them, calls `answer`, and reads the answer at `answer_start` and `answer_length`.
+//! A request is its name, a line feed and its arguments. The page reserves a buffer for the request
+//! and one for the attachment, fills them, calls `answer`, and reads the answer at `answer_start`
+//! and `answer_length`.
 
 use std::cell::RefCell;
 

@@ -69,9 +69,9 @@ pub struct ExternalOptions {
     /// The folder for the bots' standard error, one file per game. If `None`, only the last line of
     /// a failed game's output is kept, in its record.
     pub logs: Option<PathBuf>,
-    /// The memory of a bot's processes together, at most; exceeding it is a failure.
+    /// Maximum memory of a bot's processes together; exceeding it is a failure.
     pub memory_mb_max: Option<u64>,
-    /// The processor time of a bot's processes per game, at most; exceeding it is a failure.
+    /// Maximum processor time of a bot's processes per game; exceeding it is a failure.
     pub cpu_ms_max: Option<u64>,
 }
 

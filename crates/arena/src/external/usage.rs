@@ -33,7 +33,7 @@ impl UsageMeter {
         if self.sampled.elapsed() >= SAMPLE_INTERVAL { self.measure() } else { self.cost }
     }
 
-    /// The cost so far. Both values only grow, because a process that has ended is not seen.
+    /// The cost so far. Takes the maximum, because a later sample misses processes that have ended.
     pub fn measure(&mut self) -> Cost {
         let Cost { cpu_ms, memory_kib } = sample(self.supervisor);
         let cpu_ms = cpu_ms.saturating_sub(self.before_ms);

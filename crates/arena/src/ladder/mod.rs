@@ -1,4 +1,4 @@
-//! A ladder: entrants that come and go, each next game chosen by what it would tell.
+//! A ladder: rates entrants that come and go, and plays the most informative game next.
 //!
 //! All entrants play the same sequence of *units*: unit u is a map and a seed. Two entrants form a
 //! pair in every unit that both have played, so one game tells something about many pairs. A pair
@@ -286,8 +286,8 @@ impl Ladder {
         is_failing.then(|| format!("failed in {FAILURES_MAX} games in a row; last: {last}"))
     }
 
-    /// The next game, which is then in progress; `None` if no game would tell more, or only games
-    /// that are in progress would.
+    /// The next game, now counted as in progress; `None` if no further game would be informative,
+    /// apart from those in progress.
     pub fn next(&mut self) -> Option<Job> {
         let entrant = self.newcomer().or_else(|| self.open_entrant())?;
         let unit = self.members[entrant].next_unit();
@@ -312,7 +312,7 @@ impl Ladder {
         news.min().map(|(_, index)| index)
     }
 
-    /// The side with fewer games of the open pair whose next unit tells most.
+    /// The side with fewer games, in the open pair whose next unit is the most informative.
     fn open_entrant(&self) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for (left, right) in self.neighbours() {
@@ -322,7 +322,7 @@ impl Ladder {
             if played >= self.units_max || self.pair(left, right).is_closed() {
                 continue;
             }
-            // The variance of a result, over the number of results that have told it already.
+            // The variance of a result, divided by the number of results including this one.
             let odds = (self.ratings[left].estimate - self.ratings[right].estimate) / 400.0;
             let share = 1.0 / (1.0 + 10_f64.powf(-odds));
             let gain = share * (1.0 - share) / (played + 1) as f64;
@@ -351,8 +351,8 @@ impl Ladder {
         &self.pairs[one.max(other)][one.min(other)]
     }
 
-    /// Computes the ratings again if enough games are new: at moments that depend only on the
-    /// events, and more rarely the more games there are.
+    /// Recomputes the ratings once enough games are new: at moments that depend only on the events,
+    /// and less often as games accumulate.
     fn rate(&mut self) {
         if self.games >= self.ratings_due {
             self.ratings = self.current_ratings();

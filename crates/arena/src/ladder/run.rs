@@ -38,7 +38,7 @@ pub struct LadderOptions<'a> {
     /// Number of parallel games.
     pub threads: usize,
     /// How long to run, waiting for requests if there is nothing to play; `None` ends as soon as no
-    /// game would tell more.
+    /// further game would be informative.
     pub time: Option<Duration>,
 }
 
@@ -80,8 +80,8 @@ struct NumberedGame {
     record: GameRecord,
 }
 
-/// Runs a ladder until no game would tell more, the time is over, or `stop` is set; returns its
-/// standing. `report` is called in the calling thread.
+/// Runs a ladder until no further game would be informative, the time is over, or `stop` is set;
+/// returns its standing. `report` is called in the calling thread.
 ///
 /// # Errors
 /// When another process runs the ladder, it has other settings, its folder cannot be used, there
@@ -269,7 +269,7 @@ impl Shared {
         }
     }
 
-    /// True if no game is in progress, and none would tell more.
+    /// True if no game is in progress, and none would be informative.
     fn is_idle(&mut self) -> bool {
         if self.ladder.is_playing() || !self.unsaved.is_empty() {
             return false;

@@ -147,7 +147,7 @@ impl Ladder {
         LadderStanding { games: self.games, open_pairs, entrants, versions: self.version_tests(), recent }
     }
 
-    /// Each entrant against the latest one before it with the same name but for the version.
+    /// Each entrant against the latest earlier version of the same name.
     fn version_tests(&self) -> Vec<VersionTest> {
         let test = |newer: usize| {
             let base = base_name(&self.members[newer].name);

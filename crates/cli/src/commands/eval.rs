@@ -33,7 +33,7 @@ pub(crate) struct EvalArgs {
     /// Print a Markdown table, one row per planner, best mean first
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    // Last, because its options end with a heading of their own.
+    // Comes last, because its options end with a heading of their own.
     #[command(flatten)]
     series: SeriesArgs,
 }

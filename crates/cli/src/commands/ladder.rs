@@ -42,7 +42,7 @@ const EXAMPLES: &str = "Examples:
   getaway ladder league --add 'mine=pipe:python new.py'  adds version mine@2, also while it runs
   getaway ladder league --retire mine                    ends the games of an entrant";
 
-/// Rate entrants that come and go, each next game chosen by what it tells
+/// Rate entrants that come and go, and play the most informative game next
 ///
 /// The folder has the journal, and index.html with the standing and every game. Without --minutes,
 /// {n}the ladder ends when no game would tell more about neighbours in the ranking.
@@ -171,7 +171,7 @@ struct Folder<'a> {
     heading: String,
     /// True until the games of earlier runs have been read.
     is_loading: bool,
-    /// The problem with the last page; further ones are not told until a page is written again.
+    /// The problem with the last page. Later ones are not reported until a page is written again.
     problem: Option<String>,
 }
 

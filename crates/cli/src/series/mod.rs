@@ -60,7 +60,7 @@ struct EntrantOutput<'a> {
     decision_max_ms: f64,
 }
 
-/// What is known of each entrant by itself.
+/// Statistics of each entrant by itself.
 pub(crate) struct EntrantResults {
     pub planners: Vec<PlannerEvaluation>,
     pub external: Vec<ExternalSummary>,
@@ -71,7 +71,7 @@ impl EntrantResults {
         Self { planners: evaluate(series, games), external: external_summaries(series, games) }
     }
 
-    /// What went wrong with bots, one sentence each.
+    /// The bots' failures, one sentence each.
     pub fn troubles(&self) -> Vec<String> {
         self.external.iter().filter_map(|bot| bot.trouble.clone()).collect()
     }
@@ -276,7 +276,7 @@ impl<'a> SeriesRun<'a> {
         } else {
             write_text(&self, &results, out)?;
         }
-        // What was found must be seen before the error.
+        // The results must appear before the error.
         out.flush()?;
         let allows_failures = self.args.allow_failures;
         self.end()?;
