@@ -4,7 +4,8 @@
 
 The cross-entropy method (Rubinstein, 1999) draws small networks from a normal distribution, lets each play
 the same games on generated maps, and moves the distribution towards the networks whose games lasted longest.
-Every generation plays other games and begins with other random moves, so no game is learnt by heart.
+Every generation plays different games and begins with different random moves, so no game is learnt
+by heart.
 
 The model is written in the package's format: `getaway play roundabout --planner model:FILE.json`.
 """
@@ -97,7 +98,7 @@ def main() -> None:
     parser = policy.arguments(__doc__.split("\n")[0])
     parser.add_argument("--generations", type=int, default=200)
     options = parser.parse_args()
-    # What is reported is what the file holds.
+    # The reported results are those of the weights in the file.
     parameters = evolve(options.generations, options.seed).round(4)
     if options.model:
         first, first_bias, last, last_bias = (part[0] for part in layers(parameters[None]))

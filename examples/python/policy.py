@@ -1,4 +1,4 @@
-"""What the learning examples share: the inputs of a policy, its test, and its file.
+"""Shared parts of the learning examples: the inputs of a policy, its test, and its file.
 
 A policy scores one action at a time and plays the open action with the highest score. It sees the
 observation "features" of `getaway.gymnasium`: the action's four numbers, their mean and their maximum over
@@ -20,10 +20,10 @@ from getaway import levels
 
 INPUTS = 15
 ACTION_LIMITS = np.array([16, 64, 16, 4], np.int16)
-"""What the features of an action are limited to, and then divided by."""
+"""Upper limits of an action's features, by which they are then divided."""
 ACTION_FACTORS = (1 / ACTION_LIMITS).astype(np.float32)
 HEADER_SCALES = np.array([2001, 5, 5], np.float32)
-"""The same for the header."""
+"""Upper limits of the header's numbers, by which they are then divided."""
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.integer]
@@ -35,7 +35,7 @@ def split_inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, Floats, npt.N
     header = np.minimum(features[:, :3] / HEADER_SCALES, np.float32(1))
     actions = features[:, 3:].reshape(-1, 5, 4)
     is_open = actions[:, :, 0] >= 0
-    # Those of blocked actions are -1.
+    # The features of blocked actions are -1.
     own = np.clip(actions, 0, ACTION_LIMITS) * ACTION_FACTORS
     mean = own.sum(axis=1) / np.maximum(is_open.sum(axis=1, dtype=np.float32), np.float32(1))[:, None]
     return own, np.concatenate([mean, own.max(axis=1), header], axis=1), is_open

@@ -391,8 +391,8 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Continue the games that the mask marks, by default all; returns observations and infos.
 
-        The steps until truncation count on. Raises ValueError for numbers that are not a state of
-        the game's map; no game changes then.
+        The number of steps until truncation is unaffected. Raises ValueError for numbers that are
+        not a state of the game's map; no game changes then.
         """
         self._check_open()
         self._started = True
@@ -507,7 +507,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return tuple(getattr(_GameView(self, game), name) for game in range(self.num_envs))
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set an attribute of every game to a value, or each to its own of a list; only `state`.
+        """Set the attribute `state` of every game, to one value or to one per game of a list.
 
         Raises:
             AttributeError: for any other attribute.

@@ -37,7 +37,7 @@ _SOLVE_TICKS = 20_000_000
 _SAMPLE_TICKS = 50
 """Ticks between two samples of a line's difficulty."""
 _CANDIDATES_MAX = 1000
-"""Candidates in a row that may miss the wanted difficulty."""
+"""Maximum number of consecutive candidates without the wanted difficulty."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Difficulty:
     """How hard it is to reach a level's best tick, from samples along the best line."""
 
     safe_share: float
-    """The share of moves after which the best tick is known to be still in reach, 0 to 1."""
+    """The share of moves that provably keep the best tick in reach, 0 to 1."""
     narrowest: int
     """The least number of such moves in a sample, 1 to 5."""
 
@@ -84,7 +84,7 @@ class Level:
 
 
 def load(folder: str | PathLike[str]) -> Level:
-    """The level in a folder that `Level.save` has written.
+    """Load the level from a folder that `Level.save` has written.
 
     Raises:
         FileNotFoundError: if there is none.

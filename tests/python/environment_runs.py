@@ -192,7 +192,7 @@ class VectorRun:
                 assert self.env.call("get_state") == tuple(self.states)
                 assert self.env.get_attr("player") == tuple(state.player for state in self.states)
                 self.check(*self.env.set_state(self.env.get_state()))
-                # A truncated game goes on from the state that was set.
+                # A truncated game continues from the state that was set.
                 for game, state in enumerate(self.states):
                     self.place(game, state)
             case _:

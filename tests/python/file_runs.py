@@ -569,7 +569,7 @@ def main() -> int:
     parser.add_argument("what", choices=["foreign", "edits"])
     parser.add_argument("--count", type=int, default=1000, help="number of files, or of edits")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--share", type=int, default=1, help="try one of so many pairs of file and place")
+    parser.add_argument("--share", type=int, default=1, help="try one in this many pairs of file and place")
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
     parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""What a person reads when a bot fails: the verdict, the exit code, the JSON and the report."""
+"""The output after a bot has failed: the verdict, the exit code, the JSON and the report."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TROUBLES = {
     "garbage": f"bot sent garbage {FIRST.format('sent garbage')} 10: invalid JSON at column 1: expected value",
     "late": r"bot was late: \d+ of \d+ ticks \(\d+%\) passed without its command",
 }
-"""Patterns of what is said of each way to misbehave."""
+"""Patterns of the message about each kind of misbehaviour."""
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
     def battle(what: str) -> tuple[Any, Path]:
         report = folder / f"{what}.html"
-        # A piped bot cannot be seen to close its output, which its supervisor shares.
+        # The arena cannot see a piped bot close its output, because its supervisor shares it.
         transport = "exec" if what == "drop" else "pipe"
         bot = f"bot={transport}:{sys.executable} tests/python/misbehaving_bot.py {what}"
         # A busy machine must not make the other bots late.
