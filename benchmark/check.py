@@ -430,7 +430,7 @@ class Threat:
         return (tile, tuple(path))
 
     def moves(self, key, tick):
-        """Pairs (next key, tiles in view of which it is next) for a tick in which threats move."""
+        """Pairs (next key, player tiles that lead to it) for a tick in which threats move."""
         rules = self.chart.rules
         kind = tick == 1 and not self.sees_present
         if self.style == "owl":
