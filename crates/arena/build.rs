@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use fnv::FnvHasher;
 
-/// Paths relative to this crate. The lock file stands for the dependencies.
+/// Paths relative to this crate. The lock file represents the dependencies.
 const SOURCES: [&str; 5] = ["../../src", "src", "../discover/src", "../problems/src", "../../Cargo.lock"];
 
 fn main() {

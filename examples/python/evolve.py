@@ -38,7 +38,7 @@ def layers(parameters: Floats) -> list[Floats]:
 
 
 def actions(parameters: Floats, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
-    """The actions of games: the first game of each policy, then the second of each, and so on."""
+    """The action in each game. Games are ordered by number, and then by policy."""
     own, shared, is_open = policy.split_inputs(features)
     first, first_bias, last, last_bias = layers(parameters)
     policies = len(parameters)

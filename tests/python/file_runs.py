@@ -232,7 +232,7 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
     }.items():
         yield Content(kind, pieces)
         yield Content(f"zipped {kind}", pieces, zipped=True)
-    # These treat a file that is too long as missing.
+    # Not foreign for arguments that take a "long recording".
     for kind, pieces in {
         "state with a long array": [(state[:-1] + b',"constants":[', 1), values, (b'0]},"actions":[]}\n', 1)],
         "tick with a long note": [(state + b',"actions":[],"game":[', 1), values, (b"0]}\n", 1)],

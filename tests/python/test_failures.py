@@ -29,7 +29,8 @@ TROUBLES = {
 
 @pytest.fixture(scope="module")
 def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Path]]:
-    """A battle of each misbehaving bot, and its report. They mostly wait, so they are played at once."""
+    """A battle of each misbehaving bot, and its report. The bots mostly wait, so the battles run in
+    parallel."""
     folder = tmp_path_factory.mktemp("failures")
 
     def battle(what: str) -> tuple[Any, Path]:

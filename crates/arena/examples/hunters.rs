@@ -29,7 +29,8 @@ const MINIMAX_DEPTH: u16 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hunter {
-    /// Goes to the crossing nearest to the player that it reaches first, or to a near player.
+    /// Of the crossings to which no hunter is closer, takes the one nearest to the player. Chases a
+    /// player who is near.
     Pincer,
     /// Searches [`MINIMAX_DEPTH`] moves ahead, with the player fleeing.
     Minimax,

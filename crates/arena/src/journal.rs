@@ -31,7 +31,8 @@ const CHECKSUM_END: &str = "\"}\n";
 const CHECKSUM_DIGITS: usize = 16;
 const QUOTE_CHARS_MAX: usize = 60;
 
-/// The kind of a file that may be written again. Its first line is a JSON object with these fields.
+/// A kind of file that the program may write again. Its first line is a JSON object with these
+/// fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileKind {
     /// The field `getaway`.
@@ -183,8 +184,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Appends records, each a JSON object with at least one field. If this fails, the file is cut
-    /// to its size before, as far as possible, and the records can be appended again.
+    /// Appends records, each a JSON object with at least one field. If this fails, the file is
+    /// truncated to its previous size if possible, and the records can be appended again.
     pub fn append<R: Serialize>(&mut self, records: &[R]) -> Result<(), JournalError> {
         let (mut text, hash) = (String::new(), self.hash);
         for record in records {
@@ -196,7 +197,7 @@ impl Journal {
         let written = self.file.stream_position().and_then(|before| {
             let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
             written.inspect_err(|_| {
-                // The next run removes an incomplete line, if this fails as well.
+                // If this fails as well, the next run removes the incomplete line.
                 let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
             })
         });

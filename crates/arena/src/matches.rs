@@ -120,7 +120,7 @@ fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
     counts
 }
 
-/// Pairs on one map that share a game: what was drawn independently of other units.
+/// Pairs on one map that share a game; units are independent of one another.
 struct Unit {
     /// Wins minus losses in distinct pairs.
     net: i64,

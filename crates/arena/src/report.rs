@@ -28,7 +28,7 @@ pub struct ReportText<'a> {
     pub heading: &'a str,
     /// The command that wrote the report.
     pub command: &'a str,
-    /// Names and values of the circumstances, such as date, version and processor.
+    /// Names and values of facts about the run, such as date, version and processor.
     pub facts: &'a [(&'static str, String)],
 }
 

@@ -1,12 +1,12 @@
 //! Verdicts: what a comparison shows, in one sentence and as data.
 //!
 //! Guarantees: *better* and *worse* need a 95% interval of the mean score difference that excludes
-//! 0. Student's interval is too narrow where few games differ, so that either the exact sign test or
+//! zero. Student's interval is too narrow where few games differ, so either the exact sign test or
 //! the adjusted interval ([`ClusteredMean::adjusted`](super::stats::ClusteredMean::adjusted)) must
-//! agree. *Equal within D points* needs two
-//! one-sided tests at 5%: the 90% interval of the mean score difference lies within -D to D
-//! (Schuirmann, *A Comparison of the Two One-Sided Tests Procedure and the Power Approach*, 1987).
-//! A failed game counts as lost with 0 points, and the sentence says so.
+//! agree. *Equal within D points* needs two one-sided tests at 5%: the 90% interval of the mean
+//! score difference lies within -D to D (Schuirmann, *A Comparison of the Two One-Sided Tests
+//! Procedure and the Power Approach*, 1987). A failed game counts as lost with 0 points, and the
+//! sentence says so.
 
 use serde::Serialize;
 

@@ -13,7 +13,8 @@ use tempfile::NamedTempFile;
 use crate::{Benchmark, BenchmarkError, Instance, Limits, failed};
 
 const POLL: Duration = Duration::from_millis(5);
-/// A solver may wait, but not for ever: elapsed time per processor time, and one second for its start.
+/// Maximum elapsed time per processor time, so that a solver cannot wait for ever. It gets
+/// [`START`] in addition.
 const ELAPSED_FACTOR: u32 = 10;
 const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;

@@ -9,7 +9,7 @@ use getaway_reference::Game;
 use crate::external::execute;
 use crate::{Benchmark, BenchmarkError, Instance, Record};
 
-/// Simulated ticks between two looks at the clock.
+/// Simulated ticks between two checks of the clock.
 const SLICE_TICKS: u64 = 20_000;
 
 /// The solver of a run.

@@ -126,7 +126,7 @@ impl Site {
         }
     }
 
-    /// Fails with 409 while a game server plays the game.
+    /// Fails with 409 if the game server is still playing the game.
     fn check_over(&self, states: &[GameState]) -> Result<(), Failure> {
         let is_over = self.game_server.is_none() || states.last().is_some_and(GameState::is_over);
         if is_over { Ok(()) } else { Err(status(StatusCode::CONFLICT)) }

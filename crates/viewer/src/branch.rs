@@ -64,7 +64,7 @@ fn planned_moves(world: &World, mut state: State, planner: &PlannerSpec) -> Vec<
     let (mut moves, mut spent) = (Vec::new(), 0);
     while !state.is_over() && spent < BRANCH_TICKS {
         let choice = planner.decide(world, &state, Budget::ticks(DECISION_TICKS));
-        // Planners without simulation also take time.
+        // Planners that simulate nothing also take time.
         spent += choice.simulated_ticks + 100;
         world.step(&mut state, choice.player_move);
         moves.push(choice.player_move);

@@ -102,7 +102,7 @@ pub(crate) struct LayerStyle {
     pub path_ticks: usize,
     /// Number of the player's last moves drawn.
     pub trail_ticks: usize,
-    /// Arrivals at or above this share one opacity.
+    /// All arrivals from this number of ticks on have the same opacity.
     pub heat_ticks: f32,
     /// Opacity of a tile that a threat can reach at once.
     pub heat_opacity: f32,

@@ -308,7 +308,7 @@ impl GameLog {
         }
         let mut lost = self.ticks.iter().filter(|tick| tick.played.is_some() && tick.said != tick.played);
         match lost.next() {
-            // Only commands break the rules.
+            // The threats followed the rules; only commands were not played.
             Some(first) if self.ticks.iter().all(|tick| tick.is_exact) => Some(format!(
                 "the server did not play {} of the recorded commands, the first in tick {}",
                 1 + lost.count(),

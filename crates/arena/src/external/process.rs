@@ -19,7 +19,7 @@ pub(super) struct Process {
     child: Child,
     /// A pipe whose closing makes the supervisor end the bot, even if this program is killed.
     leash: Option<PipeWriter>,
-    /// The time at which the leash was closed.
+    /// The time at which that pipe was closed.
     released: Option<Instant>,
     log: Arc<Mutex<Vec<u8>>>,
     log_reader: Option<JoinHandle<()>>,

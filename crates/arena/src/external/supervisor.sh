@@ -28,8 +28,8 @@ exec 4<&-
 code=$?
 exec </dev/null >/dev/null 3>&-
 
-# Children of an ended process become children of this one. The loop is done when all children had
-# ended before they were listed.
+# Children of an ended process become children of this one. The loop ends once all listed children
+# had already ended.
 round=0 ended= before=
 while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
   found=
@@ -42,7 +42,7 @@ while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
     read -r stat <"/proc/$pid/stat"
     set -- "/proc/$pid/task/"*
     case "$# ${stat##*) }" in
-      # A zombie has ended if it has one thread; otherwise only its main thread may have.
+      # A zombie with one thread has ended. With more threads, perhaps only its main thread has.
       '1 ' | '1 Z'*) ;;
       *) ended= ;;
     esac

@@ -37,7 +37,7 @@ pub use run::{LadderNews, LadderOptions, run_ladder};
 pub use standing::{LadderGame, LadderRow, LadderStanding, VersionTest};
 pub use store::{LadderError, LadderRequest, request};
 
-/// A new entrant plays this many games before the ranking decides about its pairs.
+/// A new entrant plays this many games before the ranking selects its pairs.
 const FIRST_GAMES: usize = 10;
 /// A bot is set aside after this many failed games in a row.
 const FAILURES_MAX: u64 = 3;

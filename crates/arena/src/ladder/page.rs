@@ -17,7 +17,7 @@ pub struct LadderText<'a> {
     pub heading: &'a str,
     /// The time of the standing, for people.
     pub updated: &'a str,
-    /// True if the ladder runs, so that the page should be loaded again.
+    /// True if the ladder runs, so that the page reloads itself.
     pub is_running: bool,
 }
 

@@ -53,7 +53,7 @@ pub enum LadderNews<'a> {
         /// Its map and rules.
         world: &'a World,
     },
-    /// Something that a person should know.
+    /// A message for the user.
     Note(String),
     /// The standing has changed.
     Standing(&'a LadderStanding),
@@ -123,7 +123,7 @@ pub fn run_ladder(
         result
     });
     let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Games that ended while the loop did.
+    // Games that ended after the last pass of the loop.
     shared.save_again();
     let standing = shared.ladder.standing();
     for NumberedGame { number, record } in std::mem::take(&mut shared.news) {

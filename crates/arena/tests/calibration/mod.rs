@@ -206,7 +206,7 @@ impl SyntheticPair {
     }
 
     /// Plays tournaments in which the right planner loses some of its games, so that the
-    /// true mean score difference is the margin; plays on where further games are promised.
+    /// true mean score difference is the margin. Plays the further games that verdicts promise.
     pub fn calibrate_margin(&self, tournaments: u32, seed: u64) -> MarginCalibration {
         let mut found = MarginCalibration { tournaments, ..MarginCalibration::default() };
         let mut random = Pcg64Mcg::seed_from_u64(seed);

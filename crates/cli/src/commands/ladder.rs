@@ -215,7 +215,7 @@ impl<'a> Folder<'a> {
         }
     }
 
-    /// Writes the last page, which is not loaded again.
+    /// Writes the last page, which does not reload itself.
     fn finish(&self, standing: &LadderStanding) {
         if let Err(error) = write_page(&self.page(), &self.html(standing, false)) {
             note(&error.to_string());
@@ -229,7 +229,7 @@ impl<'a> Folder<'a> {
         ladder_page(standing, &text)
     }
 
-    /// Notes a problem with the pages once; the journal is what counts.
+    /// Reports a problem with the pages once; only the journal is essential.
     fn tell(&mut self, written: Result<(), CliError>, progress: &Progress) {
         let problem = written.err().map(|error| error.to_string());
         if let Some(text) = problem.as_ref().filter(|_| self.problem.is_none()) {

@@ -350,7 +350,7 @@ class Player {
     try {
       if (location.hash !== hash) history.replaceState(null, "", hash);
     } catch {
-      // Some hosts of embedded pages forbid it, and browsers limit its rate.
+      // Some hosts forbid embedded pages to change the address, and browsers limit the rate.
     }
   }
 
