@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds getaway-bot.zip, the upload for the competition, and tests it: unpacked into an empty
-# folder and installed into a fresh environment from its requirements.txt, it must play whole games
-# with the best possible score in both variants, one of them on a doomed map.
+# Builds getaway-bot.zip, the upload for the competition, and tests it. The test unpacks it into an
+# empty folder and installs its requirements.txt into a fresh environment. The bot must then reach
+# the best possible score in whole games of both variants, one of them on a doomed map.
 #
 # `./package.sh --help` prints the options. Has the requirements of run.sh. Zig (from PyPI) links
 # the wheel against the oldest supported glibc, whatever this machine has.

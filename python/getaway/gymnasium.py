@@ -594,7 +594,7 @@ def _drawing(state: getaway.State) -> str:
 
 
 def _rendered(render_mode: str | None, state: getaway.State | None, heading: int, tile: int) -> Any:
-    """A state as the mode asks; warns and returns None if there is no mode."""
+    """Renders a state in the given mode; without a mode, warns and returns None."""
     if render_mode is None or state is None:
         gymnasium.logger.warn("render was called without a render_mode: expected 'rgb_array' or 'ansi' when the environment is made")
         return None

@@ -3,7 +3,7 @@
     .venv/bin/python tests/python/environment_runs.py --count 10000 --seed 1
 
 A sequence creates a single or a vector environment with random options. It then steps, resets,
-copies, pickles, sets and gets at random, and plays the same with `getaway.State` alone: one state, a
+copies, pickles, sets and gets at random, and does the same with a plain model: a `getaway.State`, a
 number of steps and a flag per game. Sequence N depends only on the number `seed + N`, which a
 failure prints. The test suite runs a short version.
 """

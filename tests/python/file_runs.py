@@ -461,7 +461,7 @@ def try_functions(files: list[Foreign]) -> int:
 
 
 def run_foreign(program: Path, count: int, seed: int, share: int, jobs: int) -> list[str]:
-    """Tries `count` foreign files for every argument, or one of `share` such pairs; returns a
+    """Tries `count` foreign files for every argument, or one in `share` of these pairs; returns a
     summary."""
     rng = random.Random(seed)
     found: list[Run] = []

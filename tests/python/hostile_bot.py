@@ -1,9 +1,9 @@
 """A bot that attacks the arena's limits, over a websocket or on standard input and output: see
 `tournament_runs.py`.
 
-    hostile_bot.py drip LIMIT_MS FILE   answers byte by byte, in 0.3 to 1.7 times LIMIT_MS; FILE
-    gets one line per answer: its tick,
-                                        and the nanoseconds when its state had arrived and before
+    hostile_bot.py drip LIMIT_MS FILE   answers byte by byte, in 0.3 to 1.7 times LIMIT_MS. FILE
+                                        gets one line per answer: its tick, and two times in
+                                        nanoseconds: after its state had arrived, and before
                                         its last byte was sent
     hostile_bot.py trickle              begins an answer that never ends
     hostile_bot.py greet                never ends the handshake of the websocket

@@ -4,8 +4,9 @@
 //! All planners play the same maps and hunters, and see positions only. Games begin when the
 //! threats are awake; before that, every planner survives. For each hunter the example prints the
 //! mean last tick and the wins and losses of `smitsimax`, `cautious` and `safest`. It then compares
-//! two players, one that predicts the known half of the threats and one that treats all threats as
-//! unmodelled; and finally the latter with the bot, which knows the styles of the known half only.
+//! a player that predicts the known half of the threats with one that treats all threats as
+//! unmodelled. Finally, it compares the latter with the bot, which knows only the styles of the
+//! known half.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000

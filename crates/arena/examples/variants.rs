@@ -1,5 +1,5 @@
 //! Plays on servers whose rules the bot does not know: seeded variants with one to three changed
-//! rules, on each map one game without memory and one with.
+//! rules. On each map it plays one game without memory and one with it.
 //!
 //! Only games that the solver survives with the true rules count. Prints one line per game, and
 //! then a table by changed parameter, with the median tick from which the bot had the right value

@@ -1,4 +1,4 @@
-//! Verdicts: what a comparison shows, in one sentence and as data.
+//! Verdicts: the result of a comparison, in one sentence and as data.
 //!
 //! Guarantees: *better* and *worse* need a 95% interval of the mean score difference that excludes
 //! zero. Student's interval is too narrow where few games differ, so either the exact sign test or

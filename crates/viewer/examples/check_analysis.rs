@@ -1,6 +1,6 @@
-//! Checks the analysis of lost games: plays games that weak planners lose on survivable maps,
-//! replays every line to its end, and compares the tick that lost the game with an exhaustive
-//! search from the next one, which shares no code with the solver.
+//! Checks the analysis of games that weak planners lose on survivable maps. It replays every line
+//! to its end, and confirms the tick that lost the game by an exhaustive search from the next tick,
+//! which shares no code with the solver.
 //!
 //! `cargo run --release --package getaway-viewer --example check_analysis -- --games 60 [--maps
 //! DIR] [--seconds 60]`. Exits with 1 if a check fails.

@@ -6,8 +6,8 @@
 //!
 //! A frame: a flags byte, the tick, the player's x and y, and each threat's x, y and direction. An
 //! annotation adds, for each threat, the intent's kind and count, the target's x and y (-1 for
-//! none), the path's length, and the path with two bits per step; then the number of deadly tiles
-//! and their x and y; then the earliest arrival on each open tile. Paths and deadly tiles are not
+//! none), the path's length, and the path with two bits per step. The number of deadly tiles, their
+//! x and y, and the earliest arrival on each open tile follow. Paths and deadly tiles are not
 //! differences. Forecast frames have neither tick nor annotation.
 
 use serde::Serialize;

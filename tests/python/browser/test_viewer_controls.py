@@ -318,8 +318,8 @@ def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game:
         wait_until(page, "window.openedMs > 0")
         opened_ms = page.evaluate("openedMs")
         metrics = {metric["name"]: 1000 * metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
-        # The page's own time: excludes the time in which its main thread waited for a processor,
-        # and includes at least the processor time of all threads of its process.
+        # The page's own time excludes the waits of its main thread for a processor. It is at least
+        # the processor time of all threads of its process.
         interrupted_ms = metrics["TaskDuration"] - metrics["ThreadTime"]
         used_ms = metrics["ProcessTime"] - used_before_ms
         used_before_ms = metrics["ProcessTime"]

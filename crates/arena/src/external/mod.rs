@@ -36,7 +36,7 @@ pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
 pub use program::{Program, ProgramEnd};
 
 /// Time limit for a program to start and connect, and for the first command of a piped program: the
-/// server's registration timeout plus as much for starting.
+/// server's registration timeout, plus the same time for the start.
 pub const STARTUP_TIME: Duration = Duration::from_secs(10);
 /// A bot that sends no command for this many consecutive ticks loses: 2 s at the server's pace.
 pub const SILENT_TICKS_MAX: u32 = 20;

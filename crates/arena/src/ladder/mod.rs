@@ -1,9 +1,9 @@
 //! A ladder: rates entrants that come and go, and plays the most informative game next.
 //!
 //! All entrants play the same sequence of *units*: unit u is a map and a seed. Two entrants form a
-//! pair in every unit that both have played, so one game tells something about many pairs. A pair
-//! is closed when a sequential test in each direction has decided it, or when both sides only
-//! repeat their games. Only neighbours in the ranking, at most two places apart, are tested.
+//! pair in every unit that both have played, so one game counts in many pairs. A pair is closed
+//! when a sequential test in each direction has decided it, or when both sides only repeat their
+//! games. Only neighbours in the ranking, at most two places apart, are tested.
 //!
 //! Guarantees: every finished game is in the journal before it counts. The state depends only on
 //! the journal, and with one thread the journal depends only on the settings and the requests, so

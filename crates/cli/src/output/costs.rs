@@ -6,7 +6,7 @@ use super::{milliseconds, one_line, write_table};
 use crate::CliError;
 use crate::series::EntrantResults;
 
-/// Writes what each entrant cost and missed, and the failures of bots.
+/// Writes each entrant's costs and missed ticks, and the bots' failures.
 pub(crate) fn write_costs(entrants: &EntrantResults, out: &mut impl Write) -> Result<(), CliError> {
     let EntrantResults { planners, external } = entrants;
     let headings =
