@@ -54,8 +54,8 @@ def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[
 
 
 def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """Returns batches on each map: with each observation that learners use, and without
-    observations; on two threads, with the compact one and without."""
+    """Returns batches on each map: one per observation that learners use, one without observations
+    and, on two threads, one with the compact observation and one without."""
     actions = rng.integers(5, size=(DRAWS, GAMES))
     found: list[Contender] = []
     for path in maps:

@@ -44,7 +44,7 @@ struct Tally {
     second: u32,
     told: u32,
     points: u64,
-    /// Ticks from which the parameter was known, one per game in which it was.
+    /// The first tick at which the parameter was known, per game in which it became known.
     known: Vec<u16>,
 }
 

@@ -95,9 +95,8 @@ impl Series {
         })
     }
 
-    /// Reads a series from JSON; planners of the host may play.
-    /// Fails if the JSON is invalid, comes from another version or build, or the series cannot be
-    /// played.
+    /// Reads a series from JSON; the host's planners may play, too. Fails if the JSON is invalid,
+    /// comes from another version or build, or the series cannot be played.
     pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
         let Spec { version, maps, planners, samples, seed, rules, budget, .. } = spec;

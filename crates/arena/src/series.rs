@@ -166,7 +166,7 @@ impl Series {
         Self::with_host(maps, options, None)
     }
 
-    /// Like [`Series::new`]; planners of the host may play, too.
+    /// Like [`Series::new`], but the host's planners may play, too.
     pub fn with_host(
         maps: &[Map],
         options: SeriesOptions,

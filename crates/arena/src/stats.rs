@@ -98,8 +98,8 @@ impl ClusteredMean {
         }
     }
 
-    /// The mean of differences between `-reach` and `reach`, with one more unit at each end, each a
-    /// cluster of its own with `unit_size` values. As in the adjusted interval of Bonett and Price
+    /// The mean of differences between `-reach` and `reach`, with two units added: a cluster of
+    /// `unit_size` values at each end. As in the adjusted interval of Bonett and Price
     /// ([`win_share`]), the two units represent unseen outcomes. Without them, equal values would
     /// have a standard error of 0, however few they are.
     pub fn adjusted(clusters: &[Vec<f64>], reach: f64, unit_size: usize) -> Self {

@@ -136,8 +136,7 @@ impl Bandit {
     }
 }
 
-/// Plays made ahead of their turn, here or remotely, and taken in the order of the sequential
-/// bandit.
+/// Plays made in advance, locally or remotely, and taken in the order of the sequential bandit.
 pub(crate) struct Speculation<'a> {
     pub(crate) bandit: &'a mut Bandit,
     plays: u64,

@@ -119,7 +119,7 @@ impl Play<'_> {
         wire.left = self.disconnect.as_ref().map(|(_, disconnect)| disconnect.reason.clone());
         self.game.live.note(&wire);
         self.record(frame, &actions, wire).await;
-        // Fails only after the last tick, when the loop ends.
+        // `play` fails only after the last tick, when the loop ends.
         let _ = self.game.world.play(&mut self.state, &actions);
         if self.disconnect.is_none() && !self.state.is_over() && !self.game.delay.is_zero() {
             sleep(self.game.delay).await;

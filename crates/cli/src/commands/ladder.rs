@@ -45,7 +45,7 @@ const EXAMPLES: &str = "Examples:
 /// Rate entrants that come and go, and play the most informative game next
 ///
 /// The folder has the journal, and index.html with the standing and every game. Without --minutes,
-/// {n}the ladder ends when no game would tell more about neighbours in the ranking.
+/// {n}the ladder ends when all pairs of neighbours in the ranking are closed.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LadderArgs {

@@ -344,8 +344,8 @@ fn doomed_map_is_explained() {
     assert_eq!(analysis.sentence, expected);
 }
 
-/// A bot's recording of a game whose threats draw other numbers than the rules, which the player
-/// follows. Also returns the styles of the threats that really caught it.
+/// A bot's recording of a game whose threats draw other random numbers than the player expects.
+/// Also returns the styles of the threats that really caught it.
 fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<String>) {
     let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
     let truth = World::new(believed.layout(), &rules).unwrap();

@@ -1,4 +1,4 @@
-//! Guarantees: the viewer shows every game as the rules say, for every map, recording and variant.
+//! Guarantees: the viewer shows every game by the rules, for every map, recording and variant.
 
 use std::io::Write;
 use std::path::Path;
