@@ -116,7 +116,7 @@ class Recorder:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except FileExistsError as error:
-            # A file in place of a folder is not another bot's recording.
+            # The file is in place of the parent folder: it is not another bot's recording.
             raise NotADirectoryError(errno.ENOTDIR, "is not a folder", str(self.path.parent)) from error
         self._file = open(self.path, "xb")
         self._gzip = zlib.compressobj(GZIP_LEVEL, wbits=zlib.MAX_WBITS | 16) if self.path.suffix == ".gz" else None

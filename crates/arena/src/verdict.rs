@@ -20,8 +20,9 @@ pub const MARGIN_DEFAULT: f64 = 500.0;
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// The confidence of the interval that is equivalent to two one-sided tests.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
-/// The probability with which further games should show the margin. An undecided run has been
-/// unlucky, so the promise holds less often: `docs/records/benchmarks.md#calibration`.
+/// The probability with which further games should show the margin. A run that is still undecided
+/// tends to be an unlucky one, so the promise holds less often:
+/// `docs/records/benchmarks.md#calibration`.
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;

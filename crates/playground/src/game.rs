@@ -1,4 +1,4 @@
-//! A game as its map, its rules and its moves, which decide it.
+//! A game, represented by its map, its rules and its moves.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! The cause of a loss: the last tick from which survival was possible, the decision that lost it,
-//! and a line that survives.
+//! The cause of a loss: the last tick from which survival was possible, the decision that lost the
+//! game, and a line that survives.
 //!
 //! Survival cannot come back once it is lost, so a game has a last tick at whose start some line
 //! survives, and later ticks are doomed. The solver decides single ticks, from the end backwards in

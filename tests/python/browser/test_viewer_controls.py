@@ -94,7 +94,7 @@ def test_buttons_step_through_the_game(page: Page, view: View) -> None:
     stopped = tick(page)
     assert 1 < stopped < 108
     assert tick(page) == stopped
-    # It stopped between two ticks, and goes back from the later one.
+    # Playback stopped between two ticks; the step back starts from the later one.
     later = page.evaluate("Math.ceil(viewer.playhead)") + 1
     assert press_keys(page, "Shift+ArrowLeft", "End", "Shift+ArrowLeft") == [max(1, later - 10), 108, 98]
 

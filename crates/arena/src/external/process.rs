@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::{LOG_BYTES_MAX, LOG_TAIL_CHARS, POLL_INTERVAL, Stopped};
 
-/// Time for a bot's processes to end when killed; after it, the supervisor continues alone.
+/// Time for killed processes of a bot to end; after it, the supervisor continues alone.
 const KILL_TIME: Duration = Duration::from_millis(500);
-/// Time to read the rest of a log, which a surviving process may hold open.
+/// Time limit for reading the rest of a log, which a surviving process may hold open.
 const LOG_TIME: Duration = Duration::from_millis(100);
 
 /// A running bot: the shell that supervises it or, on Windows, runs its command.

@@ -34,7 +34,7 @@ pub struct ExternalSummary {
     pub invalid_commands: u64,
     /// The first failure of each kind: map, sample (from 1), tick and description.
     pub failures: Vec<String>,
-    /// The failure in words; `None` if the bot played all of its games by itself.
+    /// The failures, or a note that the bot was late, in words; `None` if there were neither.
     pub trouble: Option<String>,
 }
 

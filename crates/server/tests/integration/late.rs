@@ -25,7 +25,7 @@ use crate::harness::TIMEOUT;
 /// Maximum duration of a game. Only maps that the bot cannot decide take longer, because the bot
 /// uses its whole budget in every tick.
 const GAME_MAX: Duration = Duration::from_secs(5);
-/// Upper bounds of the classes of [`Times`]; the last is the real server's limit for a command.
+/// Upper bounds of the bins of [`Times`]; the last is the real server's limit for a command.
 const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
 
 struct Running(Child);
