@@ -1,10 +1,10 @@
-//! A beam search over combinations of the keys of all threats. A step moves the player from all of
-//! its places at once, so a layer holds many states of the game.
+//! A beam search over combinations, which hold the keys of all threats. A step moves the player
+//! from all of its places at once, so a layer holds many states of the game.
 //!
-//! Combinations outside the known sets are dropped. Of the others, a random part is kept, spread
+//! The beam drops combinations outside the known sets. It keeps a random part of the others, spread
 //! evenly over features that seldom change. If no combination is left, the search backtracks,
-//! further and with a wider beam each time it dies near the same tick, and after a few times starts
-//! over: the decisive move often lies far before the dead end.
+//! further and with a wider beam each time it dies near the same tick. After a few times it starts
+//! over, because the decisive move often lies far before the dead end.
 
 use super::combination::{Combination, Slot};
 use super::join::{CHUNK, Join};
@@ -21,23 +21,23 @@ use crate::search::{BudgetMeter, Generator};
 /// quadruples after each round of the features, up to `WIDTH_LATER`.
 const WIDTH_MIN: usize = 4;
 const WIDTH_LATER: usize = 64;
-/// The width doubles with the number of starts, once that has doubled this many times.
+/// After this many doublings of the number of starts, the width doubles with each further one.
 const NARROW_DOUBLINGS: u32 = 7;
-/// Ticks of the first backtracking at a dead end, and maximum.
+/// Ticks of the first backtracking at a dead end, and their maximum.
 const BACKTRACK_TICKS_MIN: usize = 16;
 const BACKTRACK_TICKS_MAX: usize = 256;
 /// Ticks past a dead end for which the beam stays wide.
 const WIDE_TICKS: usize = 8;
 
-/// A property that few moves change, so that a beam that has lost the right value does not find it
-/// again. A layer keeps equally many combinations of each value, where there are enough. Hawks'
-/// draws always count, because they decide the next posts. The other features take turns from start
-/// to start: more values at a time would leave few combinations of each.
+/// A property that few moves change, so a beam that has lost the right value does not find it
+/// again. A layer keeps equally many combinations of each value if it has enough of them. The draws
+/// of hawks are part of every feature because they decide the next posts. Each start uses the next
+/// feature in turn: all of them at once would leave few combinations per value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     HawkDraws,
-    /// The colours of the tiles of hawks or owls, as on a chessboard. Every move changes the
-    /// colour, so a threat that waits falls out of step.
+    /// The colours of the tiles under the hawks, as on a chessboard. Every move changes the colour,
+    /// so a threat that waits falls out of step.
     HawkColours,
     OwlColours,
     SharkTiles,
@@ -46,7 +46,7 @@ enum Feature {
 impl Feature {
     const TURNS: [Self; 4] = [Self::HawkDraws, Self::HawkColours, Self::SharkTiles, Self::OwlColours];
 
-    /// The value of the feature in a combination, with its hawks' draws.
+    /// The value of the feature in a combination, including the hawks' draws.
     fn of<const N: usize>(self, model: &Model<N>, slots: &[Slot], key: Combination) -> Combination {
         slots.iter().fold(0, |features, slot| {
             let automaton = &model.automata[slot.automaton];
@@ -77,15 +77,15 @@ struct Trace {
     done: usize,
 }
 
-/// The width away from dead ends. The first start has number 1.
+/// The width away from dead ends for the start with this number, from 1.
 fn width_at(start: usize) -> usize {
     let round = (start - 1) / Feature::TURNS.len();
     let width = WIDTH_MIN.saturating_mul(4_usize.saturating_pow(round as u32)).min(WIDTH_LATER);
     width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
 }
 
-/// Keeps `width` items of an order: the first ones of each kind, equally many or all there are. The
-/// order must have more than `width` items.
+/// Keeps `width` items of an order, preferring the first ones, with equally many of each kind if
+/// there are enough. The order must have more than `width` items.
 pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) -> Combination) -> Vec<usize> {
     let (mut index, mut kinds, mut counts) = (Index::default(), Vec::new(), Vec::new());
     index.clear(0);
@@ -103,16 +103,16 @@ pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) ->
 
 #[derive(Debug)]
 struct Pace {
-    /// Starts at the root so far.
+    /// The number of starts at the root so far.
     starts: usize,
     width: usize,
     backtrack_ticks: usize,
-    /// The beam becomes narrow again beyond this layer.
+    /// The beam becomes narrow again after this layer.
     wide_until: usize,
 }
 
 impl Pace {
-    /// The first start has number 1.
+    /// The pace of the start with this number, from 1.
     fn start(number: usize) -> Self {
         Self { starts: number, width: width_at(number), backtrack_ticks: BACKTRACK_TICKS_MIN, wide_until: 0 }
     }
@@ -132,7 +132,7 @@ struct Stack<const N: usize> {
 #[derive(Debug)]
 pub(super) struct SetBeam<const N: usize> {
     root: State,
-    /// The target's slots with hawks' draws counted.
+    /// The slots of the target, with the draws of hawks counted.
     slots: Vec<Slot>,
     random: Generator,
     pace: Pace,
@@ -140,14 +140,15 @@ pub(super) struct SetBeam<const N: usize> {
     join: Join<N>,
     next: Layer<N>,
     trace: Option<Trace>,
-    /// For the trace: not restricted by a target, because knowledge may have grown since a layer
-    /// was built.
+    /// The places for the trace. No target restricts them, because the knowledge may have grown
+    /// since a layer was built.
     allowed: Vec<TileSet<N>>,
     projections: Vec<Projection<N>>,
 }
 
 impl<const N: usize> SetBeam<N> {
-    /// A search from `root`. `None` if a combination is too small for all threats.
+    /// A search from `root`. Returns `None` if the keys of all threats do not fit into a
+    /// combination.
     pub fn new(
         model: &Model<N>,
         target: &Target<N>,
@@ -188,7 +189,7 @@ impl<const N: usize> SetBeam<N> {
 
     /// Continues for about `slice` combinations, or until the budget is used up. Returns the moves
     /// of the first line that is alive at `longest_tick` or later. The line ends where every
-    /// successor is caught or known not to reach the target.
+    /// successor is caught or known to miss the target.
     pub fn advance(
         &mut self,
         model: &Model<N>,
@@ -243,7 +244,8 @@ impl<const N: usize> SetBeam<N> {
         if tick < target.tick {
             for known in target.known(tick + 1) {
                 let mut cursor = Cursor::new(&known.lookup);
-                // After the deadline the layer is rebuilt, which is cheap because beams are narrow.
+                // At the deadline this layer is dropped and later rebuilt: that is cheap, because
+                // beams are narrow.
                 if self.next.retain(|key| cursor.places(key & known.mask), meter).is_err() {
                     return false;
                 }

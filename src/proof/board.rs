@@ -3,7 +3,7 @@
 use super::tile_set::TileSet;
 use crate::game::Position;
 
-/// A step of a threat: to `key`, if the player's place is in `when`.
+/// A step of a threat to `key` if the player's place is in `when`.
 #[derive(Clone, Debug)]
 pub(super) struct Branch<const N: usize> {
     pub when: TileSet<N>,
@@ -41,7 +41,7 @@ impl<const N: usize> Board<N> {
         branches
     }
 
-    /// The places that the player can reach from these by one move or by staying.
+    /// The places that the player can reach from `from` by one move or by staying.
     #[inline]
     pub fn reach(&self, from: &TileSet<N>) -> TileSet<N> {
         from.spread(self.stride).and(&self.open)

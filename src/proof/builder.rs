@@ -8,22 +8,22 @@ use super::layer::{Index, Layer};
 use super::moves::{Group, JoinContext, extend};
 use super::tile_set::TileSet;
 
-/// The moves from a run of the layer to one of the next, without those of the widest threat.
+/// The moves from a run of the layer to a run of the next, without those of the widest threat.
 #[derive(Clone, Copy, Debug)]
 struct Edge<const N: usize> {
-    /// The run's indices in the layer.
+    /// The indices of the run in the layer.
     start: u32,
     end: u32,
-    /// The index of the edge to the same run that was added before this one.
+    /// The index of the previous edge to the same run.
     before: u32,
     from: TileSet<N>,
     to: TileSet<N>,
 }
 
-/// The combinations of a run by own key.
+/// The combinations of a run, by own key.
 #[derive(Debug, Default)]
 struct Table<const N: usize> {
-    /// A hash table of stamps and indices in the lists. An entry with an old stamp is free.
+    /// A hash table of stamps and indices into the lists. An entry with an old stamp is free.
     entries: Vec<(u32, u32)>,
     stamp: u32,
     is_hashed: bool,
@@ -39,7 +39,7 @@ impl<const N: usize> Table<N> {
     /// Initial length of a table with hashed keys.
     const HASHED_LEN: usize = 1 << 10;
 
-    /// Empties the table, for keys of this many bits.
+    /// Empties the table, for keys of `bits` bits.
     fn begin(&mut self, bits: u32) {
         self.is_hashed = bits > Self::DIRECT_BITS;
         self.reserve(if self.is_hashed { Self::HASHED_LEN } else { 1 << bits });
@@ -122,7 +122,7 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// Combinations of several runs, by own key.
+/// The combinations of several runs, by own key.
 #[derive(Debug, Default)]
 struct Keys<const N: usize> {
     own: Vec<u32>,
@@ -138,9 +138,9 @@ impl<const N: usize> Keys<N> {
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// Complete runs.
+    /// The number of complete runs.
     followed: usize,
-    /// Combinations from before that have been used.
+    /// The number of old combinations that have been used.
     old_end: usize,
     /// The edge at which a run was interrupted.
     next_edge: Option<u32>,
@@ -151,13 +151,13 @@ pub(super) struct Builder<const N: usize> {
     index: Index,
     /// The run keys.
     runs: Vec<Combination>,
-    /// The edges that are not yet followed and, by run, the index of the last one.
+    /// The edges that have not been followed and, by run, the index of the last one.
     edges: Vec<Edge<N>>,
     heads: Vec<u32>,
     /// The combinations so far, and the end of each run.
     keys: Keys<N>,
     ends: Vec<u32>,
-    /// While edges are followed: the progress, and the combinations from before.
+    /// While edges are followed: the progress, and the combinations that existed before.
     is_following: bool,
     progress: Progress,
     old: Keys<N>,
@@ -191,7 +191,7 @@ impl<const N: usize> Builder<N> {
         self.is_following = false;
     }
 
-    /// Adds an edge from these combinations of the layer.
+    /// Adds an edge from the combinations of the layer at these indices.
     pub fn add(&mut self, group: &Group<N>, places: &Range<usize>) {
         let run = self.index.place(group.key, &mut self.runs);
         self.heads.resize(self.runs.len(), Self::NO_EDGE);

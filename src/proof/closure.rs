@@ -4,12 +4,12 @@ use super::model::{Automaton, Closure, Model};
 use super::tile_set::TileSet;
 use crate::game::FIRST_TICK;
 
-/// Finds the closure of an automaton. An owl has the keys without memory, and a hawk the keys with
-/// the set of all memories that are possible on a tile.
+/// Finds the closure of an automaton. The closure of an owl has keys without memory. The closure of
+/// a hawk has keys with the set of all memories that are possible on the tile.
 #[derive(Debug)]
 pub(super) struct ClosureBuilder {
     pub closure: Closure,
-    /// By key, the last number of moves after which it was found.
+    /// By key, the last number of moves that can lead to it.
     found: Vec<usize>,
 }
 
@@ -39,7 +39,7 @@ impl ClosureBuilder {
     /// Finds the keys after one more move; returns true once the closure is complete.
     pub fn advance<const N: usize>(&mut self, model: &Model<N>, automaton: &Automaton<N>) -> bool {
         let Automaton::Chaser { branches, .. } = automaton else { return true };
-        // A player on the threat's tile is caught.
+        // A player on the tile of the threat is caught.
         let next = |key: u32| {
             let own = TileSet::of(model.place(automaton, key));
             let branches = branches[key as usize].iter();
@@ -62,7 +62,7 @@ impl ClosureBuilder {
         if layers.len() < Closure::LAYERS_MAX {
             return false;
         }
-        // All keys so far, and all that follow from them.
+        // All keys found so far, and all keys that follow from them.
         let mut any: Vec<u32> = (0..).zip(&*found).filter(|(_, moves)| **moves > 0).map(|(key, _)| key).collect();
         let mut at = 0;
         while at < any.len() {

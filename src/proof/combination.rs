@@ -1,4 +1,4 @@
-//! Combinations. Clearing the bits of a threat leaves it out.
+//! Combinations. Clearing the bits of a threat removes it from a combination.
 
 use std::sync::Arc;
 
@@ -43,7 +43,8 @@ impl Slot {
         self.bits + if self.draws.is_some() { DRAW_BITS } else { 0 }
     }
 
-    /// The *own key*: a threat's key and, above it, a hawk's number of draws if they are counted.
+    /// The *own key*: the key of a threat and, above it, the number of draws of a hawk if they are
+    /// counted.
     #[inline]
     pub fn own(&self, combination: Combination) -> u32 {
         (combination >> self.shift) as u32 & ((1 << self.own_bits()) - 1)
@@ -77,7 +78,7 @@ impl Slot {
     /// The threat's bits of a state's combination, with a hawk's draws since the root.
     pub fn part_of<const N: usize>(&self, model: &Model<N>, world: &World, state: &State) -> Combination {
         let automaton = &model.automata[self.automaton];
-        // Without posts, a hawk's draws have no effect.
+        // Without posts, draws have no effect.
         let draws_since = || world.threat(state, automaton.index()).draws - model.origins[self.automaton].draws;
         let draws = || if model.hawks.posts.is_empty() { 0 } else { draws_since() };
         self.place(model.key_in(world, state, automaton)) | self.draws_place(draws)
@@ -89,16 +90,16 @@ impl Slot {
     }
 }
 
-/// The memories in a combination that can be sets of memories.
+/// The positions in a combination at which a memory can be a set of memories.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemorySlots {
-    /// The position of each, and its bits.
+    /// The shift and the bits of each memory.
     slots: Vec<(u32, Combination)>,
     memories: Arc<Memories>,
 }
 
 impl MemorySlots {
-    /// The memories in a mask. Where draws are counted, every memory is exact and none is included.
+    /// The memories in a mask, without those of hawks with counted draws, which are exact.
     pub fn new(memories: &Arc<Memories>, slots: &[Slot], mask: Combination) -> Self {
         let slots = slots.iter().filter(|slot| slot.memory_bits & mask != 0 && slot.draws_mask() & mask == 0);
         Self { slots: slots.map(|slot| (slot.shift, slot.memory_bits)).collect(), memories: memories.clone() }
@@ -108,7 +109,7 @@ impl MemorySlots {
         self.slots.is_empty()
     }
 
-    /// The combination with all bits of each memory set, which leaves the memories out.
+    /// The combination with all bits of each memory set, so that it no longer tells memories apart.
     #[inline]
     pub fn without(&self, key: Combination) -> Combination {
         self.slots.iter().fold(key, |key, (_, bits)| key | bits)
@@ -122,12 +123,12 @@ impl MemorySlots {
     }
 }
 
-/// Bits of a combination for all threats. The verifier needs the others for the player.
+/// Bits of a combination for all threats. The verifier needs the remaining bits for the player.
 const SLOT_BITS: u32 = 115;
-/// Minimum bits of a hawk, as many as the verifier needs.
+/// Minimum bits for a hawk, as many as the verifier needs.
 const HAWK_BITS_MIN: u32 = 26;
 
-/// A slot for each automaton in `order` that still fits. Hawks get bits for their draws.
+/// A slot for each automaton in `order` that still fits. The slot of a hawk has bits for its draws.
 pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
     let mut shift = 0;
     let mut slots = Vec::new();
@@ -149,7 +150,7 @@ pub(super) fn put_widest_last(slots: &mut [Slot]) {
     slots.sort_by_key(|slot| slot.bits);
 }
 
-/// The bits in which the combinations of a run over the threats of a mask differ.
+/// The bits in which the combinations of a run can differ.
 pub(super) fn run_mask(slots: &[Slot], mask: Combination) -> Combination {
     let widest = slots.iter().filter(|slot| slot.mask() & mask != 0).max_by_key(|slot| slot.bits);
     widest.map_or(0, |slot| (slot.mask() | slot.draws_mask()) & mask)

@@ -1,4 +1,4 @@
-//! Alternates searches for lines with sweeps for proofs. Each uses the other's results.
+//! Alternates between searches for lines and sweeps for proofs. Each uses the results of the other.
 
 use super::combination::slots_of;
 use super::lines::{Lines, Resources};
@@ -12,17 +12,18 @@ use super::targets::Targets;
 use crate::game::{State, World};
 use crate::search::BudgetMeter;
 
-/// The first slices alternate between lines and sweeps. Afterwards one slice in `LINE_SHARE` is for
-/// lines, unless a combination is too small for all threats.
+/// The first slices alternate between lines and sweeps. Afterwards, one slice in `LINE_SHARE`
+/// searches for lines. If the keys of all threats do not fit into a combination, slices always
+/// alternate.
 const EVEN_SLICES: u64 = 400;
 const LINE_SHARE: u64 = 5;
 
-/// Decides targets until the longest line and the bound meet.
+/// Works on one target after another until the longest line and the bound meet.
 #[derive(Debug)]
 pub(super) struct Engine<const N: usize> {
     model: Model<N>,
     orders: Orders,
-    /// Whether a combination is too small for all automata.
+    /// Whether the keys of all threats do not fit into a combination.
     has_excess_threats: bool,
     memory_max_bytes: usize,
     lines: Lines<N>,
@@ -100,7 +101,7 @@ impl<const N: usize> Engine<N> {
         let end = attempt.schedule.advance(&situation, &mut attempt.target, &mut self.reachable, meter);
         let (tick, work) = (attempt.target.tick, attempt.work);
         match end {
-            // New knowledge may exclude states of the line searches.
+            // The new knowledge may exclude states of the line searches.
             Some(End::Recorded) => self.lines.restart_after(work),
             Some(End::Empty(_)) => self.bound(best, tick, false),
             // The bound may have fallen since the sweep began.
@@ -116,7 +117,7 @@ impl<const N: usize> Engine<N> {
 
 #[cfg(test)]
 impl<const N: usize> Engine<N> {
-    /// Switches to a target and skips the delay of wide sweeps.
+    /// Switches to a target and starts its wide sweeps without the usual delay.
     pub fn begin(&mut self, target_tick: usize) {
         let best = Bracket { moves: Vec::new(), final_tick: 0, bound: crate::game::LAST_TICK + 1 };
         self.targets.set(&self.model, &self.orders, self.memory_max_bytes / 8, target_tick, &best);

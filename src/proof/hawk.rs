@@ -10,11 +10,11 @@ const IDLE_FIRST: i8 = -5;
 const IDLE_LAST: i8 = 5;
 /// Maximum number of posts in the rules.
 pub(super) const POSTS_MAX: usize = 10;
-/// Minimum moves of a hawk per draw: six idle ones, and one to reach a goal or see the player.
+/// Minimum moves of a hawk per draw: six idle ones, and one to reach its goal or to see the player.
 pub(super) const MOVES_PER_DRAW: usize = 7;
 
 impl<const N: usize> Model<N> {
-    /// The bits of a memory, all set. No memory has this number.
+    /// A memory with all bits set. No memory has this number.
     pub fn memory_mask(&self) -> u32 {
         (1 << self.hawks.bits) - 1
     }
@@ -32,7 +32,7 @@ impl<const N: usize> Model<N> {
         (key >> self.hawks.bits) as usize
     }
 
-    /// The step of a hawk that sees the player at a place.
+    /// The step of a hawk that sees the player at `place`.
     #[inline]
     pub fn hawk_seeing(&self, key: u32, place: u16) -> u32 {
         let target = usize::from(self.board.tiles[usize::from(place)]);
@@ -41,7 +41,7 @@ impl<const N: usize> Model<N> {
     }
 
     /// The steps of a hawk that does not see the player: one, or one per possible tile if its
-    /// memory is a set. A drawn post is unknown, because the key does not hold the seed.
+    /// memory is a set. A hawk that draws may get any post, because the key does not hold its seed.
     pub fn hawk_blind(&self, key: u32) -> impl Iterator<Item = u32> + Clone + '_ {
         let (tile, memory) = (self.hawk_tile(key), (key & self.memory_mask()) as usize);
         let is_exact = memory < self.exact_memories();
@@ -59,7 +59,7 @@ impl<const N: usize> Model<N> {
         !self.hawks.posts.is_empty() && key & self.memory_mask() == self.idle_memory(IDLE_LAST)
     }
 
-    /// The step of a hawk that draws a post. `draws` is its number of draws before.
+    /// The step of a hawk that draws a post after `draws` earlier draws.
     #[inline]
     pub fn hawk_drawing(&self, key: u32, draws: u16) -> u32 {
         let post = self.hawks.picks.get(usize::from(draws)).copied().unwrap_or(0);
@@ -90,8 +90,8 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// The exact memories that a hawk on a tile can have: a tile that it sees from there or its
-    /// own, a post, or idle rounds, of which only a hawk on a post has negative ones.
+    /// The exact memories that a hawk on a tile can have: its own tile or one that it sees from
+    /// there, a post, or a number of idle rounds. Only a hawk on a post has negative idle rounds.
     fn memories_on(&self, tile: usize) -> impl Iterator<Item = usize> + '_ {
         let seen = self.paths.sees[tile].iter().map(|place| usize::from(self.board.tiles[usize::from(place)]));
         let posts = (0..self.hawks.posts.len()).map(|post| self.tiles() + post);
@@ -101,12 +101,12 @@ impl<const N: usize> Model<N> {
     }
 }
 
-/// Finds the sets of memories that occur, by steps from those of all tiles.
+/// Finds all sets of memories that can occur, by steps from the sets of all tiles.
 #[derive(Debug, Default)]
 pub(super) struct MemoriesBuilder {
     pub memories: Memories,
     numbers: HashMap<Box<[u64]>, u16>,
-    /// Tiles and memories, and the number of them already stepped.
+    /// Pairs of a tile and a memory, and how many of them have been stepped.
     found: Vec<(u16, u16)>,
     done: usize,
 }
@@ -165,12 +165,12 @@ impl MemoriesBuilder {
         }
     }
 
-    /// Steps a memory on a tile; returns true once none is left.
+    /// Steps one pair of a tile and a memory; returns true once none is left.
     pub fn advance<const N: usize>(&mut self, model: &Model<N>) -> bool {
         let Some(&(tile, memory)) = self.found.get(self.done) else { return true };
         self.done += 1;
         let words = self.memories.words;
-        // There are few next tiles: a hawk takes at most one step.
+        // The list is short: a hawk takes at most one step.
         let mut sets: Vec<(usize, Box<[u64]>)> = Vec::new();
         let mut add = |to: usize, memory: usize| {
             let place = sets.iter().position(|(tile, _)| *tile == to).unwrap_or_else(|| {

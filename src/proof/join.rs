@@ -11,7 +11,7 @@ use super::moves::{Group, JoinContext, extend, successors};
 use super::tile_set::TileSet;
 use crate::search::{BudgetMeter, StopReason};
 
-/// Combinations between two checks of the budget, about 100 microseconds.
+/// Combinations between two checks of the budget: about 100 microseconds of work.
 pub(super) const CHUNK: usize = 512;
 /// Combinations between two checks while edges are followed.
 const FOLLOWED_SLICE: usize = CHUNK / 2;
@@ -22,9 +22,9 @@ pub(super) struct Join<const N: usize> {
     builder: Builder<N>,
     groups: Vec<Group<N>>,
     spare: Vec<Group<N>>,
-    /// The remaining places of each combination of a run.
+    /// The remaining places of the player for each combination of a run.
     lives: Vec<TileSet<N>>,
-    /// Combinations of the layer processed so far.
+    /// The number of combinations of the layer processed so far.
     done: usize,
 }
 
@@ -88,7 +88,7 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// The end of the chunk after `done` combinations. A chunk is counted as work when it begins.
+    /// The end of the chunk that follows `done` combinations. Its work is counted when it begins.
     pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
         let end = len.min((done / CHUNK + 1) * CHUNK);
         if done.is_multiple_of(CHUNK) {
@@ -97,7 +97,7 @@ impl<const N: usize> Join<N> {
         end
     }
 
-    /// Adds the edges from the first run in `places` to the builder; returns the end of the run.
+    /// Adds the edges from the first run in `places` to the builder. Returns the end of the run.
     fn step(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -111,7 +111,8 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Moves the player in the first run in `places`, in a tick without moves; returns its end.
+    /// Moves the player in the first run in `places`, in a tick in which threats do not move.
+    /// Returns the end of the run.
     fn wait(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -131,8 +132,8 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Fills `lives` for a run after [`Self::branch`]. `leave` gets a next combination and the
-    /// player's places before and after, and returns the remaining ones.
+    /// Fills `lives` for a run after [`Self::branch`]. `leave` takes a next combination and the
+    /// player's places before and after the move; it returns the places that remain.
     fn leave(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -156,7 +157,8 @@ impl<const N: usize> Join<N> {
         Ok(())
     }
 
-    /// Finds the moves of all but the widest threat for the first run in `places`; returns its end.
+    /// Finds the moves of all but the widest threat for the first run in `places`. Returns the end
+    /// of the run.
     fn branch(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -175,7 +177,7 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Adds the states in `places` that lead into `after` to `left`. Returns the end of the
+    /// Adds to `left` the states in `places` that lead into `after`. Returns the end of the
     /// processed part, which is shorter at the deadline.
     pub fn trim(
         &mut self,
@@ -206,7 +208,7 @@ impl<const N: usize> Join<N> {
         start
     }
 
-    /// A state in `places` that leads to a state of the next layer, given as combination and place.
+    /// A state in `places` that leads to the given state of the next layer.
     pub fn predecessor(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -229,8 +231,8 @@ impl<const N: usize> Join<N> {
         Ok(None)
     }
 
-    /// The next layer, and the states of this one that lead into `after`, by combination. The slow
-    /// twin of [`Self::step`], [`Self::wait`] and [`Self::trim`].
+    /// The next layer, and the states of this one that lead into `after`, one combination at a
+    /// time: the slow equivalent of [`Self::step`], [`Self::wait`] and [`Self::trim`] for tests.
     #[cfg(test)]
     pub fn step_each(
         &mut self,
@@ -257,7 +259,7 @@ impl<const N: usize> Join<N> {
         [next, left]
     }
 
-    /// The layer over the threats of a mask alone.
+    /// The layer restricted to the threats of a mask.
     pub fn project(
         &mut self,
         layer: &Layer<N>,
@@ -273,9 +275,10 @@ impl<const N: usize> Join<N> {
         Ok(narrow)
     }
 
-    /// Adds a threat with the bits `added`, in each key for which `known` has a state that can be
-    /// the same. `common` are the bits in both layers, and `memories` the memories among these.
-    /// `None` if there would be more than `max_len` combinations.
+    /// Adds the threat with the bits `added` to a layer. It joins in each key for which `known` has
+    /// a state that can equal one of the layer. `common` are the bits that both layers have, and
+    /// `memories` the memories among them. Returns `None` if there would be more than `max_len`
+    /// combinations.
     pub fn join_known(
         &mut self,
         layer: &Layer<N>,

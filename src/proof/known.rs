@@ -10,7 +10,7 @@ use super::layer::Lookup;
 pub(super) struct Known<const N: usize> {
     pub mask: Combination,
     pub states: u64,
-    /// States of the projection to the first threat; `states` if the mask does not contain it.
+    /// The number of states over the first threat alone; `states` if the mask does not contain it.
     pub first_states: u64,
     pub lookup: Arc<Lookup<N>>,
 }
@@ -24,7 +24,7 @@ pub(super) struct Knowledge<const N: usize> {
 }
 
 impl<const N: usize> Knowledge<N> {
-    /// No sets, for ticks up to `until_tick`. Sets may take `max_bytes`.
+    /// Empty knowledge for ticks up to `until_tick`. The sets may take `max_bytes`.
     pub fn new(until_tick: usize, max_bytes: usize) -> Self {
         Self { by_tick: vec![Vec::new(); until_tick + 1], bytes: 0, max_bytes }
     }
@@ -33,12 +33,12 @@ impl<const N: usize> Knowledge<N> {
         self.by_tick.resize(until_tick + 1, Vec::new());
     }
 
-    /// Empty after the last tick.
+    /// The sets of a tick; none after the last tick.
     pub fn at(&self, tick: usize) -> &[Arc<Known<N>>] {
         self.by_tick.get(tick).map_or(&[], |sets| &sets[..])
     }
 
-    /// Adds a set in place of those over fewer threats; returns whether it fits into memory.
+    /// Adds a set and removes those over fewer threats. Returns whether it fits into memory.
     pub fn keep(&mut self, tick: usize, known: Arc<Known<N>>) -> bool {
         let is_replaced = |other: &Arc<Known<N>>| other.mask & !known.mask == 0;
         let replaced = self.by_tick[tick].iter().filter(|other| is_replaced(other));
@@ -53,7 +53,8 @@ impl<const N: usize> Knowledge<N> {
         has_room
     }
 
-    /// Adds sets over threats that no set of their tick covers; returns whether there were any.
+    /// Adds the sets of `other` over threats that no set of their tick covers. Returns whether
+    /// there were any.
     pub fn adopt(&mut self, other: &Self) -> bool {
         let mut is_adopted = false;
         for (tick, sets) in other.by_tick.iter().enumerate() {
@@ -65,7 +66,7 @@ impl<const N: usize> Knowledge<N> {
         is_adopted
     }
 
-    /// Replaces a set, by its index in the tick, by a smaller one over the same threats.
+    /// Replaces the set at the index `place` of a tick by a smaller one over the same threats.
     pub fn restrict(&mut self, tick: usize, place: usize, known: Known<N>) {
         let before = &mut self.by_tick[tick][place];
         self.bytes = self.bytes + known.lookup.bytes() - before.lookup.bytes();

@@ -9,9 +9,9 @@ use crate::search::{BudgetMeter, StopReason};
 /// The states of a tick: for each combination, the player's places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer<const N: usize> {
-    /// Distinct.
+    /// No two are equal.
     pub keys: Vec<Combination>,
-    /// By combination; none is empty.
+    /// The player's places for each combination; none is empty.
     pub sets: Vec<TileSet<N>>,
 }
 
@@ -87,7 +87,7 @@ impl<const N: usize> Layer<N> {
         result
     }
 
-    /// The end of the run that starts at an index, at most `end`.
+    /// The end of the run that starts at `start`, but at most `end`.
     pub fn run_end(&self, start: usize, run_mask: Combination, end: usize) -> usize {
         let rest = self.keys[start] & !run_mask;
         (start + 1..end).find(|&place| self.keys[place] & !run_mask != rest).unwrap_or(end)
@@ -107,7 +107,7 @@ impl<const N: usize> Layer<N> {
     }
 
     /// Adds a threat in each of these keys, with the places from which the player survives it.
-    /// `None` if there would be more than `max_len` combinations.
+    /// Returns `None` if there would be more than `max_len` combinations.
     pub fn widen(
         &self,
         slot: Slot,
@@ -133,7 +133,8 @@ impl<const N: usize> Layer<N> {
     }
 }
 
-/// The numbers below `len`, sorted by rank. A merge sort, to check the deadline on the way.
+/// The numbers below `len`, sorted by rank. It is a merge sort, which can check the deadline as it
+/// runs.
 fn sorted<R: Ord>(len: usize, rank: impl Fn(u32) -> R, meter: &mut BudgetMeter) -> Result<Vec<u32>, StopReason> {
     const PART_LEN: usize = 1024;
     let mut order: Vec<u32> = (0..len as u32).collect();
@@ -166,7 +167,7 @@ fn sorted<R: Ord>(len: usize, rank: impl Fn(u32) -> R, meter: &mut BudgetMeter) 
 pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
     runs: Runs,
-    /// For layers in which different combinations can stand for the same state.
+    /// Present if different combinations of the layer can stand for the same state.
     chains: Option<Chains>,
 }
 
@@ -176,7 +177,7 @@ struct Runs {
     /// The bits in which the combinations of a run differ.
     mask: Combination,
     index: Index,
-    /// By run: the *run key*, the bits that its combinations share, and the end of the run.
+    /// For each run, its *run key* (the bits that its combinations share) and its end.
     keys: Vec<Combination>,
     ends: Vec<u32>,
 }
@@ -217,7 +218,7 @@ impl Runs {
     }
 }
 
-/// Combinations that are equal in some bits, apart from memories, form a chain.
+/// A chain holds the combinations that are equal in the bits of a mask, apart from memories.
 #[derive(Debug)]
 pub(super) struct Chains {
     /// A hash table of the first combinations of the chains.
@@ -225,7 +226,7 @@ pub(super) struct Chains {
     /// The bits in which the combinations of a chain are equal.
     mask: Combination,
     memories: MemorySlots,
-    /// By combination, the next one of its chain.
+    /// For each combination, the next one of its chain.
     next: Vec<u32>,
 }
 
@@ -248,7 +249,7 @@ impl Chains {
         Ok(chains)
     }
 
-    /// The bits that the combinations of a chain share.
+    /// The bits that the combinations of the chain share.
     #[inline]
     fn without_memories(&self, key: Combination) -> Combination {
         self.memories.without(key & self.mask)
@@ -268,7 +269,7 @@ impl Chains {
         }
     }
 
-    /// The indices of the combinations that can stand for the same state as `key`, by the bits of
+    /// The indices of the combinations that can stand for the same state as `key` in the bits of
     /// the mask.
     pub fn matches(&self, key: Combination, keys: &[Combination]) -> impl Iterator<Item = usize> {
         let first = self.entries[self.entry(self.without_memories(key), keys)];
@@ -283,7 +284,7 @@ impl Chains {
 }
 
 impl<const N: usize> Lookup<N> {
-    /// Takes the combinations out of the layer. At the deadline, the layer keeps them.
+    /// Takes the combinations out of the layer. At the deadline, they stay in the layer.
     pub fn new(
         layer: &mut Layer<N>,
         run_mask: Combination,
@@ -315,14 +316,14 @@ impl<const N: usize> Lookup<N> {
     }
 }
 
-/// Looks up successive combinations, faster if they are in the same run.
+/// Looks up one combination after another. It is faster if they are in the same run.
 #[derive(Debug)]
 pub(super) struct Cursor<'a, const N: usize> {
     lookup: &'a Lookup<N>,
     last: Option<(Combination, TileSet<N>)>,
     /// The last run key, and the indices of its run.
     run: Option<(Combination, Range<usize>)>,
-    /// The index after the last one found.
+    /// The index after the last combination found.
     next: usize,
 }
 
@@ -353,7 +354,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
                     run
                 }
             };
-            // Combinations are often looked up in order.
+            // Combinations are often looked up in the order of the layer.
             let at = if layer.keys.get(self.next) == Some(&key) {
                 Some(self.next)
             } else {
@@ -367,7 +368,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
     }
 }
 
-/// A hash table of the indices of combinations in a list. An entry with an old stamp is free.
+/// A hash table of indices into a list of combinations. An entry with an old stamp is free.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     entries: Vec<(u32, u32)>,
@@ -405,7 +406,7 @@ impl Index {
         }
     }
 
-    /// The index of a combination, which is appended to the list if it is new.
+    /// The index of a combination. A new one is appended to the list.
     #[inline]
     pub fn place(&mut self, key: Combination, keys: &mut Vec<Combination>) -> usize {
         self.find(key, keys).unwrap_or_else(|at| {
@@ -420,7 +421,7 @@ impl Index {
 
     #[inline]
     pub fn add<const N: usize>(&mut self, key: Combination, set: &TileSet<N>, layer: &mut Layer<N>) {
-        // Equal combinations often follow one another.
+        // Equal combinations are often adjacent.
         if layer.keys.last() == Some(&key) {
             let place = layer.len() - 1;
             layer.sets[place] = layer.sets[place].or(set);

@@ -1,4 +1,4 @@
-//! Searches for a line that reaches the target. They skip states outside the known sets.
+//! Searches for a line that reaches the target. The searches skip states outside the known sets.
 
 use std::fmt::Debug;
 
@@ -10,11 +10,11 @@ use super::target::Target;
 use crate::game::{Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-/// One slice in this many is for the search over states, the others for the beam over combinations.
+/// One slice in this many goes to the search over states, the others to the beam over combinations.
 const PLAIN_SHARE: u64 = 8;
-/// The first slices are for the search over states alone, which is exhaustive on small maps.
+/// The first slices all go to the search over states, which is exhaustive on small maps.
 const PLAIN_SLICES: u64 = 4;
-/// Reciprocal of the share of the work on a target that its searches do before a restart.
+/// The line searches of a target restart after 1 / `RESTART_SHARE` of the work on that target.
 const RESTART_SHARE: u64 = 5;
 
 /// Returns whether no line from a state reaches the target.
@@ -35,7 +35,8 @@ pub(crate) trait LineSearch: Debug + Send {
     /// Starts over with other random numbers.
     fn restart(&mut self);
 
-    /// Continues. `root` is that of the first call, or a state that a game reaches from it.
+    /// Continues the search. `root` is the root of the first call, or a state that the game reaches
+    /// from it.
     fn search(&mut self, world: &World, root: &State, is_hopeless: Hopeless<'_>, budget: Budget) -> Found;
 }
 
@@ -51,7 +52,7 @@ pub(crate) struct Resources {
 pub(super) struct Lines<const N: usize> {
     /// The search over states.
     plain: Box<dyn LineSearch>,
-    /// The beam over combinations, once it has begun. Its layers serve all targets.
+    /// The beam over combinations, once it has begun. Its layers are valid for all targets.
     sets: Option<SetBeam<N>>,
     seed: u64,
     memory_max_bytes: usize,
@@ -71,7 +72,8 @@ impl<const N: usize> Lines<N> {
         self.work = 0;
     }
 
-    /// Restarts with new knowledge, unless the last restart is recent for the `work` on the target.
+    /// Restarts with new knowledge, unless the last restart was recent relative to `work`, the work
+    /// on the target.
     pub fn restart_after(&mut self, work: u64) {
         if RESTART_SHARE * self.work >= work {
             self.restart();
@@ -103,7 +105,8 @@ impl<const N: usize> Lines<N> {
         is_exhausted
     }
 
-    /// Runs a slice of the beam; returns false if a combination is too small for all threats.
+    /// Runs a slice of the beam. Returns false if the keys of all threats do not fit into a
+    /// combination.
     fn search_sets(
         &mut self,
         model: &Model<N>,

@@ -1,4 +1,4 @@
-//! What hawks remember.
+//! The memories of hawks.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use std::sync::Arc;
 pub(super) struct Hawks {
     /// The tiles of the posts.
     pub posts: Vec<u16>,
-    /// By a hawk's number of draws so far: the index of the post that it draws next.
+    /// The index of the post that a hawk draws next, by its number of draws so far.
     pub picks: Vec<u8>,
     pub memories: Arc<Memories>,
-    /// Bits of a memory in a hawk's key; 0 until the memories are found.
+    /// The bits of a memory in a hawk's key; 0 until the memories have been found.
     pub bits: u32,
 }
 
-/// The memories of hawks by number: first the *exact* ones (a tile, a post or idle rounds), then
-/// sets of these.
+/// The numbered memories of hawks. The first ones are *exact*: a tile, a post or a number of idle
+/// rounds. Sets of exact memories follow.
 ///
-/// A set holds the memories that agree with the tiles of a hawk out of sight. So a hawk cannot wait
+/// A set holds the memories that fit the way a hawk has taken out of sight. So a hawk cannot wait
 /// longer than in the game, or turn back on its way to a post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memories {
@@ -24,27 +24,28 @@ pub(super) struct Memories {
     pub exact: usize,
     /// Words per set.
     pub words: usize,
-    /// By memory: the set of exact memories, a single one for an exact memory.
+    /// For each memory, the set of exact memories that it stands for. An exact memory stands for
+    /// itself.
     pub sets: Vec<u64>,
-    /// By tile: the set of all memories that are possible there.
+    /// For each tile, the memory that stands for all memories possible there.
     pub on: Vec<u16>,
-    /// The set of all posts, for a hawk that has drawn one.
+    /// The memory that stands for all posts, of a hawk that has drawn one.
     pub any_post: usize,
-    /// By set and tile: the range of its steps in `next`.
+    /// For each set and tile, the range of its steps in `next`.
     pub rows: Vec<(u32, u32)>,
-    /// Tiles and memories.
+    /// The tile and the memory after each step.
     pub next: Vec<(u16, u16)>,
 }
 
 impl Memories {
-    /// Maximum number of memories. Beyond it, the memories in `on` replace new sets.
+    /// Maximum number of memories. Once it is reached, the memories in `on` replace new sets.
     pub const MAX: usize = 1 << 12;
 
     pub fn set(&self, memory: usize) -> &[u64] {
         &self.sets[memory * self.words..][..self.words]
     }
 
-    /// Whether two memories have an exact memory in common.
+    /// Whether two memories share an exact memory.
     #[inline]
     pub fn overlap(&self, one: u32, other: u32) -> bool {
         one == other || {

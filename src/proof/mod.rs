@@ -6,9 +6,9 @@
 //! threats cannot be reached at all.
 //!
 //! Terms:
-//! * *Key*: the numbers of one threat, in one number. *Combination*: the keys of some threats,
-//!   packed into one number. *Mask*: the bits of some threats in a combination; it stands for these
-//!   threats.
+//! * *Key*: the position and memory of one threat, packed into one number. *Combination*: the keys
+//! of some threats, packed into one number. *Mask*: the bits of some threats in a combination; it
+//! stands for these threats.
 //! * *Place*: a tile, as the index of a bit in a set of tiles.
 //! * *State*: a combination and the player's place. It leaves out threats that are not in its mask.
 //! * *Layer*: the states of one tick: for each combination, the set of the player's places. *Run*:
@@ -79,14 +79,14 @@ pub use outcome::{Proof, Step};
 
 pub(crate) trait Prover: Debug + Send {
     /// Improves the line and the bound until they meet or the budget is used up. `root` is the
-    /// state for which the prover was made, or a state that a game reaches from it; the bound holds
-    /// for both.
+    /// state for which the prover was made, or a state that the game reaches from it. The bound
+    /// holds for both.
     fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter);
 
     fn proof(&self) -> Option<&Proof>;
 }
 
-/// A prover that first builds its model.
+/// The stages of a prover: it first builds its model.
 #[derive(Debug)]
 enum Stage<const N: usize> {
     Building(Option<(Box<ModelBuilder<N>>, Resources)>),
@@ -115,8 +115,8 @@ impl<const N: usize> Prover for Stage<N> {
     }
 }
 
-/// A prover for the games from `root` on. `None` if the map is too large or has other rules than
-/// the automata.
+/// A prover for the games that continue from `root`. Returns `None` if the map is too large or the
+/// automata do not implement its rules.
 pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Option<Box<dyn Prover>> {
     fn sized<const N: usize>(
         world: &World,
@@ -127,7 +127,7 @@ pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Optio
         Some(Box::new(Stage::Building(resources.take().map(|resources| (builder, resources)))))
     }
     let mut resources = Some(resources);
-    // Each size takes 3% of the library's build time. Sizes 3 and 5 fit the maps of the bank.
+    // Each size adds 3% to the build time of the library. Sizes 3 and 5 fit the maps of the bank.
     let sizes = [sized::<3>, sized::<5>, sized::<8>, sized::<16>];
     sizes.into_iter().find_map(|sized| sized(world, root, &mut resources))
 }

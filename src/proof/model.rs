@@ -20,7 +20,7 @@ pub(super) enum Automaton<const N: usize> {
     /// next, or `tiles` if it looks before it moves.
     Owl { index: usize },
     /// Keys are `tile << hawk_bits | memory`. The memory is a seen tile, a post, a number of idle
-    /// rounds, or a set of these of which the hawk may have any.
+    /// rounds, or a set of these.
     Hawk { index: usize },
 }
 
@@ -31,7 +31,8 @@ impl<const N: usize> Automaton<N> {
         }
     }
 
-    /// The branches of a shark's or deer's key in a tick with moves; empty for other threats.
+    /// The branches of a shark's or a deer's key in a tick in which threats move; none for other
+    /// threats.
     #[inline]
     pub fn branches(&self, tick: usize, key: u32) -> &[Branch<N>] {
         match self {
@@ -42,16 +43,16 @@ impl<const N: usize> Automaton<N> {
     }
 }
 
-/// By tick, everything that does not depend on the player.
+/// Everything that does not depend on the player, by tick.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable<const N: usize> {
     /// Whether threats move.
     pub moves: Vec<bool>,
-    /// Ticks with moves since the first tick.
+    /// The number of ticks with moves since the first tick.
     pub moves_before: Vec<usize>,
     /// Whether owls that move look at the player.
     pub looks: Vec<bool>,
-    /// Moves of an owl before it looks again.
+    /// The number of moves that an owl makes before it looks again.
     pub owl_moves: Vec<u16>,
     /// The places of bulls and goldfish.
     pub taken: Vec<TileSet<N>>,
@@ -59,30 +60,31 @@ pub(super) struct Timetable<const N: usize> {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths<const N: usize> {
-    /// `tile * (tiles + 1) + target` -> the next tile on the shared path.
+    /// Index `tile * (tiles + 1) + target`: the next tile on the shared path.
     pub next: Vec<u16>,
-    /// Tile -> the step of an owl that looks from there.
+    /// By tile, the step of an owl that looks from there.
     pub owl_branches: Vec<Vec<Branch<N>>>,
-    /// Tile -> places seen from there.
+    /// By tile, the places that a hawk sees from there.
     pub sees: Vec<TileSet<N>>,
     /// `2^OWL_SHIFT` divided by the number of an owl's keys per tile, rounded up.
     pub owl_reciprocal: u64,
 }
 
-/// The keys of a threat by its number of moves. Sharks and deer stay only on the player's tile or
-/// without a path to it, so half of their tiles are possible at a time.
+/// The keys that a threat can have, by its number of moves. A shark or deer stays only on the
+/// player's tile or without a path to it. It changes colour with each step, as on a chessboard, so
+/// each layer holds about half of the tiles.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
-    /// The keys before the first move, if that differs from the others.
+    /// The keys before the first move, if they differ from the first of `layers`.
     pub first: Option<Vec<u32>>,
-    /// By number of moves, without that one.
+    /// The keys by number of moves, without `first`.
     pub layers: Vec<Vec<u32>>,
-    /// Layers from this index on repeat after the last one.
+    /// After the last layer, the layers from this index on repeat.
     pub repeats_from: usize,
 }
 
 impl Closure {
-    /// Maximum number of layers, followed by one with all possible keys.
+    /// Maximum number of layers. One with all possible keys follows them.
     pub const LAYERS_MAX: usize = 256;
 
     pub fn after(&self, moves: usize) -> &[u32] {
@@ -98,26 +100,26 @@ impl Closure {
     }
 }
 
-/// A threat in the first state.
+/// A threat in the first state of the game.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub key: u32,
     pub draws: u16,
 }
 
-/// The game from a state on.
+/// The game from a first state on.
 #[derive(Clone, Debug)]
 pub(super) struct Model<const N: usize> {
     pub board: Board<N>,
     pub rules: Rules,
     pub first_tick: usize,
-    /// In the first state.
+    /// The player's place in the first state.
     pub player: u16,
     pub times: Timetable<N>,
     pub paths: Paths<N>,
     pub hawks: Hawks,
     pub automata: Vec<Automaton<N>>,
-    /// By automaton, as are the closures.
+    /// By automaton, like the closures.
     pub origins: Vec<Origin>,
     pub closures: Vec<Closure>,
 }
@@ -129,12 +131,12 @@ impl<const N: usize> Model<N> {
         self.board.positions.len()
     }
 
-    /// By tick, the places that bulls and goldfish leave free.
+    /// By tick, the places that are free of bulls and goldfish.
     pub fn free_places(&self) -> Vec<TileSet<N>> {
         self.times.taken.iter().map(|taken| self.board.open.without(taken)).collect()
     }
 
-    /// By place, the player's distance in moves; `u32::MAX` if there is no way.
+    /// By place, the player's distance in moves; `u32::MAX` if it cannot get there.
     pub fn distances(&self, from: u16) -> Vec<u32> {
         let mut distances = vec![u32::MAX; 64 * N];
         let (mut reached, mut distance) = (TileSet::EMPTY, 0);
@@ -195,14 +197,15 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// Whether the next move of owls is a look, which overwrites their memory.
+    /// Whether an owl looks at its next move, which overwrites its memory.
     #[inline]
     pub fn forgets(&self, tick: usize) -> bool {
         self.times.owl_moves[tick] == 0
     }
 
-    /// The key of an owl at the start of a tick. Only its moves until it looks again matter, so the
-    /// key holds the tile where these end. The shared path to that tile is the same.
+    /// The key of an owl at the start of a tick. Only the moves until the owl looks again matter,
+    /// so the key holds the tile where these end instead of the remembered one. The shared paths to
+    /// both tiles begin with the same moves.
     #[inline]
     pub fn owl_key(&self, tile: u32, remembered: u32, tick: usize) -> u32 {
         let row = self.tiles() as u32 + 1;
@@ -222,11 +225,11 @@ impl<const N: usize> Model<N> {
 
     #[inline]
     pub fn owl_tile(&self, key: u32) -> usize {
-        // Division by `tiles + 1`. It is exact because keys are below the square of that.
+        // Division by `tiles + 1`. It is exact because keys are below the square of `tiles + 1`.
         ((u64::from(key) * self.paths.owl_reciprocal) >> OWL_SHIFT) as usize
     }
 
-    /// The step of an owl that does not look. `forgets`: whether its next move is a look.
+    /// The step of an owl that does not look. `forgets` says whether it looks at its next move.
     #[inline]
     pub fn owl_step(&self, key: u32, forgets: bool) -> u32 {
         let row = self.tiles() as u32 + 1;

@@ -1,4 +1,5 @@
-//! Builds the model of a game in slices, because a large map takes longer than one decision may.
+//! Builds the model of a game in slices, because that takes longer than one decision on a large
+//! map.
 
 use std::sync::Arc;
 
@@ -127,12 +128,13 @@ impl<const N: usize> Model<N> {
             let next = world.deer_after(&deer, home, tick as u16, stale, stale).expect("open tiles");
             tile_of(next.position) * DIRECTIONS as u32 + next.direction as u32
         };
-        // After tick 1 the step does not depend on the tick, as long as threats move in it.
+        // After tick 1, all ticks in which threats move have the same steps.
         let later = self.times.moves.iter().rposition(|&moves| moves).unwrap_or(1);
         (self.board.branches(|target| step(later, positions[target])), first(step(1, from)))
     }
 
-    /// Adds the path of a bull or goldfish. If a step fails, the threat is left out from then on.
+    /// Adds the path of a bull or a goldfish. If it is unknown from some tick on, the threat is
+    /// left out from then on.
     fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) {
         let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
         for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
@@ -145,8 +147,8 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// The key of a threat at the start of a tick. `None` for a hawk on its way to a tile that is
-    /// not a post, which occurs only in states built by hand.
+    /// The key of a threat at the start of a tick. Returns `None` for a hawk on its way to a tile
+    /// that is not a post, which occurs only in states built by hand.
     fn key_of(&self, threat: &Threat, tick: usize) -> Option<u32> {
         let tile_of = |p: Position| self.board.positions.binary_search(&p).expect("an open tile") as u32;
         let tile = tile_of(threat.position);
@@ -173,18 +175,18 @@ impl<const N: usize> Model<N> {
 pub(super) struct ModelBuilder<const N: usize> {
     model: Model<N>,
     root: State,
-    /// Finds the memories of hawks; `None` before and after.
+    /// Finds the memories of hawks. It is `None` before that begins and after it ends.
     memories: Option<MemoriesBuilder>,
-    /// Threats added so far.
+    /// The number of threats added so far.
     threats: usize,
-    /// Whether the last added threat still lacks branches.
+    /// Whether the threat added last still lacks branches.
     is_branching: bool,
     closure: Option<ClosureBuilder>,
 }
 
 impl<const N: usize> ModelBuilder<N> {
-    /// The game from `state` on. `None` if the automata do not implement the rules, or if the map
-    /// does not fit into sets of `64 * N` places.
+    /// The game from `state` on. Returns `None` if the automata do not implement the rules, or if
+    /// the map does not fit into sets of `64 * N` places.
     pub fn new(world: &World, state: &State) -> Option<Self> {
         let model = Model::without_tables(world, state)?;
         Some(Self { model, root: state.clone(), memories: None, threats: 0, is_branching: false, closure: None })
@@ -201,7 +203,7 @@ impl<const N: usize> ModelBuilder<N> {
                 let memories = self.memories.get_or_insert_with(|| MemoriesBuilder::new(model));
                 if memories.advance(model) {
                     let memories = self.memories.take().expect("just built").memories;
-                    // All bits set stand for a memory that is left out.
+                    // A memory with all bits set is reserved: it leaves the memory out.
                     let count = memories.sets.len() / memories.words;
                     model.hawks.bits = u32::BITS - (count as u32).leading_zeros();
                     model.hawks.memories = Arc::new(memories);
@@ -238,7 +240,7 @@ impl<const N: usize> ModelBuilder<N> {
         if matches!(threat.style, Style::Bull | Style::Goldfish) {
             model.add_fixed(world, index, threat);
         } else if let Some(key) = model.key_of(&threat, model.first_tick) {
-            // A threat without a key is left out: the game becomes easier, so proofs stay valid.
+            // A threat without a key is left out. That makes the game easier, so proofs stay valid.
             model.origins.push(Origin { key, draws: threat.draws });
             model.automata.push(Model::automaton(index, threat.style));
             self.is_branching = matches!(threat.style, Style::Shark | Style::Deer);
@@ -267,9 +269,9 @@ impl<const N: usize> ModelBuilder<N> {
 fn is_modelled(world: &World) -> bool {
     let server = Rules::BLITZ_2025;
     let Rules {
-        // Moves exclude the tiles of threats before their move.
+        // The moves of the player exclude the tiles that threats have before their move.
         no_jump: _,
-        // The clock provides the ticks in which threats move and owls look.
+        // The clock provides the ticks in which threats move and those in which owls look.
         period_ticks: _,
         phase_clocks: _,
         owl_minute_ticks: _,
@@ -282,20 +284,21 @@ fn is_modelled(world: &World) -> bool {
         first_seed: _,
         pick_scale: _,
         deer_shy_distance_squared: _,
-        // Chasers act on the player's place before its move, the others on the one after.
+        // Chasers act on the player's place before its move, the other threats on the place after
+        // it.
         deer_view,
         shark_view,
         owl_view,
         hawk_view,
-        // Memories have room for these idle rounds and at most `POSTS_MAX` posts.
+        // Memories have room for this many idle rounds and for `POSTS_MAX` posts.
         hawk_patience_moves,
         hawk_rest_moves,
         hawk_posts,
-        // Does not affect the game.
+        // The option does not affect the game.
         wire: _,
     } = *world.rules();
     let has_hawk = world.layout().threats.iter().any(|spawn| spawn.style == Style::Hawk);
-    // The number of draws must fit into its bits.
+    // The number of draws must fit into `DRAW_BITS`.
     let counts_draws = usize::from(world.clock().moves_before(LAST_TICK + 1)) / MOVES_PER_DRAW < 1 << DRAW_BITS;
     (shark_view, deer_view, owl_view, hawk_view)
         == (server.shark_view, server.deer_view, server.owl_view, server.hawk_view)

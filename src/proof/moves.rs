@@ -11,13 +11,13 @@ pub(super) struct JoinContext<'a, const N: usize> {
     /// The threats of the layer, the widest last.
     pub slots: &'a [Slot],
     pub tick: usize,
-    /// By tick, the places where the player can be.
+    /// The places where the player can be, by tick.
     pub allowed: &'a [TileSet<N>],
-    /// By automaton; empty if it has none.
+    /// The projection of each automaton; empty if it has none.
     pub projections: &'a [Projection<N>],
 }
 
-/// Moves to the next combination, `key`: the player's places before and after them.
+/// The moves that lead to the combination `key`, as the player's places before and after them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group<const N: usize> {
     pub key: Combination,
@@ -38,7 +38,7 @@ impl<const N: usize> JoinContext<'_, N> {
         &self.model.automata[slot.automaton]
     }
 
-    /// Whether the tile that a threat has before its move is closed to the player.
+    /// Whether the player may not enter the tile that a threat has before its move.
     #[inline]
     fn excludes_own_tile(&self) -> bool {
         self.model.rules.no_jump || !self.model.times.moves[self.tick]
@@ -51,7 +51,7 @@ impl<const N: usize> JoinContext<'_, N> {
         }
     }
 
-    /// Removes the places where the player does not survive a threat with this next key.
+    /// Removes the places where the player does not survive the threat's next key.
     #[inline]
     fn exclude_next_tile(&self, slot: &Slot, key_next: u32, to: &mut TileSet<N>) {
         match self.projections[slot.automaton].get(self.tick + 1) {
@@ -61,7 +61,8 @@ impl<const N: usize> JoinContext<'_, N> {
     }
 }
 
-/// Fills `groups` with the next combinations of `slots` and their places. `spare` is a buffer.
+/// Fills `groups` with the next combinations of `slots` and the player's places. `spare` is a
+/// buffer.
 pub(super) fn successors<const N: usize>(
     context: &JoinContext<'_, N>,
     slots: &[Slot],
@@ -74,7 +75,7 @@ pub(super) fn successors<const N: usize>(
     let &JoinContext { model, tick, .. } = context;
     groups.clear();
     let (mut free, mut fixed) = (*landing, 0);
-    // Bit sets of slots: threats that act on the player's previous place, and on its next one.
+    // Bit sets of slots: chasers act on the player's previous place, and watchers on its next one.
     let (mut chasers, mut watchers) = (0u32, 0u32);
     for (index, slot) in slots.iter().enumerate() {
         let key_now = slot.key(key);
@@ -125,8 +126,8 @@ pub(super) fn successors<const N: usize>(
     }
 }
 
-/// Adds the widest threat to a group of the others, for each combination of a run. `push` gets the
-/// index in the run, the threat's next own key, and the player's places before and after.
+/// Adds the widest threat to a group of the others, for each combination of a run. `push` takes the
+/// index in the run, the threat's next own key, and the player's places before and after the move.
 #[inline]
 pub(super) fn extend<const N: usize>(
     context: &JoinContext<'_, N>,
@@ -150,7 +151,8 @@ pub(super) fn extend<const N: usize>(
     };
     let excludes_own_tile = context.excludes_own_tile();
     let projection = context.projections[slot.automaton].get(tick + 1).map(|layer| &layer[..]);
-    // Removes the places that the threat denies the player by its tiles before and after its move.
+    // Removes the places that the threat takes from the player by its tiles before and after its
+    // move.
     let leave = |to: &mut TileSet<N>, key_next: u32, tile: usize, tile_next: usize| {
         if excludes_own_tile {
             to.remove(places[tile]);
@@ -161,7 +163,7 @@ pub(super) fn extend<const N: usize>(
         }
     };
     let automaton = context.automaton(slot);
-    // The combinations with a move: index, the player's places before and after, and own key.
+    // The combinations in which the player can move: index, places before and after, and own key.
     let starts = keys.iter().zip(sets).enumerate().filter_map(|(number, (&key, set))| {
         let from = group_from.and(set);
         let to = reach(&from);
@@ -209,7 +211,7 @@ pub(super) fn extend<const N: usize>(
     }
 }
 
-/// Every next own key of an owl that looks, or of a hawk, with the player's places for it.
+/// Each next own key of an owl that looks, or of a hawk, with the player's places for it.
 #[inline]
 fn watcher_successors<const N: usize>(
     context: &JoinContext<'_, N>,

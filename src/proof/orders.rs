@@ -4,8 +4,8 @@ use super::combination::slots_of;
 use super::model::{Automaton, Model};
 use crate::game::Style;
 
-/// Until this tick, a target is early. Once a line passes it, the end of the game has its own
-/// limits.
+/// Targets up to this tick are early. Once a line passes it, the end of the game has its own limits
+/// as a target.
 pub(super) const EARLY_TICK: usize = 600;
 
 /// The automata in the order in which they join, for early and late targets.
@@ -16,9 +16,10 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Sharks come first: they follow the player most closely, and soon one another. Next comes one
-    /// threat of each other style, then the rest, styles with few keys first. If a combination is
-    /// too small for all, the threats that start near the player come first for early targets.
+    /// Sharks come first: they follow the player most closely, and soon move as one. Next comes one
+    /// threat of each other style, then the rest in the same order of styles. If the keys of all
+    /// threats do not fit into a combination, early targets take the threats nearest the player
+    /// first.
     pub fn new<const N: usize>(model: &Model<N>) -> Self {
         let rank = |automaton: &Automaton<N>| match automaton {
             Automaton::Chaser { style: Style::Deer, .. } => 2,

@@ -8,17 +8,17 @@ use crate::game::Move;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// The target: no state that the sweep drops leads to it.
+    /// The target: it cannot be reached from the states that the sweep drops.
     pub target_tick: u16,
     /// The first tick of the sweep.
     pub from_tick: u16,
     /// The tick at which the sweep turned back or ran out of states.
     pub until_tick: u16,
-    /// Whether the sweep counts the random draws of hawks. If so, a hawk draws the post that it
-    /// draws in the game; otherwise it may draw any.
+    /// Whether the sweep counts the random draws of hawks. If so, a hawk draws the same posts as in
+    /// the game; otherwise it may draw any post.
     pub counts_draws: bool,
-    /// The threats that joined: the tick, and the index in the map. A threat joins in the states in
-    /// which it is known in that tick, or else in all its possible states.
+    /// The threats that joined: the tick, and the index in the map. A threat joins in its known
+    /// states of that tick if it has any, otherwise in all its possible states.
     pub joins: Vec<(u16, u16)>,
 }
 
@@ -27,9 +27,9 @@ pub struct Step {
 pub struct Proof {
     /// No line is alive at the start of this tick.
     pub bound_tick: u16,
-    /// The sweeps. Each may use the results of those before it.
+    /// The sweeps in order. Each may use the results of those before it.
     pub steps: Vec<Step>,
-    /// Whether an exhaustive search of the states that the sweeps leave completes the proof.
+    /// Whether an exhaustive search of the remaining states completes the proof.
     pub ends_with_search: bool,
 }
 
@@ -37,14 +37,14 @@ pub struct Proof {
 #[derive(Clone, Debug)]
 pub(crate) struct Bracket {
     pub moves: Vec<Move>,
-    /// The last tick of the line: 2001 if it survives.
+    /// The last tick of the line; 2001 if the player survives.
     pub final_tick: u16,
-    /// No line ends later: 2001 if nothing is proven.
+    /// No line ends after this tick; 2001 if nothing is proven.
     pub bound: u16,
 }
 
 impl Bracket {
-    /// Replaces the line if this one is longer.
+    /// Replaces the line if the new one is longer.
     pub fn adopt(&mut self, moves: Vec<Move>, final_tick: u16) {
         if final_tick > self.final_tick {
             (self.moves, self.final_tick) = (moves, final_tick);

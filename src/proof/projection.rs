@@ -1,20 +1,21 @@
-//! Projections on one shark: for each of its tiles, the places from which the player can survive
-//! until the target against this shark, bulls and goldfish. A layer is a short list of bit sets.
+//! Projections of the game onto one shark. For each tile of the shark, a projection holds the
+//! places from which the player survives this shark, the bulls and the goldfish until the target. A
+//! layer is a short list of bit sets.
 
 use super::model::{Automaton, Model};
 use super::tile_set::TileSet;
 
-/// By tick and key: the places where the player survives. Ticks without a layer are unrestricted.
+/// The places where the player survives, by tick and key. Ticks without a layer are unrestricted.
 pub(super) type Projection<const N: usize> = Vec<Vec<TileSet<N>>>;
 
 impl<const N: usize> Model<N> {
-    /// The places that bulls and goldfish leave to the player after its move in a tick.
+    /// The places that bulls and goldfish leave the player after its move in a tick.
     #[inline]
     pub fn landing(&self, tick: usize, allowed: &[TileSet<N>]) -> TileSet<N> {
         if self.rules.no_jump { allowed[tick + 1].without(&self.times.taken[tick]) } else { allowed[tick + 1] }
     }
 
-    /// Makes the last layer or the one before an existing layer, and restricts `allowed` to it.
+    /// Makes the last layer, or the one before an existing layer, and restricts `allowed` to it.
     pub fn project_shark(
         &self,
         shark: &Automaton<N>,

@@ -1,7 +1,7 @@
 //! Reachable layers against some of the threats.
 //!
-//! Until threats move in every tick, knowledge about a target excludes little. These layers are
-//! therefore built once, and the sweeps for all later targets start from them.
+//! Until threats move in every tick, knowledge about a target excludes few states. So these layers
+//! are built once, and the sweeps for all later targets start from them.
 
 use super::combination::{Combination, Slot};
 use super::join::Join;
@@ -12,14 +12,14 @@ use super::projection::Projection;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;
 
-/// The ticks of kept layers. At 906, 606 and 306 owls have just looked, and layers are small.
+/// The ticks of kept layers. Owls have just looked at 906, 606 and 306, so these layers are small.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
-/// Maximum combinations of a kept layer. The last one is kept at any size.
+/// Maximum combinations of a kept layer. The last layer is kept at any size.
 const KEPT_LEN: usize = 20_000;
 
 #[derive(Debug)]
 pub(super) struct Reach<const N: usize> {
-    /// The threats, with the bits of hawks' draws, which are counted.
+    /// The threats, with counted draws for hawks.
     pub mask: Combination,
     slots: Vec<Slot>,
     tick: usize,
@@ -27,13 +27,13 @@ pub(super) struct Reach<const N: usize> {
     next: Layer<N>,
     kept: Vec<(usize, Layer<N>)>,
     join: Join<N>,
-    /// Not restricted by a target.
+    /// The player's places; no target restricts them.
     allowed: Vec<TileSet<N>>,
     projections: Vec<Projection<N>>,
 }
 
 impl<const N: usize> Reach<N> {
-    /// Starts at the first tick. `slots` are those of the mask.
+    /// Starts at the first tick. `slots` are the slots of `mask`.
     pub fn new(model: &Model<N>, mask: Combination, slots: Vec<Slot>) -> Self {
         let key = slots.iter().map(|slot| slot.place(model.origins[slot.automaton].key)).sum();
         Self {
@@ -68,7 +68,7 @@ impl<const N: usize> Reach<N> {
                 }
             }
         }
-        // Later calls return at once.
+        // Makes later calls return at once.
         self.tick = REACH_TICKS[0];
         (self.layer, self.next, self.join) = (Layer::default(), Layer::default(), Join::default());
         true

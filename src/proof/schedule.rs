@@ -1,6 +1,6 @@
-//! The order of the sweeps for a target. Narrow and wide sweeps take turns. Wide ones begin with
-//! two threats: the results limit the states with which threats join larger sweeps. For an early
-//! target a trial against all threats comes first.
+//! The order of the sweeps for a target. Narrow and wide sweeps take turns. The first wide sweeps
+//! have two threats: their results limit the states in which threats join larger sweeps. For an
+//! early target, a trial against all threats comes first.
 
 use super::combination::Combination;
 use super::join::Join;
@@ -16,39 +16,40 @@ use crate::search::{BudgetMeter, StopReason};
 
 /// Work per slice.
 pub(super) const SLICE: u64 = 50_000;
-/// A threat joins a running sweep if at most this many combinations result: the work on the target
-/// divided by `JOIN_LEN_SHARE`, within limits.
+/// A threat joins a running sweep only if that yields at most this many combinations: the work on
+/// the target divided by `JOIN_LEN_SHARE`, between the minimum and the maximum.
 const JOIN_LEN_SHARE: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;
 /// Maximum estimated states at the start of a narrow sweep.
 const START_STATES_MAX: u64 = 8_000_000;
-/// An interrupted sweep with more bytes is dropped when another target gets its turn.
+/// A sweep with more bytes than this is dropped when another target gets its turn.
 const RESTING_SWEEP_MAX_BYTES: usize = 32 << 20;
-/// Initial ticks from the *floor*, the earliest start of narrow sweeps, to the target.
+/// Initial distance, in ticks, from the *floor* to the target. Narrow sweeps start at or after the
+/// floor.
 const FLOOR_TICKS: usize = 100;
-/// Ticks by which the floor falls once no start is left.
+/// Ticks by which the floor moves back once no start is left.
 const FLOOR_STEP_TICKS: usize = 120;
 /// The first narrow sweep starts at most this many ticks after the floor.
 const WINDOW_TICKS: usize = 130;
-/// From this tick on threats move in every tick. It is the first floor for targets far after it.
+/// Threats move in every tick from this one on. It is the first floor for much later targets.
 const INSANE_TICK: usize = 903;
 /// Minimum ticks from the last reachable layer to a *late* target.
 const LATE_TICKS: usize = 50;
 /// Initial work limit of a narrow sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// Work on a target before the first wide sweep. It is higher for the end of the game, because
-/// narrow sweeps may prove that out of reach sooner.
+/// Work on a target before the first wide sweep. The end of the game gets more, because narrow
+/// sweeps may prove sooner that it is out of reach.
 const WIDE_DELAY: u64 = 1_000_000;
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
-/// Work limit of the trial: a whole sweep against all threats, which decides most targets that are
-/// a few hundred ticks away.
+/// Work limit of the trial. The trial is a whole sweep against all threats; it decides most targets
+/// that are a few hundred ticks away.
 const TRIAL_WORK_MAX: u64 = 500_000;
-/// While a wide sweep runs, one slice in this many is for narrow sweeps, and the floor falls by at
-/// most this many ticks.
+/// While a wide sweep runs, narrow sweeps get one slice in `NARROW_SHARE`, and the floor moves back
+/// by at most `NARROW_TICKS`.
 const NARROW_SHARE: u64 = 4;
 const NARROW_TICKS: usize = 240;
-/// The share of narrow sweeps while the end of the game is open.
+/// Replaces `NARROW_SHARE` while the end of the game is undecided.
 const NARROW_SHARE_END: u64 = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -62,13 +63,13 @@ pub(super) struct Situation<'a, const N: usize> {
 }
 
 impl<const N: usize> Situation<'_, N> {
-    /// Whether a line has passed the early ticks and the end of the game is still open.
+    /// Whether a line has passed the early ticks and the end of the game is undecided.
     fn is_end_open(&self) -> bool {
         self.bound > usize::from(LAST_TICK) && self.final_tick > EARLY_TICK
     }
 
     /// The limits of a narrow sweep. It shares the memory with the known sets, the line searches
-    /// and a wide sweep, which may need twice as much.
+    /// and a wide sweep, which may need twice as much as a narrow one.
     fn limits(&self) -> SweepLimits {
         let eighth = self.memory_max_bytes / 8;
         let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;
@@ -76,7 +77,7 @@ impl<const N: usize> Situation<'_, N> {
             join_len: (self.work / JOIN_LEN_SHARE).clamp(JOIN_LEN_MIN, JOIN_LEN_MAX) as usize,
             layer_len: eighth / layer_bytes,
             kept_bytes: eighth / 2,
-            // Nothing is left to prove beyond the bound.
+            // No bound remains to be proven from here on.
             beyond_tick: self.bound - 1,
             left_out: 0,
             is_whole: false,
@@ -98,7 +99,7 @@ impl<const N: usize> Schedule<N> {
     }
 
     /// The sweeps for a later target, without those already made for this one. If a line reaches
-    /// this target, a wide sweep on its way forwards continues to the later one.
+    /// this target, a wide sweep that is still moving forwards continues to the later one.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
         let is_taken = is_reached && !self.wide.is_trial;
@@ -107,7 +108,7 @@ impl<const N: usize> Schedule<N> {
         later
     }
 
-    /// Frees memory while other targets have their turn.
+    /// Frees memory while other targets are in turn.
     pub fn rest(&mut self) {
         if self.narrow.sweep.as_ref().is_some_and(|sweep| sweep.bytes() > RESTING_SWEEP_MAX_BYTES) {
             self.narrow.sweep = None;
@@ -120,12 +121,12 @@ impl<const N: usize> Schedule<N> {
         self.narrow.sweep.is_none()
     }
 
-    /// Lets narrow sweeps start again, after new knowledge.
+    /// Allows narrow sweeps to start again, after new knowledge.
     pub fn revive(&mut self) {
         self.narrow.is_exhausted = false;
     }
 
-    /// Runs a slice of a sweep; returns how it ended if it did.
+    /// Runs a slice of a sweep. If the sweep ends, returns how.
     pub fn advance(
         &mut self,
         situation: &Situation<'_, N>,
@@ -143,7 +144,7 @@ impl<const N: usize> Schedule<N> {
             return None;
         }
         self.slices += 1;
-        // The narrow sweep starts over to use the results of the wide sweep's way back.
+        // The narrow sweep starts over to use what the wide sweep records on its way back.
         if self.wide.sweep.as_ref().is_some_and(|wide| wide.tick() == tick && !wide.has_turned())
             && self.narrow.sweep.take_if(|sweep| !sweep.has_turned()).is_some()
         {
@@ -179,14 +180,14 @@ impl<const N: usize> Schedule<N> {
 #[derive(Debug)]
 struct Narrow<const N: usize> {
     sweep: Option<Sweep<N>>,
-    /// Whether the first sweep has begun. It applies the projections only, and no threat joins.
+    /// Whether the first sweep has begun. It only applies the projections, and no threat joins it.
     has_begun: bool,
-    /// Starts tried so far.
+    /// The starts tried so far.
     tried: Vec<Start>,
-    /// The current and the first floor.
+    /// The current floor, and the first one.
     floor: usize,
     first_floor: usize,
-    /// Work limit of a sweep, and whether a sweep was abandoned at it.
+    /// The work limit of a sweep, and whether a sweep has been abandoned because of it.
     work_max: u64,
     has_abandoned: bool,
     /// Whether no start is left.
@@ -249,7 +250,7 @@ impl<const N: usize> Narrow<N> {
         meter: &mut BudgetMeter,
     ) -> Result<Option<Start>, StopReason> {
         loop {
-            // Knowledge about early ticks restricts all that follow.
+            // Knowledge about early ticks restricts all later ticks.
             let mut found = None;
             if self.tried.is_empty() {
                 let early = self.floor..self.floor + WINDOW_TICKS;
@@ -284,9 +285,10 @@ struct Wide<const N: usize> {
     is_trial_due: bool,
     /// Whether the sweep is the trial.
     is_trial: bool,
-    /// The masks of whole sweeps not yet made.
+    /// The masks of whole sweeps still to come.
     whole_masks: Vec<Combination>,
-    /// The current index in [`REACH_TICKS`], and the masks of the sweeps to make from it.
+    /// The current index in [`REACH_TICKS`], and the masks of the sweeps still to come from that
+    /// tick.
     stage: usize,
     reach_masks: Vec<Combination>,
 }
@@ -303,7 +305,7 @@ impl<const N: usize> Wide<N> {
         }
     }
 
-    /// Begins the trial if it is due; returns whether it was.
+    /// Begins the trial if it is due. Returns whether it was.
     fn begin_trial(&mut self, situation: &Situation<'_, N>, target: &Target<N>) -> bool {
         self.is_trial = std::mem::take(&mut self.is_trial_due);
         if self.is_trial {
@@ -314,7 +316,7 @@ impl<const N: usize> Wide<N> {
         self.is_trial
     }
 
-    /// Begins the next sweep, if any. Returns false if it built that sweep's reachable layers.
+    /// Begins the next sweep, if any. Returns false if it first had to build reachable layers.
     fn begin(
         &mut self,
         situation: &Situation<'_, N>,

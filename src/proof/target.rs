@@ -15,21 +15,21 @@ use super::tile_set::TileSet;
 use crate::game::{Move, State, Style, World};
 use crate::search::{BudgetMeter, StopReason};
 
-/// Interval, in ticks, at which known sets are kept; small sets are always kept.
+/// Ticks between two known sets that are kept. Small sets are always kept.
 pub(super) const KEPT_TICKS: usize = 5;
-/// A small set has fewer states than this.
+/// A set with fewer states than this is small.
 const SMALL_STATES: u64 = 512;
-/// The cost of a hawk's key relative to that of other threats: soon after a hawk joins, it can have
-/// many memories.
+/// The cost of a hawk's key relative to the key of another threat. A hawk can have many memories
+/// soon after it joins.
 const HAWK_WEIGHT: usize = 8;
 
 #[derive(Debug, Default)]
 struct Projections<const N: usize> {
-    /// By automaton; empty for all but sharks.
+    /// The projection of each automaton; empty for all but sharks.
     layers: Vec<Projection<N>>,
-    /// The automaton and the tick of the next layer to make.
+    /// The automaton and the tick of the next layer to build.
     next: Option<(usize, usize)>,
-    /// By tick, the player's places on the way to an earlier target.
+    /// By tick, the player's places in lines that reach an earlier target.
     earlier_allowed: Vec<TileSet<N>>,
 }
 
@@ -41,12 +41,12 @@ pub(super) struct Target<const N: usize> {
     pub allowed: Vec<TileSet<N>>,
     projections: Projections<N>,
     memories: Arc<Memories>,
-    /// The threats that can join, in this order.
+    /// The threats that can join, in the order in which they join.
     pub slots: Vec<Slot>,
     knowledge: Knowledge<N>,
     /// The sweeps that prove the knowledge.
     pub steps: Vec<Step>,
-    /// A sweep that ran out of states beyond the target. After `steps`, it proves a bound.
+    /// A sweep that ran out of states beyond the target. Together with `steps`, it proves a bound.
     pub beyond: Option<Step>,
 }
 
@@ -67,7 +67,8 @@ impl<const N: usize> Target<N> {
         target
     }
 
-    /// A later target. Its paths lead through this one, so the knowledge about this one holds.
+    /// A later target. All lines to it pass through this one, so the knowledge about this target
+    /// also holds for the later one.
     pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
         let earlier_allowed = self.allowed[..=self.tick].to_vec();
         let mut later = Self {
@@ -85,15 +86,15 @@ impl<const N: usize> Target<N> {
         later
     }
 
-    /// Adds the knowledge about an earlier target with the same slots where it covers more threats.
-    /// Returns whether there was any.
+    /// Adds the knowledge about an earlier target with the same slots, where it covers more
+    /// threats. Returns whether it added any.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let is_adopted = self.knowledge.adopt(&earlier.knowledge);
         if is_adopted {
             for (allowed, earlier) in self.allowed.iter_mut().zip(&earlier.allowed[..=earlier.tick]) {
                 *allowed = allowed.and(earlier);
             }
-            // The sweeps of earlier targets come first in a proof.
+            // In a proof, the sweeps for earlier targets come first.
             let own = std::mem::replace(&mut self.steps, earlier.steps.clone());
             let own: Vec<Step> = own.into_iter().filter(|step| !self.steps.contains(step)).collect();
             self.steps.extend(own);
@@ -113,8 +114,8 @@ impl<const N: usize> Target<N> {
         self.projections.next = Some((0, self.tick));
     }
 
-    /// Continues with the projections; returns true once they are complete. Required before any
-    /// use.
+    /// Continues to build the projections. Returns true once they are complete. The target may not
+    /// be used before.
     pub fn project(&mut self, model: &Model<N>, meter: &mut BudgetMeter) -> bool {
         while let Some((automaton, tick)) = self.projections.next {
             if meter.check().is_err() {
@@ -156,7 +157,7 @@ impl<const N: usize> Target<N> {
         slots
     }
 
-    /// The bits of all threats' keys, and those of all hawks' draws.
+    /// The bits of all threats' keys, and the bits of all hawks' draws.
     pub fn masks(&self) -> (Combination, Combination) {
         let bits = self.slots.iter().map(|slot| (slot.mask(), slot.draws_mask()));
         bits.fold((0, 0), |(all, draws), (own, own_draws)| (all | own, draws | own_draws))
@@ -166,7 +167,7 @@ impl<const N: usize> Target<N> {
         MemorySlots::new(&self.memories, &self.slots, mask)
     }
 
-    /// Takes the combinations of a layer into an index; at the deadline, the layer keeps them.
+    /// Moves the combinations of a layer into an index. At the deadline, they stay in the layer.
     pub fn index(
         &self,
         layer: &mut Layer<N>,
@@ -191,20 +192,20 @@ impl<const N: usize> Target<N> {
         self.known(tick).find(|known| known.mask == mask)
     }
 
-    /// Whether a threat can join without a known set: an owl can if its next move is a look.
+    /// Whether a threat can join without a known set. An owl can only if its next move is a look.
     pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
 
-    /// The cost of a threat that joins without a known set, in keys.
+    /// The cost, in keys, of a threat that joins without a known set.
     pub fn closure_len(&self, model: &Model<N>, slot: Slot, tick: usize) -> usize {
         let keys = model.closures[slot.automaton].after(model.times.moves_before[tick]).len();
         let is_hawk = matches!(model.automata[slot.automaton], Automaton::Hawk { .. });
         if is_hawk { keys * HAWK_WEIGHT } else { keys }
     }
 
-    /// The keys that a threat can have in a tick, with the places from which the player survives
-    /// it. For an owl they are complete only if its next move is a look.
+    /// The keys that a threat can have at a tick, with the places from which the player survives
+    /// it. An owl's keys are complete only if its next move is a look.
     pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
         if tick == model.first_tick {
             return vec![(model.origins[slot.automaton].key, self.allowed[tick])];
@@ -219,8 +220,9 @@ impl<const N: usize> Target<N> {
         keys.filter(|(_, set)| !set.is_empty()).collect()
     }
 
-    /// The known set with this threat that shares most with `mask`, sets with counted draws first.
-    /// Threats outside `mask` are left out. Also returns the mask of the result.
+    /// The known set that contains this threat and shares most threats with `mask`; sets with
+    /// counted draws come first. Threats outside `mask` are left out. Also returns the mask of the
+    /// result.
     fn candidates(
         &self,
         tick: usize,
@@ -246,10 +248,10 @@ impl<const N: usize> Target<N> {
         self.known(tick).any(|known| known.mask & slot.mask() != 0)
     }
 
-    /// Lets a threat join a layer over the threats of a mask, in its known states or else in all
-    /// keys that it can have. A hawk joins with its number of draws if that is known and
-    /// `counts_known`. Returns the new mask and layer, or `None` if there would be more than
-    /// `max_len` combinations.
+    /// Adds a threat to a layer over the threats of a mask, in its known states or else in all keys
+    /// that it can have. A hawk joins with its number of draws if that is known and `counts_known`
+    /// is true. Returns the new mask and layer, or `None` if there would be more than `max_len`
+    /// combinations.
     pub fn join(
         &self,
         model: &Model<N>,
@@ -275,7 +277,7 @@ impl<const N: usize> Target<N> {
         Ok(Some((mask, wide)))
     }
 
-    /// Restricts a layer to the known sets of a tick. It can be called again after the deadline.
+    /// Restricts a layer to the known sets of a tick. It can be repeated after the deadline.
     pub fn narrow(
         &self,
         tick: usize,
@@ -300,7 +302,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Records the states of a tick from which the target can be reached, if they add to the
-    /// knowledge. It can be called again after the deadline.
+    /// knowledge. It can be repeated after the deadline.
     pub fn record(
         &mut self,
         tick: usize,
@@ -318,7 +320,7 @@ impl<const N: usize> Target<N> {
         }
         let covers = |known: &Known<N>| mask & !known.mask == 0 && known.mask != mask;
         if self.known(tick).any(covers) {
-            // Sets over more threats are restricted, not replaced.
+            // Known sets over more threats are restricted, not replaced.
             for place in 0..self.knowledge.at(tick).len() {
                 let known = &self.knowledge.at(tick)[place];
                 if !covers(known) {

@@ -7,16 +7,16 @@ use super::schedule::Schedule;
 use super::target::Target;
 use crate::game::LAST_TICK;
 
-/// Initial work on a target before another one gets its turn.
+/// The first work limit: the work on a target before another target gets its turn.
 const WORK_LIMIT_MIN: u64 = 400_000;
-/// Minimum work for the end of the game.
+/// The minimum work limit for the end of the game.
 const WORK_LIMIT_END: u64 = 3_000_000;
-/// Until a line reaches this tick, the end of the game is not the only target.
+/// The end of the game is the only target once a line reaches this tick.
 const LATE_TICK: usize = 1800;
-/// Factors of the work on the lowest target, and on the end of the game.
+/// Factors of the work limit for the lowest target, and for the end of the game.
 const LOW_SHARE: u64 = 4;
 const END_SHARE: u64 = 6;
-/// A round bisects gaps larger than the distance from line to bound divided by this.
+/// A round bisects gaps that are larger than this fraction of the distance from line to bound.
 const BISECTION_SHARE: usize = 4;
 /// Maximum number of undecided targets kept for later.
 const RESTING_MAX: usize = 3;
@@ -26,7 +26,7 @@ const RESTING_MAX: usize = 3;
 pub(super) struct Attempt<const N: usize> {
     pub target: Target<N>,
     pub schedule: Schedule<N>,
-    /// Work on the target so far, and the work at which another one gets its turn.
+    /// The work on the target so far, and the limit after which another target gets its turn.
     pub work: u64,
     work_limit: u64,
 }
@@ -34,11 +34,11 @@ pub(super) struct Attempt<const N: usize> {
 #[derive(Debug)]
 pub(super) struct Targets<const N: usize> {
     pub current: Option<Attempt<N>>,
-    /// In ascending order.
+    /// In ascending order of their ticks.
     resting: Vec<Attempt<N>>,
-    /// Work on a target in this round before the next one gets its turn.
+    /// The work on a target in this round before the next target gets its turn.
     work_limit: u64,
-    /// The targets left undecided in this round.
+    /// The ticks of the targets left undecided in this round.
     stalled: Vec<usize>,
 }
 
@@ -66,14 +66,15 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    /// The next target: the end of the game until that is decided. Afterwards, rounds look between
-    /// line and bound for the earliest target that can be proven out of reach and the latest that a
-    /// line reaches. Targets that stay undecided within the work limit wait for the next round.
+    /// The next target. The first target is the end of the game. Once a bound excludes that, rounds
+    /// look between line and bound for the earliest target that can be proven out of reach and for
+    /// the latest that a line reaches. A target that stays undecided within the work limit waits
+    /// for the next round.
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
-            // Alternates with the tick after the line: sweeps to it are shorter and go on beyond
-            // it.
+            // Two targets take turns: the end of the game, and the tick in which the longest line
+            // ends. Sweeps to that tick are shorter, and continue beyond it.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.current else { return end };
             let is_end = attempt.target.tick == end;
@@ -101,14 +102,14 @@ impl<const N: usize> Targets<N> {
         if first > low && (first - low) * BISECTION_SHARE > high - low {
             return low.midpoint(first);
         }
-        // Knowledge about the lowest target holds for all others.
+        // Returns to the lowest target, because knowledge about it holds for all others.
         self.stalled.clear();
         self.work_limit = self.work_limit.saturating_mul(2);
         low
     }
 
-    /// The work on a target before the next one gets its turn. The lowest target gets more, because
-    /// knowledge about it holds for all others and its sweeps go on beyond it.
+    /// The work on a target before the next target gets its turn. The lowest target gets more:
+    /// knowledge about it holds for all others, and its sweeps continue beyond it.
     fn share(&self, tick: usize, best: &Bracket) -> u64 {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
             self.work_limit.saturating_mul(END_SHARE).max(WORK_LIMIT_END)
@@ -119,7 +120,7 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    /// Switches to a target and keeps the undecided ones.
+    /// Switches to a target and keeps the undecided targets.
     pub fn set(&mut self, model: &Model<N>, orders: &Orders, known_max_bytes: usize, tick: usize, best: &Bracket) {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         let share = self.share(tick, best);
@@ -154,7 +155,7 @@ impl<const N: usize> Targets<N> {
         self.current = Some(Attempt { target, schedule, work: 0, work_limit: share });
     }
 
-    /// Adds knowledge about the last target before the current one, between two sweeps.
+    /// Between two sweeps, adds the knowledge about the nearest earlier target to the current one.
     pub fn share_knowledge(&mut self, orders: &Orders) {
         let Some(attempt) = self.current.as_mut().filter(|attempt| attempt.schedule.is_between_sweeps()) else {
             return;

@@ -1,4 +1,4 @@
-//! Proofs against lines that exist, and against exhaustive searches.
+//! Tests of proofs against lines that exist, and against exhaustive searches.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
@@ -17,7 +17,7 @@ use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use crate::planner::{Outcome, SurvivalOptions, SurvivalSearch};
 use crate::search::Budget;
 
-/// Worlds of many kinds with at most 64 x 5 places.
+/// Varied worlds with at most 64 x 5 places.
 fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<Item = World> {
     let (sizes, threats) = (sizes.to_vec(), threats.to_vec());
     (0..count).map(move |index| {
@@ -60,7 +60,6 @@ fn beam_keeps_as_many_of_each_kind() {
     }
 }
 
-/// Stepping and trimming run by run gives the same layers as combination by combination.
 #[test]
 fn runs_have_the_successors_of_their_combinations() {
     let (mut compared, mut interrupted) = (0, 0);
@@ -70,7 +69,7 @@ fn runs_have_the_successors_of_their_combinations() {
         let order: Vec<usize> = (0..model.automata.len()).collect();
         let mut target = Target::new(&model, 300, &order, 1 << 20);
         assert!(target.project(&model, &mut BudgetMeter::new(Budget::UNLIMITED)));
-        // All threats, all with draws counted, and all but the first.
+        // The masks: all threats, all threats with counted draws, and all but the first.
         let all = target.slots.iter().fold(0, |mask, slot| mask | slot.mask());
         let first = target.slots.first().map_or(0, Slot::mask);
         for mask in [all, Combination::MAX, all & !first] {
@@ -84,7 +83,7 @@ fn runs_have_the_successors_of_their_combinations() {
                 while !join.advance(&context, &layer, &mut next, &mut BudgetMeter::new(Budget::UNLIMITED)) {
                     interrupted += 1;
                 }
-                // Only some of the next states are known.
+                // In this case, only some of the next states are known.
                 let mut known = next.clone();
                 let keep = |key| if key % 3 == 0 { TileSet::EMPTY } else { target.allowed[tick + 1] };
                 known.retain(keep, unlimited).expect("no deadline");
@@ -139,7 +138,7 @@ fn engine(world: &World) -> Engine<5> {
 #[test]
 fn lines_that_reach_the_target_are_never_hopeless() {
     assert!(check_lines(0..18) >= 12);
-    // Its hawk has no posts.
+    // The hawk on this map has no posts.
     assert_eq!(check_lines(71..72), 1);
 }
 
@@ -149,7 +148,7 @@ fn lines_on_many_maps_are_never_hopeless() {
     assert!(check_lines(0..120) >= 80);
 }
 
-/// Runs sweeps for targets that lines reach; returns the number of maps.
+/// Runs sweeps for targets that lines reach. Returns the number of maps.
 fn check_lines(maps: Range<u64>) -> usize {
     let mut checked = 0;
     for (index, world) in
@@ -163,7 +162,8 @@ fn check_lines(maps: Range<u64>) -> usize {
         }
         let line = world.states_along(&world.start(), &found.moves);
         let mut engine = engine(&world);
-        // Alternates with an earlier target, whose knowledge the later one adopts during a sweep.
+        // The later target takes turns with an earlier one, whose knowledge it adopts during a
+        // sweep.
         for slice in 0..80 {
             let target_tick = if slice / 10 % 2 == 0 { target_tick - 3 } else { target_tick };
             if slice % 10 == 0 {
@@ -284,7 +284,7 @@ fn exhaustive_search_agrees_in_score_on_many_maps() {
     assert!(check_scores(480) >= 300);
 }
 
-/// Compares the engine with exhaustive searches; returns the number of these that finished.
+/// Compares the engine with exhaustive searches. Returns how many of these finished.
 fn check_scores(maps: u64) -> usize {
     let (mut exhausted, mut optimal) = (0, 0);
     for (index, world) in worlds(&[(7, 7), (9, 7), (9, 9), (11, 9)], &[2, 3, 4], maps).enumerate() {

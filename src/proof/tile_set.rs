@@ -7,7 +7,7 @@ pub(super) struct TileSet<const N: usize>([u64; N]);
 impl<const N: usize> TileSet<N> {
     pub const EMPTY: Self = Self([0; N]);
 
-    /// The set of one place.
+    /// The set that contains one place.
     #[inline]
     pub fn of(place: u16) -> Self {
         // Indexing the array by a run-time value would keep sets out of registers.
@@ -70,7 +70,7 @@ impl<const N: usize> TileSet<N> {
         })
     }
 
-    /// Adds `by`, from 1 to 63, to every place.
+    /// Adds `by`, from 1 to 63, to each place.
     #[inline]
     fn up(&self, by: u32) -> Self {
         Self(std::array::from_fn(|index| {
@@ -87,7 +87,7 @@ impl<const N: usize> TileSet<N> {
         }))
     }
 
-    /// The set and all neighbours of its places. Columns are `stride` places apart.
+    /// The set and all neighbours of its places. Columns lie `stride` places apart.
     #[inline]
     pub fn spread(&self, stride: u32) -> Self {
         let (up, down, left, right) = (self.up(1), self.down(1), self.down(stride), self.up(stride));

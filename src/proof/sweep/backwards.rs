@@ -6,9 +6,10 @@ use crate::proof::model::Model;
 use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
-/// After this much work, a whole sweep ends its way back at a layer with more than `RETURN_LEN`
-/// combinations if it dropped less than one in `DROPPED_SHARE` states of the segment, or with twice
-/// as many combinations. Few other sweeps could start there.
+/// After this much work, a whole sweep stops on its way back at a layer that is too wide. A layer
+/// is too wide with more than `RETURN_LEN` combinations if the sweep dropped less than one in
+/// `DROPPED_SHARE` states of the segment, and otherwise with twice as many. Few other sweeps could
+/// start before such a layer.
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_SHARE: u64 = 20;
 const RETURN_LEN: usize = 10_000;
@@ -24,7 +25,8 @@ impl<const N: usize> Sweep<N> {
     ) -> Result<Option<End>, StopReason> {
         if !self.front.is_ready {
             self.narrow(model, target, meter)?;
-            // Draws that became known later are not counted: the following layers lack them.
+            // Draws that became known later are not counted, because the following layers lack
+            // them.
             let now = self.joins.iter().filter(|joined| joined.tick == self.front.tick);
             for Joined { slot: index, counts_draws: counts, .. } in now.copied().collect::<Vec<Joined>>() {
                 if target.slots[index].mask() & self.front.mask == 0 {
@@ -32,7 +34,7 @@ impl<const N: usize> Sweep<N> {
                     assert!(has_joined, "no limit is reached");
                     target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
                     if counts != (self.front.mask & target.slots[index].draws_mask() != 0) {
-                        // Its draws are no longer known: the following layers would not match.
+                        // The draws are no longer known, so the following layers would not match.
                         return Ok(Some(End::TooBig));
                     }
                 }
@@ -44,7 +46,8 @@ impl<const N: usize> Sweep<N> {
             && !self.kept.segment.is_empty()
             && (self.kept.segment.len() >= CHECKPOINT_TICKS || self.kept.segment_bytes > self.limits.kept_bytes)
         {
-            // No room: a new segment starts here, and the layers before are rebuilt again later.
+            // The memory is full: a new segment starts here, and the layers before it are rebuilt
+            // later.
             self.kept.segment.clear();
             self.kept.segment_bytes = 0;
             self.kept.checkpoints.push(StoredLayer {
@@ -128,13 +131,13 @@ impl<const N: usize> Sweep<N> {
         Ok(Some(End::Recorded))
     }
 
-    /// Copies states of the segment's last layer that lead into the following one to `next`.
+    /// Copies the states of the segment's last layer that lead into the following layer to `next`.
     fn trim(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let Some(stored) = self.kept.segment.last() else { return Ok(()) };
         let (after_mask, after) = self.after.as_ref().expect("a layer comes after");
         if self.front.done == 0 {
             self.front.next.clear();
-            // Threats that joined between the two layers are left out again.
+            // Leaves out the threats that joined between the two layers.
             if *after_mask != stored.mask {
                 let mut narrow = self.join.project(after.layer(), stored.mask, meter)?;
                 let narrow = target.index(&mut narrow, stored.mask, meter)?;
@@ -151,7 +154,7 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Records the following layer, if that has not been done yet.
+    /// Records the following layer, unless it has been recorded.
     fn record(&mut self, target: &mut Target<N>, tick: usize, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         if let Some((mask, after)) = &self.after {
             target.record(tick, *mask, after, &mut self.join, meter)?;

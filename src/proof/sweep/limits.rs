@@ -5,13 +5,14 @@ use crate::proof::target::Target;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::proof) enum End {
-    /// No state is left at this tick: the target cannot be reached.
+    /// No state is left at this tick, so the target cannot be reached.
     Empty(usize),
     /// The remaining states have been recorded.
     Recorded,
-    /// A layer exceeded its limit, or the sweep took too much work.
+    /// A layer exceeded its limit, or the sweep used too much work.
     TooBig,
-    /// No state is left at this tick beyond the target. The sweep turns back and continues.
+    /// No state is left at this tick, which is beyond the target. The sweep turns back and
+    /// continues.
     EmptyBeyond(usize),
 }
 
@@ -23,16 +24,16 @@ impl End {
 
 #[derive(Clone, Copy, Debug)]
 pub(in crate::proof) struct SweepLimits {
-    /// Maximum combinations after a threat joins on the way. At 0, none joins.
+    /// Maximum combinations after a threat joins on the way. At 0, no threat joins.
     pub join_len: usize,
     /// Maximum combinations of a layer.
     pub layer_len: usize,
-    /// Maximum bytes of the checkpoints, and also of the layers between two of them.
+    /// Maximum bytes of the checkpoints, and separately of the layers between two of them.
     pub kept_bytes: usize,
-    /// Before it turns back, the sweep goes on beyond the target up to this tick. If it runs out of
-    /// states there, a later target is out of reach.
+    /// Before it turns back, the sweep continues beyond the target up to this tick. If it runs out
+    /// of states there, a later target is out of reach.
     pub beyond_tick: usize,
-    /// The threats that do not join.
+    /// The threats that must not join.
     pub left_out: Combination,
     /// Whether the threats start in their initial states at the first tick, and none joins later.
     pub is_whole: bool,
@@ -45,7 +46,7 @@ impl SweepLimits {
         Self { layer_len: 2 * self.layer_len, kept_bytes: 2 * self.kept_bytes, ..self }
     }
 
-    /// For a whole sweep against the threats of a mask.
+    /// The limits of a whole sweep against the threats of a mask.
     pub fn over<const N: usize>(self, target: &Target<N>, mask: Combination) -> Self {
         let (all, draws) = target.masks();
         Self { left_out: all & !mask, is_whole: true, counts_draws: mask & draws != 0, ..self }

@@ -1,5 +1,5 @@
-//! A sweep. Missing threats join as soon as few states are left. Layers between two checkpoints are
-//! rebuilt on the way back.
+//! A sweep. Missing threats join as soon as few states are left. On the way back, the sweep
+//! rebuilds the layers between two checkpoints.
 
 mod backwards;
 mod limits;
@@ -16,11 +16,11 @@ use super::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 pub(super) use limits::{End, SweepLimits};
 
-/// Initial ticks between two checkpoints, and maximum number of layers in a segment.
+/// Initial ticks between two checkpoints, and the maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
-/// Minimum work for which a sweep goes on beyond the target.
+/// A sweep may continue beyond the target for at least this much work.
 const BEYOND_WORK_MIN: u64 = 200_000;
-/// A whole sweep goes on beyond the target for its work so far divided by this.
+/// A whole sweep may continue beyond the target for this fraction of its work so far.
 const WHOLE_BEYOND_SHARE: u64 = 4;
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
@@ -33,22 +33,23 @@ struct StoredLayer<const N: usize> {
 enum Phase {
     /// Forwards to new layers.
     Forwards,
-    /// Forwards beyond the target, until the work there exceeds this.
+    /// Forwards beyond the target, until the work exceeds `work_max`.
     Beyond { work_max: u64 },
-    /// Forwards again, from a checkpoint to the tick before this one.
+    /// Forwards again, from a checkpoint to the tick before `until`.
     Rebuild { until: usize },
     /// Backwards over the rebuilt layers.
     Backwards,
-    /// Back at the first tick, or no longer worthwhile.
+    /// Back at the first tick, or stopped early because the rest is not worth the work.
     Over,
 }
 
 #[derive(Debug)]
 struct Begin {
     from: usize,
-    /// The first tick of the proof: that of the game if the sweep starts from a reachable layer.
+    /// The first tick of the proof. It is the first tick of the game if the sweep starts from a
+    /// reachable layer.
     origin: usize,
-    /// The threats with which it starts.
+    /// The threats with which the sweep starts.
     base: Combination,
 }
 
@@ -57,12 +58,14 @@ struct Front<const N: usize> {
     tick: usize,
     mask: Combination,
     layer: Layer<N>,
-    /// Under construction; on the way back, from `done` combinations of the segment's last layer.
+    /// The layer under construction. On the way back, it is built from the first `done`
+    /// combinations of the segment's last layer.
     next: Layer<N>,
     done: usize,
-    /// Whether known sets have been applied to the layer and threats have joined.
+    /// Whether the known sets have been applied to the layer and the threats have joined.
     is_ready: bool,
-    /// Whether the deadline interrupted an operation on a whole layer. The next attempt ignores it.
+    /// Whether the deadline interrupted an operation on a whole layer. The next attempt ignores the
+    /// deadline.
     is_interrupted: bool,
 }
 
@@ -72,10 +75,11 @@ struct Kept<const N: usize> {
     checkpoint_bytes: usize,
     /// Ticks between two checkpoints, doubled whenever they take too much memory.
     checkpoint_ticks: usize,
-    /// The layers rebuilt from the last checkpoint on, and their bytes.
+    /// The layers rebuilt since the last checkpoint, and their bytes.
     segment: Vec<StoredLayer<N>>,
     segment_bytes: usize,
-    /// On the way back: the states of the processed layers of the segment, before and after.
+    /// The number of states in the processed layers of the segment, and how many of them lead to
+    /// the target.
     segment_states: u64,
     segment_kept: u64,
 }
@@ -83,17 +87,18 @@ struct Kept<const N: usize> {
 #[derive(Clone, Copy, Debug)]
 struct Joined {
     tick: usize,
-    /// The index of its slot in the target.
+    /// The index of the threat's slot in the target.
     slot: usize,
-    /// Whether a hawk's draws are counted from then on.
+    /// Whether a hawk's draws are counted from this tick on.
     counts_draws: bool,
 }
 
-/// The state of a sweep at its target, from which it turns back after it went on beyond.
+/// The state of a sweep at its target. A sweep that continued beyond the target turns back from
+/// here.
 #[derive(Debug)]
 struct Turning<const N: usize> {
     stored: StoredLayer<N>,
-    /// The number of joins, and the work, up to the target.
+    /// The number of joins and the work when the sweep reached the target.
     joins: usize,
     work: u64,
 }
@@ -110,12 +115,13 @@ pub(super) struct Sweep<const N: usize> {
     joins: Vec<Joined>,
     turning: Option<Turning<N>>,
     kept: Kept<N>,
-    /// On the way back: the mask and the states of the following tick.
+    /// On the way back: the mask and the states of the tick after the current one.
     after: Option<(Combination, Arc<Lookup<N>>)>,
 }
 
 impl<const N: usize> Sweep<N> {
-    /// Starts at the tick `from` with the threats of `known`, which have a known set there.
+    /// A sweep that starts at the tick `from` with the threats of `known`, which have a known set
+    /// there.
     pub fn new(target: &Target<N>, from: usize, known: Combination, limits: SweepLimits) -> Self {
         let layer = Layer { keys: vec![0], sets: vec![target.allowed[from]] };
         Self {
@@ -178,13 +184,13 @@ impl<const N: usize> Sweep<N> {
         self.front.tick
     }
 
-    /// Whether it has reached the target or turned back.
+    /// Whether the sweep has reached the target or turned back.
     pub fn has_turned(&self) -> bool {
         self.phase != Phase::Forwards
     }
 
-    /// Continues until the sweep ends, for about `slice` combinations, or until the budget is used
-    /// up. If `can_turn` is false, the sweep waits at the target.
+    /// Continues for about `slice` combinations, until the sweep ends or the budget is used up. If
+    /// `can_turn` is false, the sweep waits at the target.
     pub fn advance(
         &mut self,
         model: &Model<N>,
@@ -212,7 +218,7 @@ impl<const N: usize> Sweep<N> {
                 self.front.is_interrupted = true;
                 None
             });
-            // A phase must see only the work before its own start.
+            // A phase must see only the work done before it started.
             self.work = work + meter.ticks() - begin;
             if end.is_some() {
                 return end;
@@ -235,7 +241,7 @@ impl<const N: usize> Sweep<N> {
                 self.note(model, target);
                 return Ok(Some(End::Empty(self.front.tick)));
             }
-            // If the layer is nearly the known set, the following ticks yield nothing new.
+            // If the layer is almost the whole known set, the following ticks yield nothing new.
             let is_repeating = self.limits.join_len > 0
                 && can_turn
                 && self.front.tick > self.begin.from
@@ -266,7 +272,7 @@ impl<const N: usize> Sweep<N> {
         Ok(self.is_wide().then_some(End::TooBig))
     }
 
-    /// Goes on beyond the target. Nothing is known there, so no known set restricts the layers.
+    /// Continues beyond the target, where no knowledge restricts the layers.
     fn beyond(
         &mut self,
         model: &Model<N>,
@@ -300,12 +306,12 @@ impl<const N: usize> Sweep<N> {
         Ok(end)
     }
 
-    /// Whether the layer, or the one under construction, exceeds its limit.
+    /// Whether the layer, or the one under construction, exceeds the limit.
     fn is_wide(&self) -> bool {
         self.front.layer.len().max(self.join.len()) > self.limits.layer_len
     }
 
-    /// Restricts the layer to the known sets of its tick, if threats have moved.
+    /// Restricts the layer to the known sets of its tick, if threats move.
     fn narrow(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         if self.front.tick == self.begin.from || model.times.moves[self.front.tick - 1] {
             target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
@@ -313,8 +319,9 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Adds missing threats: at the first tick those of `begin` and one more, later those of a
-    /// known set that includes all present ones, and others once few states are left.
+    /// Adds missing threats. At the first tick, these are the threats of `begin` and one more.
+    /// Later, they are the threats of a known set that includes all present ones, and other threats
+    /// once few states are left.
     fn widen(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let limits = self.limits;
         if !limits.is_whole {
@@ -341,8 +348,8 @@ impl<const N: usize> Sweep<N> {
             let is_exact = self.front.tick == model.first_tick;
             let is_known = target.is_known(self.front.tick, slot);
             let can_join = is_exact || !limits.is_whole && (is_known || target.can_join(model, slot, self.front.tick));
-            // At the first tick each threat has one key. Elsewhere many keys are excluded for each
-            // place of the player, hence the division by 4.
+            // At the first tick each threat has one key. At other ticks many keys are excluded for
+            // each place of the player, so their number is divided by 4.
             let keys = if is_exact || is_known { 1 } else { target.closure_len(model, slot, self.front.tick) };
             if !can_join || !(is_first || self.front.layer.len() * keys / 4 <= limits.join_len) {
                 return Ok(());
@@ -356,7 +363,8 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Lets a threat join and notes it; returns false above `max_len` combinations.
+    /// Adds a threat and notes it. Returns false if there would be more than `max_len`
+    /// combinations.
     fn join_slot(
         &mut self,
         model: &Model<N>,
@@ -374,8 +382,9 @@ impl<const N: usize> Sweep<N> {
         Ok(has_joined)
     }
 
-    /// Adds a threat to the layer; returns false above `max_len` combinations. A hawk's draws are
-    /// counted from here on if they are known and `counts_known`.
+    /// Adds a threat to the layer. Returns false if there would be more than `max_len`
+    /// combinations. A hawk joins with its counted draws if they are known and `counts_known` is
+    /// true.
     fn add_slot(
         &mut self,
         model: &Model<N>,
@@ -390,13 +399,13 @@ impl<const N: usize> Sweep<N> {
         let Some((mask, wide)) = target.join(model, joining, layer, &mut self.join, max_len, meter)? else {
             return Ok(false);
         };
-        // Draws can be counted from the first tick on.
+        // At the first tick of the game, the number of draws is known to be zero.
         let counts = self.limits.counts_draws && self.front.tick == model.first_tick;
         (self.front.mask, self.front.layer) = (if counts { mask | slot.draws_mask() } else { mask }, wide);
         Ok(true)
     }
 
-    /// Makes a checkpoint if one is due; returns false if the layer does not fit into memory.
+    /// Makes a checkpoint if one is due. Returns false if the layer does not fit into memory.
     fn keep(&mut self) -> bool {
         let bytes = self.front.layer.len() * Layer::<N>::KEY_BYTES;
         let last = self.kept.checkpoints.last().map(|checkpoint| checkpoint.tick);
@@ -414,7 +423,7 @@ impl<const N: usize> Sweep<N> {
         bytes <= self.limits.kept_bytes
     }
 
-    /// Drops every second checkpoint, but not the first.
+    /// Drops every second checkpoint and keeps the first.
     fn thin(&mut self) {
         self.kept.checkpoint_ticks *= 2;
         let mut place = 0..;
