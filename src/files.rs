@@ -1,12 +1,14 @@
-//! Opens input files. Guarantees: only a regular file is opened (symbolic links are followed),
-//! because a pipe can block for ever and a device may never end. A file above the size limit is
-//! refused before anything is read, and a file that grows later is cut at its size when opened.
+//! Opens input files.
+//!
+//! Guarantees: only a regular file is opened (symbolic links are followed), because a pipe can
+//! block for ever and a device may never end. A file above the size limit is refused before
+//! anything is read. A file that grows after it is opened is read up to its size at that time.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Take};
 use std::path::Path;
 
-/// The treatment of an output file that already exists.
+/// What to do with an output file that already exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// Keep it and fail.

@@ -27,7 +27,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Compare planners; any expression of the Monte Carlo search grammar is one:
+//! Compare planners, which include any expression of the Monte Carlo search grammar:
 //!
 //! ```
 //! use getaway::game::{Layout, Rules, World};
@@ -47,7 +47,7 @@
 //!
 //! # Features
 //!
-//! None is enabled by default.
+//! No feature is enabled by default.
 //!
 //! | feature | adds |
 //! |---|---|

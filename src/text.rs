@@ -1,14 +1,14 @@
 //! Makes untrusted text safe to print on one line of a terminal.
 
 /// True for control characters (C0, DEL, C1), line and paragraph separators, and the controls of
-/// bidirectional text and of shaping (Unicode Standard Annex 9, section 2; Unicode 23.3).
+/// bidirectional text and of Arabic shaping (Unicode Standard Annex 9, section 2; Unicode 23.3).
 fn is_control(c: char) -> bool {
     let is_format =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}');
     c.is_control() || is_format
 }
 
-/// Escapes control characters as JSON does (`\n`, `\u001b`), so that JSON keeps its meaning.
+/// Escapes control characters as JSON does (`\n`, `\u001b`), so that JSON text keeps its meaning.
 ///
 /// ```
 /// assert_eq!(getaway::text::one_line("red \x1b[31m\nçödé"), "red \\u001b[31m\\nçödé");

@@ -31,7 +31,7 @@ impl<P: Problem> Run<'_, P> {
             high = high.max(changed);
             returned = Some(returned.map_or(changed, |returned: f64| returned.max(changed)));
             let loss = reward.map_or(0.0, |reward| (reward - changed) / (high - low));
-            // NaN when all rewards are equal.
+            // The loss is NaN when all rewards are equal.
             let is_accepted = loss.is_nan() || loss <= 0.0 || {
                 let temperature = temperature(f64::from(iteration) / f64::from(iterations), hot, cold);
                 self.search.random.unit() < libm::exp(-loss / temperature)
@@ -47,7 +47,8 @@ impl<P: Problem> Run<'_, P> {
         Ok(returned)
     }
 
-    /// Plays and evaluates `sequence` with one action changed; leaves it on the path.
+    /// Plays and evaluates `sequence` with one action changed. The changed sequence stays on the
+    /// path.
     fn change(&mut self, component: usize, state: &P::State, sequence: &[P::Action]) -> Result<f64, Stop> {
         self.check_limits()?;
         let mut state = state.clone();
@@ -78,7 +79,8 @@ impl<P: Problem> Run<'_, P> {
     }
 }
 
-/// The temperature after this share of the iterations; falls linearly if `hot` or `cold` is 0.
+/// The temperature after this share of the iterations. It falls linearly if `hot` or `cold` is 0,
+/// otherwise exponentially.
 fn temperature(share: f64, hot: f64, cold: f64) -> f64 {
     if hot > 0.0 && cold > 0.0 { hot * libm::pow(cold / hot, share) } else { hot + (cold - hot) * share }
 }

@@ -8,22 +8,24 @@ use super::deadline::{DeadlineWatch, now};
 
 /// The work limits of a search or planner, which stops at the first limit it reaches.
 ///
-/// Work is counted in *simulated ticks*: states that a search steps to their successor, except
-/// steps that follow the game or a known line, or serve the rule of `safest`. The JSON form is an
-/// object with those of `budget_ticks`, `budget_ms` and `budget_evals` that are set.
+/// Work is counted in *simulated ticks*: states that a search steps to their successors. Steps that
+/// follow the game or a known line do not count, nor do those of the `safest` rule. The JSON form
+/// is an object with `budget_ticks`, `budget_ms` and `budget_evals`, without those that are not
+/// set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Simulated ticks, met exactly, except that `greedy` may exceed them by the five states of a
-    /// trial.
+    /// Simulated ticks. The limit is exact, except that `greedy` may exceed it by the five states
+    /// of a trial.
     pub ticks: Option<u64>,
     /// Time from the start of the call.
     pub time: Option<Duration>,
-    /// The time at which to stop, overrun by microseconds. On a busy machine a search stops earlier
-    /// by the longest recent preemption, but never in the first quarter of the time.
+    /// The time at which to stop. The search overruns it by at most microseconds. On a busy machine
+    /// it stops earlier by the longest recent preemption, but never in the first quarter of the
+    /// time.
     pub deadline: Option<Instant>,
-    /// Evaluations of whole sequences, met exactly; used by the search grammar only.
+    /// Evaluations of whole sequences. The limit is exact; only the search grammar uses it.
     pub evaluations: Option<u64>,
-    /// Passes, that is, invocations of the outermost component; used by the search grammar only.
+    /// Passes (invocations of the outermost component). Only the search grammar uses them.
     pub passes: Option<u64>,
 }
 
@@ -56,7 +58,7 @@ impl Budget {
         Self { passes: Some(count), ..Self::UNLIMITED }
     }
 
-    /// The stricter of both budgets, limit by limit.
+    /// The stricter of both budgets for each limit.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         fn first<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
@@ -71,7 +73,7 @@ impl Budget {
         }
     }
 
-    /// The time from the start of a call in whole milliseconds, if it is limited.
+    /// The time limit of a call in whole milliseconds, if there is one.
     pub fn time_ms(&self) -> Option<u64> {
         self.time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
     }
@@ -134,7 +136,7 @@ pub enum StopReason {
     Deadline,
     /// The passes are used up.
     Passes,
-    /// The best reward equals the problem's upper bound.
+    /// The best reward equals the upper bound of the problem.
     Optimal,
     /// Nothing is left to explore: the state was final, or a tree is fully explored. The best line
     /// is optimal unless rollouts have a horizon.
@@ -220,8 +222,8 @@ impl BudgetMeter {
         self.ending.map_or(Ok(()), Err)
     }
 
-    /// Counts steps within a tick, each at most a microsecond long. Only the deadline can end them,
-    /// so that results with a budget in ticks do not depend on them.
+    /// Counts steps within a tick, each of which takes at most a microsecond. Only the deadline can
+    /// end them, so the results of a budget in ticks do not depend on them.
     ///
     /// # Errors
     /// [`StopReason::Deadline`] once the deadline has passed.
@@ -242,8 +244,8 @@ impl BudgetMeter {
         if self.is_patient { Ok(()) } else { Err(StopReason::Deadline) }
     }
 
-    /// Sets whether steps continue after the deadline. Work that cannot be resumed, and did not fit
-    /// into the rest of one budget, can thus complete in the next.
+    /// Sets whether steps continue after the deadline. Work that cannot be resumed and did not fit
+    /// into the rest of one budget can thus complete in the next one.
     pub fn set_patient(&mut self, is_patient: bool) {
         self.is_patient = is_patient;
     }
@@ -271,8 +273,8 @@ impl BudgetMeter {
         }
     }
 
-    /// Checks that another evaluation may start. The check precedes the evaluation so that the last
-    /// one is still offered and backed up completely.
+    /// Checks that another evaluation may start. The check comes before the evaluation, so that the
+    /// last one is still offered and backed up completely.
     ///
     /// # Errors
     /// [`StopReason::Evaluations`] if the evaluations are used up.
@@ -375,7 +377,7 @@ mod tests {
                 ticks += 1;
             }
             let elapsed_ns = ticks * tick_ns;
-            // Late by at most one interval.
+            // The meter may be late by one interval.
             let interval_ns = (BudgetMeter::INTERVAL_MAX_TICKS * tick_ns).min(20_000).max(tick_ns);
             assert!((10_000_000..=10_000_000 + interval_ns).contains(&elapsed_ns), "{tick_ns}: {elapsed_ns}");
             assert!(clock.readings() <= 10_000_000 / interval_ns * 2 + 20, "{tick_ns}: {}", clock.readings());

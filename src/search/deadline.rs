@@ -1,8 +1,8 @@
 //! Deadlines on a busy machine, and the clock that measures them.
 //!
-//! The system preempts a thread for whole time slices, so milliseconds may pass between two checks
-//! that are microseconds of work apart. Such stalls come in series. A deadline therefore counts as
-//! reached once the time left is at most the longest recent stall of this thread.
+//! The system preempts a thread for whole time slices, so a few microseconds of work between two
+//! checks may take milliseconds. Such stalls come in series. A deadline therefore counts as reached
+//! once the time left is at most the longest recent stall of this thread.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 
 use super::Budget;
 
-/// A clock for budgets and deadlines that replaces the system's: see [`install`].
+/// A clock for budgets and deadlines that replaces the system clock: see [`install`].
 pub trait TimeSource: fmt::Debug {
     /// The current time, which never goes backwards.
     fn now(&self) -> Instant;
 }
 
 thread_local! {
-    /// The clock of this thread; `None` for the system's.
+    /// The clock of this thread; `None` for the system clock.
     static TIME_SOURCE: RefCell<Option<Rc<dyn TimeSource>>> = const { RefCell::new(None) };
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn now() -> Instant {
     TIME_SOURCE.with_borrow(|source| source.as_ref().map_or_else(Instant::now, |source| source.now()))
 }
 
-/// A time source that is this thread's clock until it is dropped.
+/// A time source that is the clock of this thread until it is dropped.
 #[derive(Debug)]
 pub struct Installed<T> {
     time_source: Rc<T>,
@@ -110,13 +110,14 @@ impl TimeSource for ManualTimeSource {
     }
 }
 
-/// Longer times between two checks are stalls.
+/// A longer time between two checks is a stall.
 const CHECK_MAX: Duration = Duration::from_millis(1);
-/// The time after which a stall is forgotten.
+/// A stall is forgotten after this time.
 const MEMORY: Duration = Duration::from_secs(10);
 
 thread_local! {
-    /// Thread-local: a stall outlives a search, and a decision may run many searches.
+    /// This is thread-local because a stall outlives a search, and a decision may run many
+    /// searches.
     static STALL: Cell<Option<Stall>> = const { Cell::new(None) };
 }
 

@@ -1,4 +1,4 @@
-//! A search as a value: the components of an expression, their limits, and their text form. Every
+//! A search as a value: the components of an expression, their limits, and their text form. Each
 //! component but the last wraps exactly one other, so an expression is a list.
 //! [`FromStr`](std::str::FromStr) parses the output of [`Display`](fmt::Display) to an equal
 //! expression.
@@ -51,23 +51,24 @@ pub enum Component {
     Simulate {
         /// The rule that chooses actions.
         policy: Policy,
-        /// Actions after which to stop and evaluate, 1 to [`HORIZON_MAX`]; `None` for no limit.
+        /// The rollout stops and is evaluated after this many actions, 1 to [`HORIZON_MAX`]; `None`
+        /// for no limit.
         horizon: Option<u32>,
     },
     /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state.
     Repeat(u32),
     /// Invokes the next component from every successor.
     Lookahead,
-    /// Invokes the next component, plays the next action of the best sequence, and repeats to the
-    /// end.
+    /// Invokes the next component and plays the next action of the best sequence, again and again
+    /// until the end.
     Step,
-    /// Invokes the next component from a leaf of a tree that grows by UCB1 with this constant, 0 to
-    /// [`C_MAX`].
+    /// Invokes the next component from a leaf of a tree that grows by UCB1. The constant of UCB1 is
+    /// 0 to [`C_MAX`].
     Select(f64),
-    /// Invokes the next component from every successor of this many states, 1 to [`WIDTH_MAX`], and
+    /// Invokes the next component from each successor of this many states, 1 to [`WIDTH_MAX`], and
     /// continues with the successors that have the best known sequences.
     Beam(u32),
-    /// Nested rollout policy adaptation: adapts the policy of rollouts to the best rollout.
+    /// Nested rollout policy adaptation: adapts the policy of rollouts to the best rollout so far.
     Adapt {
         /// Levels of nesting, 1 to [`LEVELS_MAX`].
         levels: u32,
@@ -75,10 +76,11 @@ pub enum Component {
         iterations: u32,
         /// Step of the adaptation, 0 to [`RATE_MAX`].
         alpha: f64,
-        /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`]; stabilised form if
-        /// above 1.
+        /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`]. More than 1 gives the
+        /// stabilised form.
         rollouts: u32,
-        /// True if [`Problem::prior`](super::Problem::prior) biases the policy (generalised form).
+        /// True if [`Problem::prior`](super::Problem::prior) biases the policy (the generalised
+        /// form).
         prior: bool,
     },
     /// Simulated annealing over the sequence of actions.
@@ -144,7 +146,7 @@ impl fmt::Display for Number {
     }
 }
 
-/// The fault in a list of components.
+/// The reason why a list of components is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExpressionError {

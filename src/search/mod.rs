@@ -9,7 +9,7 @@
 //!   for at most `H` actions, and evaluates the last state.
 //! - `repeat(N, S)`: invokes `S` `N` times from the same state.
 //! - `lookahead(S)`: invokes `S` from the successor by each legal action.
-//! - `step(S)`: invokes `S`, plays the next action of this step's best sequence, and repeats.
+//! - `step(S)`: invokes `S`, plays the next action of the best sequence of this step, and repeats.
 //! - `select(C, S)`: in a tree kept for the whole search, descends by mean + `C` sqrt(ln n / n_k),
 //!   expands a leaf, invokes `S` from it, and backs up the result.
 //!
@@ -22,20 +22,20 @@
 //!   temperatures that fall from `T` to `U`.
 //! - `beam(W, S)`: `step(lookahead(S))` with the best `W` states instead of one.
 //!
-//! `simulate` alone is `simulate(random)`. Known algorithms: iterative sampling is
-//! `step(repeat(100, simulate))`, nested Monte Carlo of level 1 `step(lookahead(simulate))`, and
-//! UCT `step(repeat(100, select(1.41, simulate)))`.
+//! `simulate` alone means `simulate(random)`. Known algorithms are iterative sampling,
+//! `step(repeat(100, simulate))`; nested Monte Carlo search of level 1,
+//! `step(lookahead(simulate))`; and UCT, `step(repeat(100, select(1.41, simulate)))`.
 //!
 //! **Guarantees.** The result is the best of *all* complete sequences evaluated; only a strictly
-//! better one replaces it. A budget in evaluations is met exactly, and a deadline overrun by
-//! microseconds. An interrupted rollout is discarded. The same expression, seed, problem and budget
-//! in evaluations give the same answer on every platform. Memory is bounded, and rollouts do not
-//! allocate per action.
+//! better one replaces it. A budget in evaluations is exact, and a deadline is overrun by
+//! microseconds at most. An interrupted rollout is discarded. The same expression, seed, problem
+//! and budget in evaluations give the same answer on every platform. Memory is bounded, and
+//! rollouts do not allocate per action.
 //!
 //! ```
 //! use getaway::search::{Budget, Generator, Problem, Search};
 //!
-//! /// Ten binary digits; the reward is the number they make.
+//! /// Ten binary digits; the reward is the number that they form.
 //! struct Digits;
 //!
 //! impl Problem for Digits {

@@ -1,4 +1,4 @@
-//! Parses expressions. Every text gives either an expression within the limits or an error with its
+//! Parses expressions. Each text gives either an expression within the limits, or an error with its
 //! position and the expected token.
 
 use std::fmt;

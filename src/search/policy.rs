@@ -25,15 +25,15 @@ impl Slot {
     }
 }
 
-/// Open-addressing hash table from codes to weights; cloning copies its memory.
+/// An open-addressing hash table from codes to weights. Cloning it copies its memory.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
-    /// Empty, or a power of two of slots.
+    /// The slots: none, or a power of two.
     slots: Vec<Slot>,
     count: usize,
 }
 
-/// Manual so that `clone_from` reuses the allocation.
+/// Written by hand so that `clone_from` reuses the allocation.
 impl Clone for Weights {
     fn clone(&self) -> Self {
         Self { slots: self.slots.clone(), count: self.count }
@@ -72,7 +72,8 @@ impl Weights {
         if slot.is_empty() { 1.0 } else { slot.factor }
     }
 
-    /// The index of the slot with this code, inserted if missing. Valid until the table grows.
+    /// The index of the slot with this code, which is inserted if missing. The index is valid until
+    /// the table grows.
     #[inline]
     fn slot(&mut self, code: u64) -> usize {
         if (self.count + 1) * 2 > self.slots.len() {
@@ -86,7 +87,7 @@ impl Weights {
         index
     }
 
-    /// Changes a weight; its exponential is stale until [`refresh`](Self::refresh).
+    /// Changes a weight. Its exponential is stale until [`refresh`](Self::refresh).
     #[inline]
     fn add(&mut self, slot: usize, change: f64) {
         let slot = &mut self.slots[slot];
@@ -98,7 +99,7 @@ impl Weights {
     fn refresh(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
         if slot.factor == Slot::STALE {
-            // Not the standard library's exponential, whose last bit is platform-dependent.
+            // The exponential of the standard library has a platform-dependent last bit.
             slot.factor = libm::exp(slot.weight);
         }
     }
@@ -124,12 +125,12 @@ pub(super) struct Rollout {
 
 #[derive(Clone, Copy, Debug)]
 struct RolloutStep {
-    /// The end of the step's codes, which start at the previous step's end.
+    /// The end of the step's codes, which start where those of the previous step end.
     end: usize,
     played: usize,
 }
 
-/// Manual so that `clone_from` reuses the allocation.
+/// Written by hand so that `clone_from` reuses the allocation.
 impl Clone for Rollout {
     fn clone(&self) -> Self {
         Self { reward: self.reward, codes: self.codes.clone(), priors: self.priors.clone(), steps: self.steps.clone() }
@@ -199,8 +200,9 @@ impl Rollout {
             }
             first = step.end;
         }
-        // Changes are applied last so that all use the probabilities before the adaptation, even if
-        // a code occurs twice. Exponentials wait because most codes change in many steps.
+        // The changes are applied last so that all of them use the probabilities before the
+        // adaptation, even if a code occurs twice. The exponentials are recomputed later still,
+        // because most codes change in many steps.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);
         }

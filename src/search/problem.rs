@@ -1,4 +1,4 @@
-//! The interface of problems for the search grammar.
+//! The interface of the problems that the search grammar can solve.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -28,8 +28,8 @@ impl Generator {
 
     /// A uniformly random index below `count` (1 to `2^32`), from one draw of 32 bits.
     ///
-    /// Multiplies without rejection (Lemire 2019, section 4), so that an index deviates from its
-    /// exact probability by at most one part in `2^32 / count`.
+    /// It multiplies without rejection (Lemire 2019, section 4), so the probability of an index
+    /// deviates from the exact one by at most one part in `2^32 / count`.
     #[inline]
     pub fn below(&mut self, count: usize) -> usize {
         debug_assert!(count > 0 && count as u64 <= 1 << 32);
@@ -54,7 +54,7 @@ impl Generator {
 /// A deterministic one-player problem. Methods use reusable buffers and return nothing that must be
 /// freed, because searches call them tens of millions of times per second.
 pub trait Problem {
-    /// Everything that determines the future; cloned once per rollout.
+    /// Everything that determines the rest of a sequence; cloned once per rollout.
     type State: Clone;
     /// A decision.
     type Action: Copy + Eq;
@@ -74,7 +74,7 @@ pub trait Problem {
     /// the horizon of a rollout.
     fn reward(&self, state: &Self::State) -> f64;
 
-    /// An upper bound of the reward; a search stops when it reaches it.
+    /// An upper bound on the reward. A search stops when it reaches the bound.
     fn best_possible(&self) -> f64 {
         f64::INFINITY
     }
@@ -88,14 +88,14 @@ pub trait Problem {
         actions[random.below(actions.len())]
     }
 
-    /// Called with the first state of a `greedy` rollout, which may store parameters for the
-    /// rollout in the state but must change nothing else. Does nothing by default.
+    /// Called with the first state of a `greedy` rollout. The method may store parameters for the
+    /// rollout in the state, but must change nothing else. It does nothing by default.
     #[inline]
     fn begin_greedy(&self, _state: &mut Self::State) {}
 
     /// The action of the policy `greedy` in the non-final `state`, by default a random one.
-    /// `actions` is scratch space with unspecified contents. Add the states stepped for trials to
-    /// `_trial_ticks`.
+    /// `actions` is scratch space with unspecified contents. An implementation adds the states that
+    /// it steps for trials to `_trial_ticks`.
     #[inline]
     fn greedy(
         &self,
@@ -107,16 +107,16 @@ pub trait Problem {
         self.random(state, actions, random)
     }
 
-    /// The code of the legal action `action` after `depth` actions, with this `index` among the
+    /// The code of the legal action `action` after `depth` actions; `index` is its place among the
     /// legal actions. Learnt policies share one weight between actions with the same code, so a
-    /// good code keeps only the features that matter. By default `depth` and `index`.
+    /// good code keeps only the features that matter. The default combines `depth` and `index`.
     #[inline]
     fn code(&self, _state: &Self::State, _action: Self::Action, depth: usize, index: usize) -> u64 {
         (depth as u64) << 32 | index as u64
     }
 
-    /// The prior weight of a legal action: before learning, actions are played with probability
-    /// proportional to the exponential of this weight. By default 0 for all, that is, uniformly.
+    /// The prior weight of a legal action. Before learning, actions are played with probability
+    /// proportional to the exponential of this weight. The default is 0 for all, which is uniform.
     #[inline]
     fn prior(&self, _state: &Self::State, _action: Self::Action) -> f64 {
         0.0

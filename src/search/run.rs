@@ -1,5 +1,6 @@
-//! Runs an expression, with the components of the first paper. Every evaluated sequence is offered
-//! to the enclosing components, innermost first; each keeps the best of its invocation.
+//! Runs an expression, and implements the components of the first paper. Each evaluated sequence is
+//! offered to the enclosing components, innermost first, and each of these keeps the best of its
+//! invocation.
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::budget::{Budget, BudgetMeter, StopReason};
@@ -34,7 +35,7 @@ pub struct SearchOutcome<A> {
 #[derive(Clone)]
 pub(super) struct Record<A> {
     pub(super) reward: Option<f64>,
-    /// Valid only if there is a reward; otherwise a reusable allocation.
+    /// Valid only if there is a reward; otherwise an allocation to reuse.
     pub(super) actions: Vec<A>,
 }
 
@@ -56,7 +57,7 @@ impl<A: Copy> Record<A> {
 }
 
 /// A search that keeps the best sequence and the trees between runs. Call
-/// [`advance`](Self::advance) after an action was played, and [`reset`](Self::reset) after any
+/// [`advance`](Self::advance) after an action has been played, and [`reset`](Self::reset) after any
 /// other change of state.
 #[derive(Clone)]
 pub struct Search<A> {
@@ -64,7 +65,7 @@ pub struct Search<A> {
     pub(super) random: Generator,
     pub(super) best: Record<A>,
     pub(super) records: Vec<Record<A>>,
-    /// One per component; only `select` uses them.
+    /// One per component, though only `select` uses its tree.
     trees: Vec<Tree<A>>,
     pub(super) action_buffers: Vec<Vec<A>>,
     pub(super) path: Vec<A>,
@@ -89,7 +90,7 @@ impl<A: Copy + Eq> Search<A> {
         }
     }
 
-    /// Limits each tree to this many nodes instead of [`TREE_NODES_MAX`] and drops existing trees.
+    /// Limits each tree to this many nodes instead of [`TREE_NODES_MAX`], and drops existing trees.
     #[must_use]
     pub fn with_tree_nodes_max(mut self, nodes_max: usize) -> Self {
         self.trees.fill(Tree::new(nodes_max));
@@ -101,9 +102,9 @@ impl<A: Copy + Eq> Search<A> {
         &self.expression
     }
 
-    /// Searches from `state` until the budget is used up or nothing is left to find. The best
-    /// sequence of an earlier run is first replayed to update its reward, at no cost to the budget.
-    /// If it cannot be played from `state`, the search is reset.
+    /// Searches from `state` until the budget is used up or nothing is left to find. First, the
+    /// best sequence of an earlier run is replayed to update its reward, which costs no budget. If
+    /// it cannot be played from `state`, the search is reset.
     pub fn run<P>(&mut self, problem: &P, state: &P::State, budget: Budget) -> SearchOutcome<A>
     where
         P: Problem<Action = A>,
@@ -126,8 +127,9 @@ impl<A: Copy + Eq> Search<A> {
     }
 
     /// Moves the root to the successor by `action`. If the best sequence starts with the action,
-    /// its rest and the subtrees below the action are kept. Otherwise the search is reset and false
-    /// is returned, because trees alone are useless: fully explored parts are never visited again.
+    /// the rest of the sequence and the subtrees below the action are kept. Otherwise this resets
+    /// the search and returns false: trees alone are useless, because a search never revisits their
+    /// fully explored parts.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
@@ -200,7 +202,7 @@ impl<P: Problem> Run<'_, P> {
     }
 
     /// Runs the component from `state`, or evaluates `state` if it is final. Returns the best
-    /// reward of this invocation, or `None` if everything below was already explored.
+    /// reward of this invocation, or `None` if everything below `state` has been explored.
     pub(super) fn invoke(&mut self, component: usize, state: &P::State) -> Result<Option<f64>, Stop> {
         if self.problem.is_final(state) {
             self.check_limits()?;
@@ -259,7 +261,7 @@ impl<P: Problem> Run<'_, P> {
             }
         }
         let reward = self.evaluate(component, &state);
-        // Trees do not extend beyond this point and need no truncation.
+        // Trees end here, so they need no truncation.
         self.search.path.truncate(start);
         Ok(reward)
     }
@@ -293,10 +295,10 @@ impl<P: Problem> Run<'_, P> {
         let mut state = state.clone();
         while !self.problem.is_final(&state) {
             self.invoke(component + 1, &state)?;
-            // The best sequence starts with the current path.
+            // The best sequence always starts with the current path.
             let record = &self.search.records[component];
             let next = record.actions.get(self.search.path.len());
-            // Everything below was already explored, or the best rollout ended at its horizon.
+            // Everything below has been explored, or the best rollout ended at its horizon.
             let (Some(_), Some(&action)) = (record.reward, next) else {
                 break;
             };
@@ -309,7 +311,7 @@ impl<P: Problem> Run<'_, P> {
     fn select(&mut self, component: usize, state: &P::State, c: f64) -> Result<(), Stop> {
         let start = self.search.path.len();
         if !self.follow_path(component)? {
-            // The tree is full and lacks this state.
+            // The tree is full and does not contain this state.
             return self.invoke(component + 1, state).map(|_| ());
         }
         while !self.search.trees[component].is_explored() {
@@ -345,7 +347,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(state)
     }
 
-    /// Follows the path in the tree of a `select`, expanding nodes as needed; returns false if the
+    /// Follows the path in the tree of a `select` and expands nodes as needed. Returns false if the
     /// tree is full.
     fn follow_path(&mut self, component: usize) -> Result<bool, Stop> {
         let mut replayed: Option<P::State> = None;

@@ -46,7 +46,7 @@ impl<const N: usize> Sweep<N> {
             && !self.kept.segment.is_empty()
             && (self.kept.segment.len() >= CHECKPOINT_TICKS || self.kept.segment_bytes > self.limits.kept_bytes)
         {
-            // The memory is full: a new segment starts here, and the layers before it are rebuilt
+            // The segment is full: a new one starts here, and the layers before it are rebuilt
             // later.
             self.kept.segment.clear();
             self.kept.segment_bytes = 0;

@@ -311,7 +311,7 @@ impl<const N: usize> Sweep<N> {
         self.front.layer.len().max(self.join.len()) > self.limits.layer_len
     }
 
-    /// Restricts the layer to the known sets of its tick, if threats move.
+    /// Restricts the layer to the known sets of its tick, if threats have moved.
     fn narrow(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         if self.front.tick == self.begin.from || model.times.moves[self.front.tick - 1] {
             target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
@@ -399,7 +399,7 @@ impl<const N: usize> Sweep<N> {
         let Some((mask, wide)) = target.join(model, joining, layer, &mut self.join, max_len, meter)? else {
             return Ok(false);
         };
-        // At the first tick of the game, the number of draws is known to be zero.
+        // At the first tick, no hawk has drawn since the root.
         let counts = self.limits.counts_draws && self.front.tick == model.first_tick;
         (self.front.mask, self.front.layer) = (if counts { mask | slot.draws_mask() } else { mask }, wide);
         Ok(true)
