@@ -329,8 +329,10 @@ class Objects:
             case 40:
                 return copy.copy(pick(self.batches)), pickle.loads(pickle.dumps(pick(self.batches))).observations
             case 41:
-                pick(self.batches).safe_moves(threads=maybe(2), budget_ticks=maybe(5))
-                return getaway.safe_moves(maybe(state), budget_ticks=maybe(50))
+                # Large budgets are valid, and used up.
+                budget_ticks = pick([0, 5, 50, -1, 0.5, "5"])
+                pick(self.batches).safe_moves(threads=maybe(2), budget_ticks=budget_ticks)
+                return getaway.safe_moves(maybe(state), budget_ticks=budget_ticks)
             case _:
                 return self.disturb()
         return None
