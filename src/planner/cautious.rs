@@ -16,17 +16,18 @@ use crate::search::{BudgetMeter, Generator};
 /// Search depth in ticks with predicted threats.
 const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
-/// Survival times are compared up to this length; beyond it, room matters more.
+/// Survival times are compared up to this length; beyond it, room decides.
 const LONG_LIFE_TICKS: u16 = 4;
-/// Maximum lead over the threats that counts per tile, in ticks.
+/// Maximum lead over the threats, in ticks, that counts for a tile.
 pub(super) const AHEAD_TICKS_MAX: u16 = 4;
 
-/// A threat that is known by its position only.
+/// A threat of which only the position and the pace are known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedThreat {
-    /// Its position; ignored if it is not an open tile.
+    /// The position of the threat; ignored if it is not an open tile.
     pub position: Position,
-    /// Ticks between its moves, the first of which may come at once; `None` for the server's clock.
+    /// Ticks between its moves, the first of which may happen in the next tick; `None` for the
+    /// server's clock.
     pub period_ticks: Option<u8>,
 }
 
@@ -40,7 +41,7 @@ impl ObservedThreat {
 /// An observation at the start of a tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
-    /// The tick about to be played, which only determines the threats' pace.
+    /// The tick about to be played. It only determines the pace of the threats.
     pub tick: u16,
     /// The player's position.
     pub player: Position,
@@ -48,7 +49,8 @@ pub struct Sighting<'a> {
     pub threats: &'a [ObservedThreat],
 }
 
-/// Chooses moves from positions alone. Keeps the tables of one map and the player's last position.
+/// Chooses moves from positions alone. It keeps the tables of one map and the player's last
+/// position.
 #[derive(Clone, Debug)]
 pub struct CautiousRules {
     terrain: Option<Terrain>,
@@ -73,7 +75,7 @@ struct MoveCriteria {
     /// Ticks for which a path that begins with the move is safe; 0 if the move is fatal.
     life_ticks: u16,
     avoids_dead_end: bool,
-    /// The tiles on such paths, weighted by the player's lead over the threats in ticks.
+    /// The tiles on such paths, each weighted by the player's lead over the threats in ticks.
     room: u32,
     keeps_direction: bool,
     arrival: u16,
@@ -105,14 +107,14 @@ impl CautiousRules {
         }
     }
 
-    /// Chooses a move in a few tens of microseconds; stays if the player is not on an open tile.
-    /// `planned_tick` is the last tick of the longest safe path.
+    /// Chooses a move in a few tens of microseconds; the player stays if it is not on an open tile.
+    /// `planned_tick` of the choice is the last tick of the longest safe path.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// A bit set of the moves that, as far as possible, are not soon fatal and avoid dead ends;
-    /// empty if the player is not on an open tile.
+    /// A bit set of the best moves: as far as possible, they are not soon fatal and avoid dead
+    /// ends. It is empty if the player is not on an open tile.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
@@ -148,9 +150,10 @@ impl CautiousRules {
             .collect()
     }
 
-    /// Chooses a move up to 40 ticks ahead when only some threats are predictable: `world` contains
-    /// these, `state` has their positions (see [`World::state_at`]), and `unmodelled` threats are
-    /// assumed to do the worst. Without predictable threats it equals [`choose`](Self::choose).
+    /// Chooses a move up to 40 ticks ahead when only some threats are predictable. `world` contains
+    /// these, and `state` has their positions (see [`World::state_at`]). The `unmodelled` threats
+    /// are assumed to make the worst moves for the player. Without predictable threats this equals
+    /// [`choose`](Self::choose).
     pub fn choose_with_predictions(
         &mut self,
         world: &World,
@@ -189,8 +192,8 @@ impl CautiousRules {
         Choice { simulated_ticks: meter.ticks(), ..choice_of(tick, &criteria) }
     }
 
-    /// The earliest arrival at each open tile, by x, then by y, in ticks from the start of `tick`:
-    /// 0 on a threat's tile, `None` if no threat can arrive.
+    /// The earliest arrival of a threat at each open tile, by x, then by y, in ticks from the start
+    /// of `tick`. It is 0 on a threat's tile, and `None` if no threat can arrive.
     pub fn arrivals(
         &mut self,
         layout: &Layout,
@@ -206,7 +209,8 @@ impl CautiousRules {
         let delays: Vec<u16> = move_delays(&self.clock, tick).take(terrain.graph.len()).collect();
         self.arrivals.clear();
         self.arrivals.resize(terrain.graph.len(), UNREACHED);
-        // Measures threats with the same pace together: a message may contain over a thousand.
+        // Threats with the same pace share one search, because a message may contain over a
+        // thousand threats.
         let mut by_period: BTreeMap<Option<u8>, Vec<u16>> = BTreeMap::new();
         for threat in threats {
             if let Some(tile) = terrain.graph.tile(threat.position) {
@@ -249,7 +253,7 @@ fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
     }
 }
 
-/// Paths that avoid unmodelled threats by earliest arrival and the others by prediction.
+/// Paths that avoid unmodelled threats by their earliest arrivals, and the others by prediction.
 struct Paths<'a> {
     world: &'a World,
     arrivals: &'a [u16],
@@ -317,7 +321,7 @@ impl Path {
     }
 }
 
-/// Merges paths to the same state; `known` holds each path's fingerprint and index.
+/// Merges paths to the same state. `known` holds the fingerprint and the index of each path.
 fn merge(paths: &mut Vec<Path>, mut known: Vec<(u64, usize)>) {
     known.sort_unstable();
     for same in known.chunk_by(|one, other| one.0 == other.0) {

@@ -19,7 +19,7 @@ const VERSION: u32 = 4;
 pub struct Certificate {
     /// The rules of the game.
     pub rules: Rules,
-    /// The moves from the start.
+    /// The moves from the start of the game.
     pub moves: Vec<Move>,
     /// The tick in which the moves end.
     pub final_tick: u16,
@@ -35,7 +35,7 @@ pub struct Certificate {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofEnd {
-    /// No proof: the bound is the end of the game.
+    /// There is no proof: the bound is the end of the game.
     None,
     /// The last sweep has no states left.
     Empty,
@@ -70,8 +70,8 @@ struct Footer {
 }
 
 impl Certificate {
-    /// The certificate of a solution and the proof of its bound. Without a proof it claims an
-    /// exhaustive search.
+    /// The certificate of a solution and the proof of its bound. Without a proof, the certificate
+    /// claims an exhaustive search.
     pub fn new(rules: &Rules, solution: &Solution, proof: Option<&Proof>) -> Self {
         let proof = proof.filter(|proof| proof.bound_tick == solution.bound);
         let end = match proof {

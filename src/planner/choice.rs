@@ -41,7 +41,7 @@ pub struct Choice {
     pub player_move: Move,
     /// The move's origin.
     pub source: Source,
-    /// The last tick of the planner's line, if it searched; 2001 for the whole game.
+    /// The last tick of the planner's line, if it searched; 2001 if the line survives.
     pub planned_tick: Option<u16>,
     /// States stepped in this call, the unit of [`Budget::ticks`].
     pub simulated_ticks: u64,
@@ -61,8 +61,8 @@ pub trait Planner: Send {
     /// [`PlannerSpec::check_budget`](super::PlannerSpec::check_budget).
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
 
-    /// The error of the last choice, if it failed; that choice must not be played. Only external
-    /// planners can fail.
+    /// The error of the last choice, if it failed. A failed choice must not be played; only
+    /// external planners can fail.
     fn failure(&self) -> Option<&PlannerFailure> {
         None
     }
@@ -70,7 +70,7 @@ pub trait Planner: Send {
 
 pub(super) const TICKS_DEFAULT: u64 = 100_000;
 
-/// A meter for a planner without a natural end: without a limit, a default applies.
+/// A meter for a planner that would search for ever. If the budget has no limit, a default applies.
 pub(super) fn meter_with_default(budget: Budget) -> BudgetMeter {
     let has_limit = budget.ticks.is_some() || budget.has_time();
     BudgetMeter::new(if has_limit { budget } else { budget.and(Budget::ticks(TICKS_DEFAULT)) })

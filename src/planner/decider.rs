@@ -1,8 +1,8 @@
 //! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
 //! longest line.
 //!
-//! The survival search runs first, because it decides easy maps soonest. If it finds no answer
-//! soon, [`proof`](crate::proof) takes over, which alternates between searching and proving.
+//! The survival search runs first, because it decides easy maps soonest. If it does not find an
+//! answer soon, [`proof`](crate::proof) takes over and alternates between searching and proving.
 //!
 //! Guarantees: with a budget in simulated ticks, the answer depends only on the world, the state,
 //! the seed and the budget. Bounds are proven. Memory stays below the given bound.
@@ -12,7 +12,7 @@ use crate::game::{LAST_TICK, State, World};
 use crate::proof::{Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, prover};
 use crate::search::BudgetMeter;
 
-/// Budget of the survival search before proofs begin, about ten milliseconds.
+/// Budget of the survival search before proofs begin: about ten milliseconds.
 const SEARCH_TICKS: u64 = 100_000;
 
 /// Memory for proofs during a game, in bytes.
@@ -46,8 +46,8 @@ impl Decider {
         }
     }
 
-    /// Creates a decider for budgets of milliseconds. Its proof layers are small because the work
-    /// on a layer cannot be interrupted everywhere.
+    /// Creates a decider for budgets of milliseconds. Its proof layers are small, because some of
+    /// the work on a layer cannot be interrupted.
     pub fn for_play(options: SurvivalOptions) -> Self {
         let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES);
         Self { proof_memory_max_bytes, ..Self::new(options) }
@@ -186,7 +186,7 @@ mod tests {
         World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::NO_JUMP).expect("a map")
     }
 
-    /// Doomed, but far too wide for an exhaustive search.
+    /// A map without a surviving line that is far too wide for an exhaustive search.
     const DOOMED: &str = "
         #############
         #P..#.......#

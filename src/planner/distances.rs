@@ -1,5 +1,5 @@
-//! Threats' distances between tiles, computed on demand: two bytes per pair of tiles, or 32 MiB for
-//! the largest map.
+//! Distances between tiles for threats, computed on demand. They take two bytes per pair of tiles,
+//! or 32 MiB for the largest map.
 
 use super::terrain::Terrain;
 use crate::game::{Mover, World};
@@ -7,7 +7,7 @@ use crate::game::{Mover, World};
 #[derive(Clone, Debug)]
 pub(super) struct Distances {
     pub terrain: Terrain,
-    /// Tile -> the distances from it to every tile; empty until requested.
+    /// By tile, the distances from it to every tile; empty until requested.
     rows: Vec<Vec<u16>>,
 }
 
@@ -27,7 +27,7 @@ impl Distances {
         self.row(player)[usize::from(threat)]
     }
 
-    /// The steps between a tile and every tile, in either direction.
+    /// The steps between this tile and every tile, in either direction.
     pub fn row(&mut self, tile: u16) -> &[u16] {
         let row = &mut self.rows[usize::from(tile)];
         if row.is_empty() {

@@ -8,7 +8,7 @@ use super::{Budget, Choice, Planner, Source, TICKS_DEFAULT};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Expression, Search};
 
-/// Maximum nodes per tree, which limits the copying of a subtree to about a millisecond per move.
+/// Maximum nodes per tree. It limits the time to copy a subtree to about a millisecond per move.
 const TREE_NODES_MAX: usize = 1 << 16;
 
 /// Plays the best sequence that an expression finds.

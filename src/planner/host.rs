@@ -1,5 +1,5 @@
-//! External planners, named `MODULE:NAME`, which a host finds, such as Python callables.
-//! Guarantees: without a host, no text names an external planner, so a request cannot reach one.
+//! External planners, named `MODULE:NAME`, such as Python callables. A host finds them. Guarantees:
+//! without a host, no text names an external planner, so a request cannot reach one.
 
 use std::error::Error;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! Planners by name: looks up texts in the table of the parent module.
+//! Planners by name, from the table of the parent module.
 
 use std::fmt;
 use std::str::FromStr;

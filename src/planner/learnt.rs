@@ -1,10 +1,11 @@
 //! `model:FILE`: plays by a small neural network that was trained with the Python package.
 //!
-//! The network scores one action at a time, and the action with the highest score is played. Its
-//! inputs are the action's [features](crate::batch::FEATURES_ACTION), their mean and their maximum
-//! over all open actions, and the [header](crate::batch::FEATURES_HEADER), each scaled to about 1.
-//! Hidden layers are rectified. Guarantees: the same file plays the same game on every machine,
-//! because sums are taken in a fixed order.
+//! The network scores one action at a time, and the planner plays the action with the highest
+//! score. The inputs are the action's [features](crate::batch::FEATURES_ACTION), the mean and the
+//! maximum of these features over all open actions, and the
+//! [header](crate::batch::FEATURES_HEADER), each scaled to about 1. Hidden layers use rectified
+//! linear units. Guarantees: the same file plays the same game on every machine, because sums are
+//! taken in a fixed order.
 
 use std::sync::Arc;
 
@@ -21,10 +22,11 @@ pub const MODEL_PREFIX: &str = "model:";
 const FORMAT: &str = "getaway-model 1";
 const FILE_MAX_BYTES: u64 = 4 << 20;
 const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
-/// What a feature is divided by, after it is limited to this much: steps to the nearest threat,
-/// tiles reached first, depth of the dead end, exits.
+/// The maximum of each feature of an action, which is also its divisor: steps to the nearest
+/// threat, tiles reached first, depth of the dead end, exits.
 const ACTION_SCALES: [f32; FEATURES_ACTION] = [16.0, 64.0, 16.0, 4.0];
-/// The same for the tick, the ticks until the threats move, and the ticks between two moves.
+/// The same for the header: the tick, the ticks until the threats move, and the ticks between two
+/// moves.
 const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 
 /// A network, as its file describes it.
@@ -32,20 +34,20 @@ const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 #[serde(deny_unknown_fields)]
 struct Network {
     format: String,
-    /// The layers, from the inputs on; the last has one output.
+    /// The layers in order; the last has one output.
     layers: Vec<Layer>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Layer {
-    /// Output -> input -> weight.
+    /// Indexed by output, then by input.
     weights: Vec<Vec<f32>>,
     biases: Vec<f32>,
 }
 
 impl Network {
-    /// Reads a model, whose layers must fit each other.
+    /// Parses a model and checks that its layers fit each other.
     fn parse(text: &[u8]) -> Result<Self, String> {
         let network: Self = serde_json::from_slice(text).map_err(|error| format!("expected a model: {error}"))?;
         if network.format != FORMAT {
@@ -141,7 +143,7 @@ impl Planner for LearntPlanner {
             .into_iter()
             .zip(inputs)
             .filter_map(|(player_move, inputs)| inputs.map(|inputs| (player_move, self.model.network.score(&inputs))));
-        // The first of equal scores, as NumPy's argmax.
+        // Of equal scores, the first wins, as in NumPy's argmax.
         let best = scores.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let player_move = best.map_or(Move::Stay, |(player_move, _)| player_move);
         let simulated_ticks = if world.threats_move(state) { world.moves(state).count() as u64 } else { 0 };

@@ -1,5 +1,6 @@
-//! `lookahead`: exhaustive breadth-first search over distinct states with exact predictions. Among
-//! the first moves that survive longest, it plays the one with the state farthest from any threat.
+//! `lookahead`: an exhaustive breadth-first search over distinct states with exact predictions. Of
+//! the first moves that survive longest, it plays the one that leads to the state farthest from any
+//! threat.
 
 use std::collections::HashMap;
 
@@ -17,7 +18,8 @@ pub struct LookaheadPlanner {
     depth_ticks: u16,
     layer: Vec<Node>,
     next: Vec<Node>,
-    /// Fingerprint -> index in `next`. Never iterated, so its order does not matter.
+    /// The index in `next` of each fingerprint. The map is never iterated, so its order does not
+    /// matter.
     seen: HashMap<u64, u32>,
     safest: SafestPlanner,
 }
@@ -41,8 +43,8 @@ impl LookaheadPlanner {
         }
     }
 
-    /// Builds the next layer; returns false, with `layer` unchanged, if no state survives or the
-    /// budget is used up.
+    /// Builds the next layer. Returns false and leaves `layer` unchanged if no state survives or
+    /// the budget is used up.
     fn grow(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
         self.next.clear();
         self.seen.clear();

@@ -54,8 +54,8 @@ pub use crate::proof::{Proof, Step};
 pub use crate::search::Budget;
 use crate::search::{DEPTH_MAX, LEVELS_MAX};
 
-/// All planners, from the simplest to the strongest. Names, help, errors and [`by_name`] use this
-/// table only.
+/// All planners, from the simplest to the strongest. Names, help, errors and [`by_name`] all come
+/// from this table.
 const PLANNERS: &[PlannerEntry] = &[
     PlannerEntry {
         name: "random",

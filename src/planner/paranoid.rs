@@ -1,6 +1,6 @@
-//! `paranoid`: minimax with the threats as free adversaries, which see the player's move, may
-//! reverse or stay, and cooperate, but keep their pace. Depth-first with alpha-beta pruning and
-//! iterative deepening. Threats that cannot reach the player before the horizon do not move.
+//! `paranoid`: minimax against threats that see the player's move and cooperate. They may reverse
+//! or stay, but keep their pace. The search is depth-first with alpha-beta pruning and iterative
+//! deepening. Threats that cannot reach the player before the horizon do not move.
 
 use super::distances::Distances;
 use super::safest::SafestPlanner;
@@ -12,8 +12,8 @@ use crate::search::BudgetMeter;
 /// Maximum search depth in ticks, limited because the search is recursive.
 pub(super) const PARANOID_TICKS_MAX: u16 = 64;
 
-/// Surviving to the horizon is worth this plus the distance of the nearest threat; a catch is worth
-/// the ticks until it.
+/// The value of surviving to the horizon, to which the distance of the nearest threat is added. The
+/// value of a catch is the number of ticks until it.
 const SURVIVES_VALUE: i32 = 1000;
 
 /// Plays by minimax up to a maximum depth.
@@ -52,8 +52,8 @@ impl Planner for ParanoidPlanner {
             game.depth = depth;
             match game.best_move(&moves) {
                 Ok((index, value)) => {
-                    // The next iteration searches this move first. Among equal values the previous
-                    // best thus wins, even if every move loses.
+                    // The next iteration searches this move first. So the previous best move wins
+                    // among equal values, even if every move loses.
                     moves[..=index].rotate_right(1);
                     best = Some((moves[0].0, depth));
                     // The player is caught in any case, so deeper searches change nothing.
@@ -193,7 +193,8 @@ mod tests {
 
     #[test]
     fn does_not_wait_beside_a_threat_that_could_attack() {
-        // The bull faces up, where it cannot move. It would not come, but it could turn.
+        // The bull faces up, where it cannot move. By the rules it would not come, but minimax lets
+        // it turn.
         let choice = first_move("..Pb", 4);
         assert_eq!((choice.player_move, choice.planned_tick), (Move::Left, Some(11)));
     }

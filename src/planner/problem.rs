@@ -62,8 +62,9 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// A random move, or else the next in the order of [`Move::ALL`], that is not fatal; the first
-    /// if all are. Unlike the server, it detects a catch as soon as the move is tried.
+    /// The first of these moves that is not fatal: a random one, then the others in the order of
+    /// [`Move::ALL`]. If all are fatal, the random one. Unlike the server, this detects a catch as
+    /// soon as the move is tried.
     #[inline]
     fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);
@@ -85,7 +86,7 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// Tick, tile and move; the tick implies the positions of the threats.
+    /// The code combines tick, tile and move. The tick implies the positions of the threats.
     #[inline]
     fn code(&self, state: &State, player_move: Move, _depth: usize, _index: usize) -> u64 {
         let tile = self.world.tile_after(state, Move::Stay);

@@ -1,8 +1,8 @@
 //! `safest`: avoids a catch in the next tick, then heads for the tile with the most margin. Other
 //! planners fall back on it.
 //!
-//! The *margin* of a tile is the time in ticks between the player's and the first threat's earliest
-//! arrival, on shortest paths and at the threats' pace.
+//! The *margin* of a tile is the time in ticks from the earliest arrival of the player to that of
+//! the first threat, on shortest paths and at the threats' pace.
 
 use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source, follower};
@@ -76,7 +76,8 @@ mod tests {
 
     #[test]
     fn avoids_a_catch_one_tick_ahead() {
-        // Right leads to the most margin, but there the goldfish must move left on tick 5.
+        // Moving right leads to the most margin, but the goldfish must move left onto that tile on
+        // tick 5.
         let world =
             World::new(&Layout::parse("#P.g\n#.##\n#.##").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();

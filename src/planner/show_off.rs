@@ -18,7 +18,7 @@ const HORIZON_TICKS: usize = 48;
 const PREFIX_TICKS_MAX: usize = 24;
 const DARE_TICKS_MAX: usize = 24;
 const PROOF_TICKS_MAX: u64 = 12_000;
-/// One in this many daring ticks is random, on average.
+/// On average, one in this many daring ticks is random.
 const RANDOM_TICK_INTERVAL: usize = 6;
 
 /// Plays surviving plans in which the threats come close.
@@ -60,8 +60,8 @@ impl ShowOffPlanner {
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// The move that brings a threat nearest without being fatal, or sometimes a random one. `None`
-    /// if the budget is used up.
+    /// The move that brings a threat nearest without being fatal, or sometimes a random one.
+    /// Returns `None` if the budget is used up.
     fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
         if self.random.below(RANDOM_TICK_INTERVAL) == 0 {
@@ -84,8 +84,8 @@ impl ShowOffPlanner {
     }
 }
 
-/// The closeness of the nearest threat over the next ticks of a plan, with more weight on near
-/// threats. `None` if the budget is used up.
+/// How close the nearest threat comes over the next ticks of a plan; nearby threats weigh more.
+/// Returns `None` if the budget is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();
@@ -109,7 +109,7 @@ impl Planner for ShowOffPlanner {
         let mut source = Source::Plan;
         while meter.check().is_ok() {
             let variation = self.vary(world, state, &plan, &mut meter);
-            // Failed variations must use up budget too.
+            // A failed variation must use up budget too.
             let _ = meter.tick();
             let Some(variation) = variation else { continue };
             if let Some(closer) = closeness(world, state, &variation, &mut meter).filter(|&closer| closer > best) {

@@ -1,5 +1,6 @@
-//! The search signature: a hash of the planners' moves with a fixed seed and budget, like the node
-//! counts of chess engines. A code change that keeps it on enough maps does not change any search.
+//! The search signature: a hash of the moves that the planners play with a fixed seed and budget,
+//! like the node counts of chess engines. A change to the code that keeps the signature on enough
+//! maps does not change any search.
 
 use std::sync::Mutex;
 use std::thread;
@@ -41,7 +42,7 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
         done.collect::<Vec<(usize, Result<Record, WorldError>)>>()
     };
     let mut records = thread::scope(|scope| {
-        // This thread also works, so failing to start helpers does no harm.
+        // This thread also works, so it does not matter if helper threads fail to start.
         let help = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let helpers: Vec<_> = (1..threads).filter_map(help).collect();
         let mut records = work();

@@ -1,18 +1,19 @@
-//! `smitsimax`: plays against unpredictable threats by simulating their planning, a method known as
-//! decoupled UCT (Tak, Lanctot and Winands, 2014).
+//! `smitsimax`: plays against unpredictable threats by simulating how they plan. The method is
+//! known as decoupled UCT (Tak, Lanctot and Winands, 2014).
 //!
 //! Each agent, the player or an unmodelled threat, has its own tree of bandits and its own reward.
 //! In each playout all agents choose by the confidence bounds of their own bandits, then learn from
 //! their own rewards. The other threats are predicted exactly.
 //!
-//! A bandit is indexed by the agent's observation: the player observes all threats, a threat its
-//! own tile and the player's tile after the player's move, as on the server. A playout ends in the
-//! first situation that is new to the player. Its value is the player's *room*, as in `cautious`:
-//! the tiles that the player reaches before any threat could. The room after a move is also its
-//! prior value.
+//! A bandit is indexed by the agent's observation. The player observes all threats; a threat
+//! observes its own tile and the player's tile after the player's move, as on the server. A playout
+//! ends in the first situation that is new to the player. Its value is the player's *room*, as in
+//! `cautious`: the tiles that the player can reach before any threat. The room after a move is also
+//! the prior value of the move.
 //!
-//! A threat is *calm* at a distance of the player if it has stayed there several times in a row
-//! although it could move. It is expected to stay at this distance until it first moves.
+//! A threat is *calm* at a distance from the player if it has stayed there several times in a row
+//! although it could move. It is expected to stay at this distance until it moves for the first
+//! time.
 //!
 //! Guarantees: with a budget in ticks, the choice depends only on observed positions and the
 //! budget.
@@ -31,25 +32,25 @@ use crate::search::BudgetMeter;
 const HORIZON_TICKS: usize = 40;
 /// Exploration weight of the player's confidence bounds, in units of the range of rewards.
 const EXPLORATION: f32 = 0.2;
-/// The number of visits that the prior value of a player's move counts for.
+/// The prior value of a player's move counts as this many visits.
 const EXPECTATION_VISITS: f32 = 2.0;
-/// The weight of the threats' priors, in the same units.
+/// The weight of the threats' priors, in the same unit as `EXPLORATION`.
 const ATTACK_EXPLORATION: f32 = 0.7;
 /// The share of visits that a threat initially expects to spend on moves towards the player.
 const ATTACK_SHARE: f32 = 0.9;
-/// A threat's extra reward beside the player compared to far away.
+/// The extra reward of a threat next to the player compared to one far away.
 const CLOSENESS_REWARD: f32 = 0.02;
 /// The player's cost of an immediate catch, relative to the whole map as room.
 const CATCH_COST: f32 = 0.3;
-/// The relative value of room within dead ends.
+/// The value of room in dead ends relative to other room.
 const DEAD_END_SHARE: f32 = 0.5;
 /// Ticks for which predictable threats are predicted at the end of a playout.
 const PREDICTED_TICKS: u16 = 6;
 
-/// Maximum threat steps for which arrivals are computed.
+/// Maximum number of threat moves for which arrivals are computed.
 const DELAYS_MAX: usize = 64;
 
-/// Stays in a row that make a threat calm.
+/// A threat is calm after this many stays in a row.
 const CALM_STAYS: u8 = 3;
 
 const MOVES: usize = Move::ALL.len();
@@ -125,11 +126,11 @@ impl SmitsimaxRules {
 #[derive(Clone, Copy, Debug)]
 struct Habit {
     position: Position,
-    /// Consecutive ticks in which it stayed although it could move.
+    /// Consecutive ticks in which the threat stayed although it could move.
     stays: u8,
     /// The minimum distance of the player during these stays.
     nearest: u16,
-    /// The minimum distance of the player at which it stays, or [`UNREACHED`].
+    /// The minimum distance of the player at which the threat stays, or [`UNREACHED`].
     calm_distance: u16,
 }
 
@@ -160,7 +161,7 @@ struct Bandit {
     legal: u8,
     visits: [u32; MOVES],
     rewards: [f32; MOVES],
-    /// Prior per move: the player's reward, or the share of a threat's visits.
+    /// The prior of each move: the player's expected reward, or a threat's share of visits.
     expected: [f32; MOVES],
 }
 
@@ -232,7 +233,7 @@ impl Tree {
         })
     }
 
-    /// The first legal move of the highest score in the bit set `moves`.
+    /// The first legal move with the highest score in the bit set `moves`.
     fn select(&mut self, index: u32, moves: u8, score: impl Fn(usize) -> f32) -> usize {
         let bandit = self.bandits[index as usize];
         let scored = bandit.moves().filter(|number| moves >> number & 1 == 1).map(|number| (number, score(number)));
@@ -259,7 +260,7 @@ struct UnmodelledThreat {
     start: u16,
     tile: u16,
     period_ticks: Option<u8>,
-    /// The distance of the player from which on it stays.
+    /// The threat stays if the player is at least this far away.
     calm_distance: u16,
     moves: Vec<bool>,
     tree: Tree,
@@ -319,7 +320,7 @@ struct Agents<'a> {
     survived_ticks: u64,
     arrivals: Vec<u16>,
     steps: Vec<u16>,
-    /// Ticks ahead, and the tiles of predictable threats at that time.
+    /// Ticks from now, and the tile of a predictable threat at that time.
     occupied: Vec<(u16, u16)>,
 }
 
@@ -358,8 +359,8 @@ impl<'a> Agents<'a> {
         }
     }
 
-    /// Plays up to the first new situation, then lets every agent learn. Returns false if the
-    /// budget runs out first.
+    /// Plays up to the first new situation, then updates the bandits of every agent. Returns false
+    /// if the budget runs out first.
     fn play_out(&mut self, meter: &mut BudgetMeter) -> bool {
         self.player.path.clear();
         for threat in &mut self.unmodelled {
@@ -439,9 +440,9 @@ impl<'a> Agents<'a> {
         Some((bandit, best))
     }
 
-    /// Fills `arrivals` with the earliest arrival of any threat per tile, and `occupied` with
+    /// Fills `arrivals` with the earliest arrival of any threat at each tile, and `occupied` with
     /// predicted positions. Calm threats arrive only on tiles within their calm distance.
-    /// Predictions are for a few ticks while the player stands still.
+    /// Predictions cover a few ticks and assume that the player stands still.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();
@@ -481,8 +482,8 @@ impl<'a> Agents<'a> {
         Some(())
     }
 
-    /// The value of the player's room after a move onto a tile; `None` if the move may be fatal.
-    /// The square root gives more weight to an additional tile when room is scarce.
+    /// The value of the player's room after a move onto a tile. Returns `None` if the move may be
+    /// fatal. The square root gives more weight to an additional tile when room is scarce.
     fn room(&mut self, next: u16) -> Option<f32> {
         let (arrivals, occupied) = (&self.arrivals, &self.occupied);
         let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)] && !occupied.contains(&(made, tile));

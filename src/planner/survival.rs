@@ -1,12 +1,12 @@
 //! The survival search: one search over the whole game with exact predictions.
 //!
 //! A *layer* holds distinct states of one tick. Random moves from its states fill the next layer up
-//! to the width of the beam; a limited share may lead to any one tile of the player. Scored beams
-//! do worse, because they fill up with similar states that die together. A narrow beam runs ahead.
-//! Where it dies, the search backtracks, further and with a wider beam each time it dies near the
-//! same place. A layer that was never truncated holds *every* reachable state. If it has no
-//! successor, no line survives longer.
+//! to the width of the beam, and a limited share of them may lead to any one tile of the player.
+//! Scored beams do worse, because they fill up with similar states that die together.
 //!
+//! A narrow beam runs ahead. Where it dies, the search backtracks, further and with a wider beam
+//! each time it dies near the same place. A layer that was never truncated holds *every* reachable
+//! state. If it has no successor, no line survives longer.
 //! Guarantees: with a budget in ticks, the answer depends only on the world, the state, the seed
 //! and the budget. Memory stays below the given bound.
 
@@ -29,7 +29,7 @@ const TILE_SHARE: usize = 32;
 pub enum Outcome {
     /// The line reaches the end of the game.
     Survives,
-    /// No line survives longer; with slack or a guard, no line that keeps it.
+    /// No line survives longer. With slack or a guard, no line that keeps them survives longer.
     Doomed,
     /// The budget ended first; the line is the longest found.
     Undecided,
@@ -53,7 +53,7 @@ pub struct Solution {
     pub outcome: Outcome,
     /// The moves of the longest line.
     pub moves: Vec<Move>,
-    /// The last tick of that line; 2001 if it survives.
+    /// The last tick of that line; 2001 if the player survives.
     pub final_tick: u16,
     /// A proven upper bound on the final tick; 2001 if nothing is proven.
     pub bound: u16,
@@ -78,11 +78,11 @@ impl Solution {
     }
 }
 
-/// The ticks in which a line stays out of reach: no threat is on or beside the player's tile after
-/// the player's move.
+/// The ticks in which a line stays out of reach. Out of reach means that no threat is on or beside
+/// the player's tile after the player's move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// None: the threats follow the rules.
+    /// No ticks: the threats follow the rules.
     None,
     /// The ticks in which threats move: they may move anywhere.
     OnMoves,
@@ -97,8 +97,8 @@ pub struct SurvivalOptions {
     pub seed: u64,
     /// Maximum memory for the layers, in bytes.
     pub memory_max_bytes: usize,
-    /// Slack in threat moves: in every state of a line, the player survives standing still until
-    /// the threats have moved this often.
+    /// The *slack* of a line, in threat moves. In every state of the line, the player survives if
+    /// it stands still until the threats have moved this often.
     pub slack_moves: u8,
     /// The ticks in which a line stays out of reach.
     pub guard: Guard,
@@ -155,7 +155,7 @@ pub struct SurvivalSearch {
     sampler: CandidateSampler,
     width: usize,
     backtrack_ticks: usize,
-    /// The beam narrows beyond this layer.
+    /// The beam becomes narrow again after this layer.
     wide_until: usize,
     is_memory_limited: bool,
     best: Solution,
@@ -163,7 +163,7 @@ pub struct SurvivalSearch {
 
 enum Growth {
     Grown,
-    /// Every successor is caught; this line lasts longest.
+    /// Every successor is caught. This line lasts longest.
     Died(Death),
     Interrupted,
 }
@@ -196,13 +196,13 @@ impl SurvivalSearch {
         self.solve_until(world, state, LAST_TICK + 1, budget)
     }
 
-    /// Like [`SurvivalSearch::solve`], but stops, undecided, once a line reaches `enough_tick`.
+    /// Like [`SurvivalSearch::solve`], but stops as undecided once a line reaches `enough_tick`.
     pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, budget: Budget) -> Solution {
         self.solve_pruned(world, state, enough_tick, budget, None)
     }
 
-    /// Like [`SurvivalSearch::solve_until`], but skips hopeless states: if exhaustive, it proves
-    /// that every longer line visits one of them.
+    /// Like [`SurvivalSearch::solve_until`], but skips hopeless states. If the search is
+    /// exhaustive, it proves that every longer line visits one of them.
     pub(crate) fn solve_pruned(
         &mut self,
         world: &World,
@@ -296,7 +296,8 @@ impl SurvivalSearch {
         );
         self.frontier.clear();
         self.init_layers(root);
-        // New index of each node of the previous layer; the root's children map to the new root.
+        // The new index of each node of the previous layer. The root's children map to the new
+        // root.
         let mut new_indices: Vec<Option<u32>> = Vec::new();
         for (depth, layer) in layers.iter().enumerate().skip(1) {
             let nodes_end = layers.get(depth + 1).map_or(nodes.len(), |next| next.first_node);
@@ -363,7 +364,7 @@ impl SurvivalSearch {
         }
         self.wide_until = self.wide_until.max(depth + WIDE_TICKS);
         self.go_back_to(depth.saturating_sub(self.backtrack_ticks));
-        // A beam that fills the memory is too wide to get through.
+        // A beam that fills the memory is too wide to pass the dead end.
         let is_memory_limited = std::mem::take(&mut self.is_memory_limited);
         self.width =
             if is_memory_limited { (self.width / 4).max(BEAM_WIDTH_MIN) } else { self.width.saturating_mul(2) };
@@ -456,7 +457,8 @@ impl SurvivalSearch {
 
     /// The maximum width of a layer within the memory bound. A quarter of the memory is for the
     /// layer under construction: each state as parent and child, five candidates in two lists, and
-    /// four slots of the fingerprint table. Growing vectors may take twice their contents.
+    /// four slots of the fingerprint table. The memory of a growing vector may be twice that of its
+    /// contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
@@ -474,7 +476,8 @@ fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
     !ahead.is_caught()
 }
 
-/// Draws the moves that fill a layer in random order, at first only a share onto each tile.
+/// Draws the moves that fill a layer in random order. At first, only a share of them may lead onto
+/// each tile.
 #[derive(Debug, Default)]
 struct CandidateSampler {
     candidates: Vec<Node>,
@@ -483,12 +486,14 @@ struct CandidateSampler {
     /// True if all candidates fit, so that order and shares do not matter.
     fits: bool,
     share: u32,
-    /// Per tile of the player: a layer number, and the candidates drawn onto the tile in it.
+    /// For each tile of the player, a layer number and the number of candidates drawn onto the tile
+    /// in that layer.
     shares: Vec<(u32, u32)>,
     layer: u32,
     /// Open-addressing table of fingerprints; only entries with this layer's number are valid.
     known: Vec<(u64, u32)>,
-    /// Number of states in the table, which is unused while each tile is drawn at most once.
+    /// The number of states in the table. The table is unused while each tile is drawn at most
+    /// once.
     fingerprinted: usize,
 }
 
@@ -615,7 +620,7 @@ mod tests {
         assert_eq!(solution.outcome, Outcome::Doomed);
         let end = replay(&world, &world.start(), &solution);
         assert!(end.is_caught());
-        // The shark moves on ticks 5 and 10, and its second move catches a player in the corner.
+        // The shark moves on ticks 5 and 10. Its second move catches a player in the corner.
         assert_eq!((end.tick(), solution.final_tick), (11, 11));
     }
 

@@ -10,7 +10,7 @@ use crate::game::{Move, State, World};
 #[derive(Debug)]
 enum Solver {
     Decider(Box<Decider>),
-    /// Bounds of the decider do not account for slack, so only this search supports it.
+    /// The bounds of the decider do not account for slack, so only this search supports it.
     Search(Box<SurvivalSearch>),
 }
 
@@ -55,7 +55,7 @@ impl SurvivalPlanner {
         self.follower.as_ref()?.0.remaining(state)
     }
 
-    /// Replaces the plan: plays `moves` from `state` on, up to `final_tick`.
+    /// Replaces the plan by `moves`, played from `state` up to `final_tick`.
     pub(crate) fn set_plan(&mut self, state: &State, moves: Vec<Move>, final_tick: u16) {
         self.follower = Some((PlanFollower::new(state, moves), final_tick));
     }

@@ -1,4 +1,4 @@
-//! Street graph, dead ends and distances of a map, for planners that do not predict.
+//! The street graph, dead ends and distances of a map, for planners that do not predict.
 
 use crate::game::{BreadthFirst, Clock, Direction, Layout, Move, Mover, StreetGraph, UNREACHED};
 
@@ -82,7 +82,7 @@ pub(super) fn move_delays(clock: &Clock, tick: u16) -> impl Iterator<Item = u16>
 }
 
 /// The ticks until a threat has made `steps` steps, by its own period or by [`move_delays`].
-/// [`UNREACHED`] if `delays` is too short.
+/// Returns [`UNREACHED`] if `delays` is too short.
 #[inline]
 pub(super) fn steps_delay(steps: u16, period_ticks: Option<u8>, delays: &[u16]) -> u16 {
     match (steps, period_ticks) {

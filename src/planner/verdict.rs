@@ -8,15 +8,16 @@ use crate::game::{Move, State, World};
 pub struct Verdict {
     /// The move.
     pub player_move: Move,
-    /// Whether a line that begins with it survives, the longest such line known, and the bound.
+    /// Whether a line that begins with the move survives, the longest such line known, and the
+    /// bound.
     pub solution: Solution,
 }
 
-/// Judges each distinct move of a state, in the order of [`World::moves`]; none if the game is
-/// over. `budget` is for each move.
+/// Judges each distinct move of a state, in the order of [`World::moves`]. The list is empty if the
+/// game is over. Each move gets its own `budget`.
 ///
 /// Guarantees: with a budget in simulated ticks, the verdicts depend only on the world, the state,
-/// the options and the budget. They are proven, as those of a [`Decider`].
+/// the options and the budget. They are proven like those of a [`Decider`].
 pub fn judge_moves(world: &World, state: &State, options: SurvivalOptions, budget: Budget) -> Vec<Verdict> {
     let judge = |(player_move, next): (Move, State)| {
         let mut solution = if next.is_over() {
@@ -36,7 +37,7 @@ mod tests {
     use super::*;
     use crate::game::{LAST_TICK, Layout, Rules};
 
-    /// The last tick of the longest line, by playing every line.
+    /// The last tick of the longest line, found by playing every line.
     fn longest(world: &World, state: &State, until: u16) -> u16 {
         if state.is_over() || state.tick() >= until {
             return state.tick();

@@ -19,7 +19,7 @@ pub struct Budget {
     pub ticks: Option<u64>,
     /// Time from the start of the call.
     pub time: Option<Duration>,
-    /// The time at which to stop. The search overruns it by at most microseconds. On a busy machine
+    /// The time at which to stop. The search overruns it by a few microseconds at most. On a busy machine
     /// it stops earlier by the longest recent preemption, but never in the first quarter of the
     /// time.
     pub deadline: Option<Instant>,

@@ -1,20 +1,21 @@
-//! The tree of one `select`, as one vector in which the children of a node are adjacent. A full
-//! tree stops growing but still updates its statistics.
+//! The tree of one `select`: a vector in which the children of a node are adjacent. A full tree
+//! stops growing but still updates its statistics.
 
 use super::problem::Generator;
 
-/// Default node limit of one tree: about 40 MB.
+/// Default maximum number of nodes per tree: about 40 MB.
 pub const TREE_NODES_MAX: usize = 1 << 20;
 
 const ROOT: u32 = 0;
 
 #[derive(Clone, Copy)]
 struct Node<A> {
-    /// Sum of rewards relative to the tree's first reward. Adding a constant to all rewards
-    /// therefore does not change a single bit.
+    /// The sum of rewards relative to the first reward of the tree. Adding a constant to all
+    /// rewards therefore does not change a single bit.
     sum: f64,
     visits: u32,
-    /// Children are `first..first + count`; none until the node is expanded.
+    /// The index of the first of the node's `count` children; there are none until the node is
+    /// expanded.
     first: u32,
     count: u32,
     open: u32,
@@ -62,7 +63,7 @@ impl<A: Copy + Eq> Tree<A> {
         self.path.truncate(length + 1);
     }
 
-    /// Length of the path within the tree. The other methods act on the path's last node.
+    /// The length of the path within the tree. The other methods act on the last node of the path.
     pub(super) fn depth(&self) -> usize {
         self.path.len() - 1
     }
@@ -108,9 +109,9 @@ impl<A: Copy + Eq> Tree<A> {
     }
 
     /// Moves to a child that is not fully explored: a random unvisited one, or else the one with
-    /// the highest mean + C sqrt(ln n / n_k), ties at random. Rewards are scaled to 0..1 by the
-    /// range seen (UCB1: Auer, Cesa-Bianchi and Fischer 2002, figure 1, where C is sqrt(2)). The
-    /// node must be expanded and have such a child.
+    /// the highest mean + C sqrt(ln n / n_k), with ties broken at random. Rewards are scaled to
+    /// 0..1 by the range seen (UCB1: Auer, Cesa-Bianchi and Fischer 2002, figure 1, where C is
+    /// sqrt(2)). The node must be expanded and have such a child.
     pub(super) fn descend(&mut self, c: f64, random: &mut Generator) -> A {
         let node = self.current();
         let first = node.first as usize;
@@ -126,7 +127,7 @@ impl<A: Copy + Eq> Tree<A> {
     }
 
     fn best_child(&self, node: &Node<A>, children: &[Node<A>], c: f64, random: &mut Generator) -> usize {
-        // The standard library's logarithm has a platform-dependent last bit.
+        // The logarithm of the standard library has a platform-dependent last bit.
         let log_visits = libm::log(f64::from(node.visits.max(1)));
         let spread = self.reward_max - self.reward_min;
         let scale = if spread > 0.0 { 1.0 / spread } else { 0.0 };
@@ -157,7 +158,7 @@ impl<A: Copy + Eq> Tree<A> {
         }
     }
 
-    /// Marks the node as fully explored, and each ancestor whose last open child this was.
+    /// Marks the node as fully explored, and each ancestor that has no other open child.
     pub(super) fn mark_explored(&mut self) {
         for (depth, &index) in self.path.iter().enumerate().rev() {
             let node = &mut self.nodes[index as usize];
@@ -178,7 +179,7 @@ impl<A: Copy + Eq> Tree<A> {
         };
         let mut root = self.nodes[child as usize];
         root.action = None;
-        // Breadth-first: each node's children are appended after all nodes copied so far.
+        // Copies breadth-first: the children of a node are appended after all nodes copied so far.
         let mut kept = vec![root];
         let mut next = 0;
         while next < kept.len() {
