@@ -1,5 +1,5 @@
-//! Predict and update for threats: each threat's observed pose, and every hidden state consistent
-//! with the observations.
+//! Predict and update for threats. The belief about a threat is its observed pose and every hidden
+//! state consistent with the observations.
 //!
 //! Messages show a threat's position and direction, but not its draws or memory. In a game tracked
 //! from tick 1 there is a single *hypothesis*, the truth. Otherwise there is one hypothesis per
@@ -32,7 +32,7 @@ const HYPOTHESES_MAX: usize = 10_000;
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
 /// Maximum hypotheses per threat after the deadline: sixty threats then take under a millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
-/// The best hypothesis may be wrong this often while another is right.
+/// The best hypothesis may mispredict this often while another one is right.
 const BEST_WRONG_MAX: u32 = 8;
 
 /// Maximum hidden states of a threat checked against a path, in about a millisecond.
@@ -75,7 +75,7 @@ pub(super) struct BeliefStep<'a> {
     /// The player's positions from the earlier observation to the later one. Empty if there is
     /// nothing to predict.
     pub path: &'a [Position],
-    /// The latest observations, of consecutive ticks. The last one is used for the update.
+    /// The latest observations, of consecutive ticks. The update uses the last one.
     pub log: &'a [Observation],
     /// Message index and new style of each threat whose style a message changed.
     pub restyled: &'a [(usize, Option<Style>)],
@@ -86,8 +86,9 @@ pub(super) struct BeliefStep<'a> {
 }
 
 impl Beliefs {
-    /// `world` was built from the map's layout; unknown styles are `None`. After `deadline` only a
-    /// few hypotheses are kept. Fails if the world cannot be built, which the caller has ruled out.
+    /// `world` must be built from the map's layout; unknown styles are `None`. After `deadline`
+    /// only a few hypotheses are kept. Fails if the world cannot be built, which the caller has
+    /// ruled out.
     pub fn new(
         world: World,
         map: &mut KnownMap,
@@ -126,8 +127,8 @@ impl Beliefs {
         self.message_indices.iter().any(|&index| is_ambiguous(&self.threats[index]))
     }
 
-    /// A random hypothesis per predictable threat. A deer keeps the home of its best one, because
-    /// the home belongs to the world.
+    /// A random hypothesis for each predictable threat. A deer keeps the home of its best
+    /// hypothesis, because the home is part of the world.
     pub fn draw(&self, tick: u16, random: &mut Generator) -> Vec<Threat> {
         let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
         let mut draw = |&index: &usize| {
@@ -331,7 +332,8 @@ impl<'a> PriorContext<'a> {
         self.world.clock().moves_before(tick)
     }
 
-    /// True if the shared path to a target may have led a threat that faces in `direction` here.
+    /// True if the shared path to a target can have led a threat that faces in `direction` to this
+    /// position.
     fn is_led_to(&self, position: Position, direction: Direction, target: Position) -> bool {
         let (graph, before) = (self.world.graph(), position.towards(direction.reverse()));
         let (Some(before), Some(target)) = (graph.tile(before), graph.tile(target)) else { return false };
@@ -340,7 +342,7 @@ impl<'a> PriorContext<'a> {
         order.find(|&step| nearer >> step as u8 & 1 == 1) == Some(direction)
     }
 
-    /// True if the player can have reached a tile by the owls' last look.
+    /// True if the player can have reached a tile by the last look of the owls.
     fn could_be_seen(&self, tile: Position) -> bool {
         let Some(looked) = *self.last_look.get_or_init(|| self.find_last_look()) else { return false };
         let graph = self.world.graph();
@@ -406,12 +408,12 @@ struct ThreatBelief {
     is_spawn_known: bool,
     position: Position,
     direction: Direction,
-    /// Best first. Empty if the threat is unmodelled.
+    /// Ordered from the best one. Empty if the threat is unmodelled.
     hypotheses: Vec<Hypothesis>,
-    /// Moves that no hypothesis predicted, plus repeated failures of the best one.
+    /// Moves that no hypothesis predicted, plus repeated failures of the best hypothesis.
     mispredictions: u32,
     best_wrong_count: u32,
-    /// The first tick that a style must explain, and the moves at the last attempt.
+    /// The first tick that a style must explain, and the number of moves at the last attempt.
     unexplained_since: u16,
     moves_at_last_attempt: u16,
 }
@@ -482,7 +484,7 @@ impl ThreatBelief {
                 catches.extend(moves.map(|moves| (moves, spawn, threat)));
             }
         }
-        // Keep the earliest catches, in different ticks.
+        // Keep the earliest catches, each in a different tick.
         catches.sort_by_key(|&(moves, _, _)| moves);
         catches.dedup_by_key(|&mut (moves, _, _)| moves);
         catches.truncate(CATCHES_MAX);
@@ -515,7 +517,7 @@ impl ThreatBelief {
                 predicted.push(Hypothesis { threat, ..*hypothesis });
                 continue;
             }
-            // Replace a hypothesis with an unknown number of draws by one per number.
+            // Replace a hypothesis whose number of draws is unknown by one hypothesis per number.
             let threats = draws.clone().map(|draws| step(&Threat { draws, ..hypothesis.threat }));
             let hypotheses = threats.map(|threat| Hypothesis { threat, are_draws_known: true, home: None });
             predicted.extend(hypotheses.take(hypotheses_max - predicted.len()));
@@ -536,7 +538,7 @@ impl ThreatBelief {
         if self.hypotheses.iter().any(agrees) {
             self.hypotheses.retain(agrees);
             if self.hypotheses.len() > 1 {
-                // Hypotheses can become equal: owls that have looked remember one tile.
+                // Hypotheses can become equal: owls that have looked all remember the same tile.
                 let mut known = HashSet::new();
                 self.hypotheses.retain(|hypothesis| known.insert(*hypothesis));
             }
@@ -549,7 +551,7 @@ impl ThreatBelief {
         self.mispredictions += u32::from(counts);
         if self.mispredictions >= MISPREDICTIONS_MAX {
             self.hypotheses.clear();
-            // Its last move is the first that needs another explanation.
+            // The last move is the first that needs another explanation.
             self.unexplained_since = context.tick - 1;
             self.moves_at_last_attempt = context.moves_before(context.tick - 1);
             return;
@@ -609,9 +611,9 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // Threats look at the player, so tiles near it are likelier, and so are tiles on the line
-        // of the last step. A threat that has done nothing unexpected remembers a position that the
-        // rules allow.
+        // Threats look at the player, so tiles near it are likelier, and so are tiles in the
+        // direction of the last step. A threat that has done nothing unexpected remembers a
+        // position that the rules allow.
         let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();
@@ -674,7 +676,7 @@ fn moves_before_catch(
     None
 }
 
-/// Most specific first.
+/// The most specific style comes first.
 fn identify_order() -> impl Iterator<Item = Style> {
     let mut order = Style::ALL;
     order.sort_by_key(|style| style.specificity_rank());

@@ -1,9 +1,9 @@
-//! Conformant moves: checks a planned move against all other explanations of the game.
+//! Conformant moves: the stage checks a planned move against all other explanations of the game.
 //!
-//! A plan is made for the best explanation. Every other one, with its own rules or hidden memories,
-//! is a *future* with a world and a state. A move is fatal in a future if no line that begins with
-//! it survives there for a while. The lines may differ between futures: the threats' next moves
-//! will reveal the true one.
+//! A plan is made for the best explanation. Each other explanation, with its own rules or hidden
+//! memories, is a *future* with a world and a state. A move is fatal in a future if every line that
+//! begins with it is caught soon. The lines may differ between futures, because the threats' next
+//! moves will reveal the true one.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::{Choice, Source};
@@ -12,12 +12,13 @@ use crate::search::BudgetMeter;
 use super::lines::longest_survival;
 
 const FUTURE_TICKS: u16 = 40;
-/// Several times as many states as most checks need, because a line not found counts as fatal.
+/// The limit is several times what most checks need, because a line that is not found counts as
+/// fatal.
 const FUTURE_STATES_MAX: u64 = 1_000;
 const END_STATES_MAX: u64 = 20_000;
 
-/// Replaces a move by one that is fatal in fewer futures and survives to the end of the game in the
-/// first future, the best explanation.
+/// Replaces a move that is fatal in some future. The replacement is fatal in fewer futures, and
+/// survives to the end of the game in the first future, which is the best explanation.
 pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> Choice {
     let Some(&(world, state)) = futures.first() else { return choice };
     let mut best = (count(choice.player_move, futures, meter), choice.player_move);

@@ -32,15 +32,15 @@ pub struct Decision {
     pub player_move: Move,
     /// The origin of the move.
     pub source: Source,
-    /// The last tick that the bot's plan survives to, if it planned; 2001 for the whole game.
+    /// The last tick that the bot's plan survives to, if the bot planned; 2001 for the whole game.
     pub planned_tick: Option<u16>,
     /// The number of mispredicted threats since the previous message.
     pub mispredictions: u32,
     /// States that the planner simulated for this decision.
     pub simulated_ticks: u64,
-    /// The time from arrival to decision.
+    /// The time from the arrival of the message to the decision.
     pub elapsed: Duration,
-    /// The learnt differences from the expected rules, in sentences; empty if unchanged.
+    /// The differences learnt from the expected rules, in sentences; empty if there are none.
     pub learnt: Vec<String>,
 }
 

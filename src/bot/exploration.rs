@@ -1,11 +1,11 @@
 //! Exploration: finds tiles that the player cannot enter before a plan depends on them.
 //!
 //! Messages do not distinguish see-through tiles from open ones, so a plan may lead over a
-//! see-through tile. Once a tile has refused the player, every unvisited tile is an *unknown tile*,
-//! and the player explores the nearest ones early, while threats are slow. Before each exploring
-//! step it must be able to survive for some time on visited tiles, even if the step is refused.
+//! see-through tile. Once a tile has refused the player, every unvisited tile is an *unknown tile*.
+//! The player then explores the nearest ones early, while threats are slow. Before each exploring
+//! step, it must be able to survive for some time on visited tiles, even if the step is refused.
 //! Once the visited tiles suffice for the rest of the game, they are the *safe set*: all other
-//! tiles are excluded and exploration stops.
+//! tiles are excluded, and exploration stops.
 //!
 //! If no exploring step is safe, the plan is kept if it survives in the optimistic world (unknown
 //! tiles open) and is not much worse than another step in the pessimistic world (only visited tiles
@@ -27,12 +27,13 @@ const EXPLORE_UNTIL_TICK: u16 = 700;
 const PESSIMISTIC_TICKS: u16 = 60;
 /// The ticks that the player must be able to survive after a detour, with unknown tiles open.
 const OPTIMISTIC_TICKS: u16 = 300;
-/// Several times as many states as a search on the known maps needs.
+/// The limit is several times what a search on the known maps needs.
 const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
-/// Takes well below a millisecond.
+/// The limit keeps a search well below a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
-/// A new search needs this many more visited tiles, and one part in `SAFE_SET_GROWTH_SHARE` more.
+/// A new search needs `SAFE_SET_GROWTH_MIN` more visited tiles, and at least one in
+/// `SAFE_SET_GROWTH_SHARE` more.
 const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_SHARE: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;
@@ -121,7 +122,7 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// The survival on visited tiles if the player stays or its step is refused.
+    /// The last tick of survival on visited tiles if the player stays or its step is refused.
     survival_staying: OnceCell<u16>,
 }
 

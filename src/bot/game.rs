@@ -30,7 +30,7 @@ pub(super) struct Game {
 pub(super) struct Answer {
     pub observation: Observation,
     pub decision: Decision,
-    /// True if it was given within the budget.
+    /// True if the answer was given within the budget.
     pub is_timely: bool,
 }
 
@@ -105,7 +105,7 @@ impl Game {
         }
     }
 
-    /// True if the messages stopped although the plan went on: probably an unexpected catch.
+    /// True if the messages stopped before the plan ended: probably an unexpected catch.
     pub fn has_ended_unexpectedly(&self) -> bool {
         self.answer.as_ref().is_some_and(|Answer { decision, .. }| {
             decision.tick < LAST_TICK.into()

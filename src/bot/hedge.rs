@@ -3,10 +3,11 @@
 //! A bot that joins a running game does not know the threats' memories, and a plan for the
 //! likeliest ones may fail under others. Given the player's path, the threats are independent of
 //! one another. So a line survives under *every* combination of memories if it survives in a
-//! *crowd*: a world with a copy of each threat for each of its memories. Few memories matter to a
-//! line. The crowd begins with the likeliest ones; after each search, the memories that defeat the
-//! line found are added, until there are none or no line survives longer (counterexample-guided
-//! refinement).
+//! *crowd*: a world with a copy of each threat for each of its memories.
+//!
+//! Only a few memories affect a line. The crowd begins with the likeliest ones, and each search
+//! adds those that defeat the line it found. This ends when no memory defeats the line or no line
+//! survives longer (counterexample-guided refinement).
 //!
 //! A hedged plan is such a line for some ticks, followed by a line to the end of the game for the
 //! likeliest memories. It is renewed before its hedged part ends, when the threats' moves have
@@ -19,14 +20,14 @@ use crate::search::{BudgetMeter, Deadline};
 use super::deadline::part;
 use super::tracker::Tracker;
 
-/// Target and minimum length of the hedged part.
+/// Target length and minimum length of the hedged part.
 const HEDGED_TICKS: u16 = 100;
 const HEDGED_TICKS_MIN: u16 = 12;
 /// A plan is renewed if fewer hedged ticks than this are left.
 const RENEW_TICKS: u16 = 40;
 /// Ticks from a failed renewal to the next attempt.
 const RETRY_TICKS: u16 = 4;
-/// Under the likeliest memories a plan survives for this long, or to the end of the game.
+/// Under the likeliest memories, a plan must survive for this long or to the end of the game.
 const LIKELY_TICKS: u16 = 300;
 const ROUNDS_MAX: u64 = 20;
 /// Each search gets the remaining budget divided by this.
@@ -74,8 +75,8 @@ impl HedgedPlanner {
 }
 
 impl HedgedPlan {
-    /// Orders plans by sufficient hedging, survival under the likeliest memories, and last hedged
-    /// tick.
+    /// Ranks plans by sufficient hedging, then by survival under the likeliest memories, then by
+    /// the last hedged tick.
     fn rank(&self) -> (u16, bool, u16) {
         let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
         (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)
@@ -144,7 +145,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
             break;
         }
         crowd.extend(catches.into_iter().map(|(_, spawn, threat)| (spawn, threat)));
-        // The oldest members make room.
+        // Removes the oldest members to make room.
         let surplus = crowd.len().saturating_sub(MAX_THREATS);
         crowd.drain(likeliest..(likeliest + surplus).min(crowd.len()));
     }
@@ -200,7 +201,8 @@ mod tests {
                 let threats: Vec<Threat> = tracker.beliefs.best.iter().map(recall).collect();
                 let mut state = world.state_at(tick, layout.player, &threats).expect("a state");
                 world.play_moves(&mut state, hedged);
-                // The owl looked in the tick before; the player has made at most one step since.
+                // The owl looked in the previous tick, and the player has made at most one step
+                // since then.
                 let is_possible = style == Style::Hawk || tile.manhattan_distance(layout.player) <= 1;
                 assert!(!state.is_caught() || !is_possible, "a {style} that remembers {tile}");
                 memories += 1;

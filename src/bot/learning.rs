@@ -2,10 +2,10 @@
 //!
 //! While every prediction holds, only the observations are kept. After the first misprediction, or
 //! if a style has an unknown name, a [`Learner`] follows the game. Whenever its best explanation
-//! changes, the tracker replays the game under those rules and keeps them if that reduces the
-//! mispredictions. If no rules explain a threat of known style, the server breaks its own rules:
-//! the bot returns to the expected rules and stops learning for the game. Moves are checked against
-//! other rules that also explain the game (`conformant`).
+//! changes, the tracker replays the game under the new rules and keeps them if that reduces the
+//! mispredictions. If no rules explain a threat of known style, the server breaks its own rules.
+//! The bot then returns to the expected rules and stops learning for the game. Moves are checked
+//! against other rules that also explain the game (`conformant`).
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
 use crate::inference::{Learner, Sight, Streets, StyleWord, differences};
@@ -23,14 +23,14 @@ const LEARNING_TILES_MAX: usize = 1024;
 
 #[derive(Default)]
 pub(super) struct Learning {
-    /// Every observation, if none was missed since tick 1.
+    /// Every observation, if none has been missed since tick 1.
     log: Vec<Observation>,
     /// True after a missed message, or if no rules explain a known style.
     has_stopped: bool,
     learner: Option<Box<Learner>>,
     /// Observations that the learner has processed.
     shown: usize,
-    /// The best explanation when the learner last reached the latest observation.
+    /// The best explanation at the last time that the learner had processed all observations.
     best: Option<(Rules, Vec<(String, Style)>)>,
     learnt: Option<Explanation>,
     /// The latest explanation that did not reduce the mispredictions.
@@ -262,8 +262,8 @@ impl Learning {
         agrees(world, &state, self.log.last()?).then_some(state)
     }
 
-    /// Rules that explain both the game and a catch after its last move, with the learnt words. No
-    /// message follows a catch, so the threats' last moves are not observed.
+    /// Rules, with the learnt words, that explain the game and a catch after its last move. No
+    /// message follows a catch, so the last moves of the threats are not observed.
     pub fn explain_loss(
         &self,
         map: &MessageMap,

@@ -12,7 +12,7 @@ use super::options::BotOptions;
 pub struct Memory {
     /// The rules of the best explanation.
     pub rules: Rules,
-    /// Words for styles other than the server's own, with their styles.
+    /// Unexpected words for styles, with their styles.
     #[serde(default)]
     pub words: Vec<(String, Style)>,
     /// True if a threat did something unexpected, or the game ended despite a plan.

@@ -49,13 +49,13 @@ pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
 
-/// Safety margin, at most a quarter of a budget: the system may preempt the process between two
-/// clock checks.
+/// Safety margin, at most a quarter of a budget. The system may preempt the process between two
+/// checks of the clock.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
-/// Reconstruction of missed ticks gets the budget divided by this.
+/// The share of the budget for reconstructing missed ticks, as a divisor.
 const INFERENCE_SHARE: u32 = 4;
-/// Learning ends after the budget divided by this, so that time is left for a plan.
+/// The share of the budget after which learning ends, as a divisor. The rest is for a plan.
 const LEARNING_SHARE: u32 = 2;
 
 /// A player that receives the state before each tick and answers with a move.
@@ -137,7 +137,7 @@ impl Bot {
 
         let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
         let elapsed = elapsed();
-        // A new game, or rules that explain more, start with fewer mispredictions.
+        // A new game has fewer mispredictions at first, and so have rules that explain more.
         let mispredictions = self.mispredictions_by_threat().iter().sum::<u32>().saturating_sub(counted);
         let tick = message.tick;
         let decision =
@@ -154,12 +154,13 @@ impl Bot {
         self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
     }
 
-    /// The rules that best explain the game; those of the options while every prediction holds.
+    /// The rules that best explain the game. While every prediction holds, these are the rules of
+    /// the options.
     pub fn rules(&self) -> Rules {
         self.best_explanation().map_or(self.options.rules, |(rules, _)| rules)
     }
 
-    /// The knowledge for the next game; as in the options while every prediction holds.
+    /// The knowledge for the next game. While every prediction holds, it is that of the options.
     pub fn memory(&self) -> Memory {
         self.memory_with(self.best_explanation())
     }

@@ -45,8 +45,8 @@ impl ObservedPose {
     }
 }
 
-/// Reads a message; `words` are the server's other names for styles. Fails if the sizes disagree or
-/// the player is not on an open tile: no decision is possible.
+/// Reads a message. `words` are the server's other names for styles. Fails if the sizes disagree or
+/// the player is not on an open tile, because no decision is possible then.
 pub(super) fn decode<'a>(message: &'a GameMessage, words: &[(String, Style)]) -> Result<Decoded<'a>, BotError> {
     message.validate()?;
     let player = message.your_character.position;

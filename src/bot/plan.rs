@@ -46,13 +46,13 @@ use super::tracker::Tracker;
 /// The largest map, in open tiles, on which a decision has time for exploration, slack and
 /// playouts.
 const COPIED_TILES_MAX: usize = 1024;
-/// Several times as many states as most maps need.
+/// The limit is several times what most maps need.
 const FIRST_STATES_MAX: u64 = 40_000;
 /// The first retry interval for more slack; each failed attempt multiplies it by four.
 const RETRY_TICKS: u16 = 16;
-/// With more unmodelled threats, a `smitsimax` playout takes too long.
+/// With more unmodelled threats than this, a `smitsimax` playout takes too long.
 const PLAYED_OUT_MAX: usize = 32;
-/// Takes about five milliseconds.
+/// A `smitsimax` decision with this limit takes about five milliseconds.
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
 /// The number of states with other memories against which a move is checked.
 const DRAWS: usize = 16;
@@ -84,15 +84,15 @@ pub(super) struct Planning {
     smitsimax: SmitsimaxRules,
 }
 
-/// The part of the bot's knowledge that may be wrong.
+/// The part of the bot's knowledge that is in doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doubt {
-    /// There is one explanation of the game.
+    /// Nothing: there is one explanation of the game.
     #[default]
     None,
     /// The threats' hidden memories, because the bot joined a running game.
     Memories,
-    /// The same after an unexpected move, while the search for rules that explain it continues.
+    /// The same after an unexpected move, until rules that explain it are found.
     Surprise,
     Rules,
 }
@@ -133,7 +133,8 @@ pub(super) fn decide(
     let is_late = budget.deadline.is_some_and(|deadline| now() >= deadline);
     let state = tracked_state(tracker).ok().filter(|state| !state.is_over());
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
-        // Out of time; or a threat stands on the player and the game goes on, against the rules.
+        // The time is up, or a threat stands on the player and the game continues against the
+        // rules.
         return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
     };
     let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
@@ -180,7 +181,7 @@ fn may_hedge(tracker: &Tracker, options: &BotOptions) -> bool {
     is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX && !tracker.map.should_explore()
 }
 
-/// The part of the remaining budget for plans, after the reserve for a check.
+/// The share of the remaining budget for plans, after a reserve for the check.
 fn most(budget: Budget) -> Budget {
     let now = now();
     let earlier = |deadline: Instant| deadline - deadline.saturating_duration_since(now) / CHECK_SHARE;
@@ -220,7 +221,7 @@ impl Planning {
         matches!(&self.planner, Some((_, ActivePlanner::Guarded(planner))) if planner.is_guarded(state))
     }
 
-    /// Exploration and attempts that may fail get half of the remaining budget.
+    /// Exploration and other attempts that may fail get half of the remaining budget.
     fn decide(
         &mut self,
         tracker: &mut Tracker,
@@ -229,7 +230,7 @@ impl Planning {
         meter: &mut BudgetMeter,
     ) -> Result<Choice, PlacementError> {
         let explores = is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX;
-        // While tiles are excluded, no other tile is unknown.
+        // While tiles are excluded, no remaining tile is unknown.
         let has_safe_set = !tracker.map.excluded.is_empty();
         if explores && !has_safe_set {
             let share = Budget { ticks: halved(meter.remaining()).ticks, ..meter.remaining() };
@@ -318,7 +319,7 @@ impl SlackPlanner {
         }
     }
 
-    /// Decides by the surviving plan with the most slack; if none survives, by level 0.
+    /// Decides by the surviving plan with the most slack. If no plan survives, decides by level 0.
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let mut meter = BudgetMeter::new(budget);
         let choice = self.decide_within(world, state, &mut meter);
@@ -344,7 +345,7 @@ impl SlackPlanner {
         choice
     }
 
-    /// Tries the highest level with a small limit: if its plan survives, the others are
+    /// Tries the highest level with a small limit. If its plan survives, the other levels are
     /// unnecessary.
     fn try_highest(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         let highest = self.levels.len() - 1;

@@ -1,4 +1,4 @@
-//! Readiness: survival if the threats' next phase began at once.
+//! Readiness: whether the player survives if the threats' next phase begins at once.
 //!
 //! The start of a phase cannot be foreseen if the rules are in doubt, and a plan for slow threats
 //! may fail at their first early move. A state is *ready* if a line from it survives for a while
@@ -15,7 +15,7 @@ use super::lines::longest_survival;
 
 const READY_TICKS: u16 = 40;
 const READY_STATES_MAX: u64 = 400;
-/// There is one world for each tick of a period.
+/// Holds one world for each tick of a period.
 const PERIOD_MAX: u8 = 8;
 
 /// Worlds in which the threats always have the period of the next quicker phase.
@@ -68,8 +68,8 @@ impl EarlyPhase {
         &self.worlds[usize::from((first_move - 1) % u16::from(self.period_ticks))]
     }
 
-    /// Detects states before `until_tick` that are not ready. No state counts as ready once the
-    /// budget is used up.
+    /// Detects states before `until_tick` that are not ready. Once the budget is used up, every
+    /// state counts as not ready.
     pub fn until(&self, until_tick: u16, budget: Budget) -> Readiness<'_> {
         Readiness { early: self, until_tick, meter: RefCell::new(BudgetMeter::new(budget)) }
     }
@@ -93,7 +93,7 @@ impl Readiness<'_> {
         longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }
 
-    /// True if a line that must stay ready cannot go through this state.
+    /// True if a line that must stay ready cannot pass through this state.
     pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
         !state.is_over() && state.tick() < self.until_tick && !self.is_ready(world, state)
     }

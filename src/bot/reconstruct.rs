@@ -6,7 +6,7 @@ use crate::search::{Deadline, Generator};
 use super::observation::ObservedPose;
 use super::records::Sent;
 
-/// Random paths tried after the likely ones have failed.
+/// Random paths to try after the likely ones have failed.
 const RANDOM_PATHS_MAX: usize = 256;
 const DELAY_TICKS_MAX: usize = 16;
 
@@ -25,7 +25,7 @@ pub(super) struct Gap<'a> {
 /// Returns the first path that explains all `threats`, or else the path that explains the most. The
 /// order is: all commands as sent, no command, one command late, random paths. If no path connects
 /// the two positions, the player stays and then jumps. `threats` pairs each threat before the gap,
-/// in world order, with its observation after it.
+/// in world order, with its observation after the gap.
 pub(super) fn reconstruct(
     gap: &Gap<'_>,
     sent: &[Sent],
@@ -108,7 +108,7 @@ impl Gap<'_> {
     }
 
     fn random_paths(&self) -> impl Iterator<Item = Option<Path>> {
-        // Created only after the likely paths have failed.
+        // These paths are created only after the likely ones have failed.
         let mut drawn: Option<(Vec<u16>, Generator)> = None;
         (0..RANDOM_PATHS_MAX).map(move |_| {
             let (distances, random) =

@@ -8,7 +8,7 @@ use super::observation::Observation;
 
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The threats' styles in the last message and the one before; `None` if unknown.
+    /// The styles of the threats in the last message and in the one before it; `None` if unknown.
     pub styles: Vec<Option<Style>>,
     pub styles_before: Vec<Option<Style>>,
     /// Observations that the tracker has not processed yet, oldest first.
@@ -30,7 +30,7 @@ impl History {
 pub(super) struct Sent {
     pub tick: u16,
     pub player_move: Move,
-    /// True if it was sent within the budget while the bot was up to date.
+    /// True if the command was sent within the budget while the bot was up to date.
     pub is_timely: bool,
 }
 

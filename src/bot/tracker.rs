@@ -28,13 +28,16 @@ const GRACE_TICKS: u16 = 100;
 /// A tile counts as closed if the probability that all refused commands into it were late falls
 /// below this. With the initial late share, this takes two refusals.
 const LATE_CHANCE_MIN: f64 = 1e-3;
-/// Prior of the late share: this many timely commands and one late one.
+/// Prior of the late share: this many timely commands, and one late one.
 const PRIOR_COMMANDS: u32 = 50;
-/// The shortest gap, in ticks, after which the tracker rejoins instead of reconstructing.
+/// The shortest gap, in ticks, after which the tracker rejoins the game instead of reconstructing
+/// it.
 const REJOIN_TICKS: u16 = 200;
-/// Tiles whose routes are built between two clock checks: half a millisecond on the largest map.
+/// Tiles whose routes are built between two checks of the clock: half a millisecond on the largest
+/// map.
 const TILES_PER_SLICE: usize = 16;
-/// Minimum observations processed per message while the bot catches up: more than arrive meanwhile.
+/// Minimum observations to process per message while the bot catches up. It exceeds the number that
+/// arrive meanwhile.
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
 pub(super) enum Tracking {
@@ -117,7 +120,7 @@ fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
 }
 
 impl Tracker {
-    /// `world` was built from `layout`; unknown styles are `None`. After `deadline` only a few
+    /// `world` must be built from `layout`; unknown styles are `None`. After `deadline` only a few
     /// hypotheses are kept. Fails if the world cannot be built, which the caller has ruled out.
     pub fn new(
         layout: Layout,
@@ -141,7 +144,7 @@ impl Tracker {
         })
     }
 
-    /// True if it joined a running game, or rejoined after many missed messages.
+    /// True if the tracker joined a running game, or rejoined after many missed messages.
     pub fn has_joined(&self) -> bool {
         self.grace_until > 0
     }
@@ -169,7 +172,7 @@ impl Tracker {
         (self.tick, self.player) = (observation.tick, observation.player);
         self.map.visited.insert(self.player);
         self.map.refusals.remove(&self.player);
-        // On a guessed path the hypotheses are guesses too, so mispredictions do not count.
+        // On a guessed path the hypotheses are guesses too, so their mispredictions do not count.
         let counts_mispredictions = ticks == 1 && self.tick > self.grace_until;
         let is_rejoin = ticks >= REJOIN_TICKS;
         if is_rejoin {
@@ -196,8 +199,9 @@ impl Tracker {
         reconstruct(&gap, sent, &threats, deadline)
     }
 
-    /// The player did not reach an open tile: its command was late, or the tile is see-through. A
-    /// visited tile is never see-through; an unvisited one that refuses the player repeatedly is.
+    /// Handles a step that did not take the player to an open tile: the command was late, or the
+    /// tile is see-through. A visited tile is never see-through. An unvisited tile that refuses the
+    /// player repeatedly is.
     fn note_refusal(&mut self, sent: &[Sent], player: Position) {
         let Some(sent) = sent.iter().find(|sent| sent.tick == self.tick) else { return };
         let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
@@ -210,14 +214,15 @@ impl Tracker {
             *refusals += 1;
             let commands = self.effective_commands + self.late_commands + PRIOR_COMMANDS;
             let late_share = f64::from(self.late_commands + 1) / f64::from(commands + 1);
-            // The last bit of the standard library's power depends on the platform.
+            // The power function of the standard library has a platform-dependent last bit.
             if libm::pow(late_share, f64::from(*refusals)) < LATE_CHANCE_MIN {
                 self.close(target);
             }
         }
     }
 
-    /// Keeps a tile open if closing it would leave the player no exit: the commands were then lost.
+    /// Keeps a tile open if closing it would leave the player no exit, because the commands were
+    /// then lost.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
@@ -251,7 +256,7 @@ impl Replay {
         Ok(Self { tracker, history, processed: 1 })
     }
 
-    /// Returns true once it reaches the last observation.
+    /// Returns true once the replay reaches the last observation.
     pub fn advance(&mut self, log: &[Observation], deadline: Deadline) -> bool {
         while let Some(observation) = log.get(self.processed) {
             if deadline.is_past() {
@@ -273,7 +278,7 @@ impl Replay {
         tracker.map.visited.append(&mut before.map.visited);
         tracker.map.refusals = std::mem::take(&mut before.map.refusals);
         tracker.map.excluded = std::mem::take(&mut before.map.excluded);
-        // Tiles may have been found closed since the replay began.
+        // The tracker may have closed tiles since the replay began.
         tracker.map.layout.tiles.clone_from(&before.map.layout.tiles);
         tracker.beliefs.refresh(&mut tracker.map);
         tracker.effective_commands = before.effective_commands;
@@ -283,7 +288,7 @@ impl Replay {
     }
 }
 
-/// The log starts over after missed ticks.
+/// The log starts again after missed ticks.
 fn keep_processed(history: &mut History, observation: Observation, is_next: bool) {
     if !is_next {
         history.log.clear();

@@ -10,7 +10,7 @@ use super::paths::{Deer, Owls};
 use super::picks::{PickExplanation, pick};
 use super::variants::{period_mut, phase_clock, phase_clock_mut};
 
-/// The lead and the longest period of a phase that may have begun unnoticed.
+/// The lead and the maximum period of a phase that may have begun unnoticed.
 const EARLY_PHASE_TICKS: u16 = 8;
 const EARLY_PERIOD_MAX: u8 = 7;
 /// Explanations of the picks compared with the hawks, cheapest first.
@@ -131,7 +131,7 @@ impl Learner {
     }
 
     /// These rules, or others for hawks and owls, which share their order, if no hypothesis about
-    /// some hawk fits. `Some(None)` if none fit; `None` at the deadline.
+    /// some hawk fits. Returns `Some(None)` if no rules fit, and `None` at the deadline.
     fn with_hawks(&self, rules: &Rules, of_owls: Orders, deadline: Deadline) -> Option<Option<Rules>> {
         let Some(game) = &self.game else { return Some(Some(*rules)) };
         let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
@@ -208,8 +208,8 @@ impl Learner {
         }
     }
 
-    /// Up to `count` other rules that explain the game and differ from the best in one factor,
-    /// nearest first.
+    /// Up to `count` other rules that explain the game and differ from the best ones in one factor,
+    /// the most similar first.
     pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
         self.alternatives_until(best, count, Deadline::NEVER)
     }
@@ -288,8 +288,8 @@ impl Learner {
         found
     }
 
-    /// The best rules with a next phase that began in one of the last ticks up to `tick`, which no
-    /// observation follows. Earlier moves may contradict these rules.
+    /// The best rules with a next phase that began in one of the last ticks up to `tick`, after
+    /// which nothing was observed. Earlier moves may contradict these rules.
     pub fn early_phases(&self, best: &Rules, tick: u16) -> Vec<Rules> {
         let clock = tick.saturating_sub(1);
         let Some(next) = phase_after(best, tick) else { return Vec::new() };
@@ -313,7 +313,7 @@ impl Learner {
         found
     }
 
-    /// True if the phase after that of a tick was expected earlier.
+    /// True if the phase after the one at a tick was expected to begin earlier.
     pub fn is_overdue(&self, tick: u16) -> bool {
         phase_after(&self.best_clock(), tick)
             .is_some_and(|next| phase_clock(self.expected.phase_clocks, next).saturating_add(1) < tick)
@@ -345,7 +345,7 @@ fn other_view(view: View) -> View {
     view_of(1 - view_order(view))
 }
 
-/// The expected view if it or neither view is possible, else the other one.
+/// The expected view if it is possible or no view is, otherwise the other one.
 fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     if is_possible[view_order(expected)] || !is_possible[1 - view_order(expected)] {
         expected
@@ -354,12 +354,12 @@ fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     }
 }
 
-/// The order nearest to the expected one, or the expected one if the set is empty.
+/// The possible order nearest to the expected one, or the expected one if the set is empty.
 fn nearest(orders: Orders, expected: [Direction; 4]) -> [Direction; 4] {
     orders.nearest_to(expected).first().copied().unwrap_or(expected)
 }
 
-/// The value nearest to the expected one, or the expected one if the set is empty.
+/// The possible value nearest to the expected one, or the expected one if the set is empty.
 fn nearest_bit(values: u128, expected: u8) -> u8 {
     bits_nearest_to(values, expected).next().unwrap_or(expected)
 }
@@ -370,7 +370,8 @@ fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
     found.into_iter()
 }
 
-/// The expected value if it is in the range, else the first square in it, else its minimum.
+/// The expected value if it is in the range, else the first square number in the range, else its
+/// minimum.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;

@@ -10,10 +10,10 @@ use std::collections::{BTreeSet, HashSet};
 use super::variants::{period_mut, phase_clock_mut};
 use crate::game::{Personality, Rules};
 
-/// Cost of a changed parameter; the size of the change is added.
+/// The cost of a changed parameter, to which the size of the change is added.
 const CHANGE_COST: u32 = 10_000;
 
-/// An overdue phase is assumed to begin a multiple of this many ticks late.
+/// An overdue phase is assumed to be late by a multiple of this many ticks.
 const OVERDUE_TICKS: u16 = 200;
 
 /// The evidence of a tick about the clock.
@@ -27,18 +27,19 @@ pub struct ClockEvidence {
     pub personality: Option<Personality>,
 }
 
-/// Index of a phase, its period, and the ticks since the last move.
+/// The index of a phase, its period, and the ticks since the last move.
 type Phase = (u8, u8, u8);
 
 #[derive(Clone, Copy, Debug)]
 struct History {
     cost: u32,
     periods: [u8; 5],
-    /// The start of each phase after lazy, if it has begun.
+    /// The start of each phase after lazy; `None` before it has begun.
     clocks: [u16; 4],
 }
 
-/// The cheapest histories with one phase and period, by the ticks since the last move, ascending.
+/// The cheapest histories with one phase and period, in ascending order of the ticks since the last
+/// move.
 type Lane = Vec<(u8, History)>;
 
 const PERIODS: usize = u8::MAX as usize;
@@ -48,12 +49,12 @@ const PERIODS: usize = u8::MAX as usize;
 pub struct ClockFilter {
     expected: Rules,
     trusts_personalities: bool,
-    /// By phase, then by period.
+    /// Indexed by phase, then by period.
     alive: Vec<Lane>,
     clock: u16,
 }
 
-/// A history with which a phase may begin in a tick, for any period.
+/// A history that allows a phase to begin in a tick, for any period.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     history: History,
@@ -63,9 +64,9 @@ struct Entry {
 
 #[derive(Debug, Default)]
 struct Entries {
-    /// By the ticks since the last move, ascending; the cheapest of each.
+    /// The cheapest entry for each number of ticks since the last move, ascending.
     all: Vec<Entry>,
-    /// By index: the cheapest entry from there on.
+    /// For each index, the cheapest entry from there on.
     cheapest_from: Vec<Entry>,
 }
 
@@ -143,7 +144,7 @@ impl ClockFilter {
         entries
     }
 
-    /// The expected rules with the best clock; later phases keep their expected start if possible.
+    /// The expected rules with the best clock. Later phases keep their expected start if possible.
     pub fn best(&self) -> Option<Rules> {
         let expected = PeriodsAndClocks::of(&self.expected);
         let total = |&(phase, history): &(usize, &History)| {
@@ -240,7 +241,7 @@ fn cost(found: u16, expected: u16) -> u32 {
     if found == expected { 0 } else { CHANGE_COST + u32::from(found.abs_diff(expected)) }
 }
 
-/// `None` if the evidence contradicts it.
+/// `None` if the evidence contradicts the hypothesis.
 fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u8> {
     let since = since.saturating_add(1);
     let moves = since >= period;
@@ -250,11 +251,11 @@ fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u8> {
 /// The possible values of the clock's parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockSets {
-    /// By personality: its periods.
+    /// The possible periods of each personality.
     pub periods: [BTreeSet<u8>; 5],
-    /// By phase after lazy: the clocks at which it may begin.
+    /// The clocks at which each phase after lazy may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// By personality: the first and last tick in which threats may have it; (0, 0) if none.
+    /// The first and last tick in which threats may have each personality; (0, 0) if none.
     pub seen: [(u16, u16); 5],
 }
 
@@ -268,7 +269,7 @@ impl ClockSets {
         }
     }
 
-    /// The values in both.
+    /// The values that are in both sets.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let both = |left: (u16, u16), right: (u16, u16)| match (left, right) {
@@ -288,7 +289,8 @@ impl ClockSets {
     }
 }
 
-/// The allowed values that explain a game. The evidence has every tick from 1, in order.
+/// The values within the allowed ones that explain a game. The evidence contains every tick from 1,
+/// in order.
 ///
 /// A forward pass finds the hypotheses; a backward pass drops those that contradict later ticks.
 pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowed: &ClockSets) -> Option<ClockSets> {

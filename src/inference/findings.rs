@@ -1,4 +1,4 @@
-//! The findings of a learner: the certain and the open parameters.
+//! The findings of a learner: which parameters are certain, and which are open.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ pub struct Finding {
     pub is_certain: bool,
     /// The values in the remaining explanations, in words; empty if the value is certain.
     pub open: String,
-    /// The observation that contradicted the last other value, if known.
+    /// The observation that ruled out the last other value, if known.
     pub decided: Option<Decided>,
     /// The best explanation's value, as a sentence.
     pub sentence: String,
@@ -202,8 +202,8 @@ impl Learner {
         }
     }
 
-    /// The scales count as certain if their range is so narrow that its simplest number is no
-    /// coincidence.
+    /// The scales count as certain if their range is so narrow that the simplest number in it
+    /// cannot be a coincidence.
     fn open_scale(&self) -> Option<String> {
         let range = |one: &PickExplanation| format!("{} to {}", one.scales.0, one.scales.1);
         let single = self.open_picks(range);

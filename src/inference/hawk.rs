@@ -1,7 +1,7 @@
 //! Hawks: the views, orders, patience, rest and posts that explain their steps.
 //!
 //! The values of a hypothesis depend on one another: a patience may be possible only with one rest,
-//! or only with certain posts. A [`HawkExplanation`] holds values that fit together.
+//! or only with certain posts. A [`HawkExplanation`] holds values that are possible together.
 
 use crate::search::Deadline;
 
@@ -12,9 +12,9 @@ use super::streets::{Step, Streets};
 
 /// Maximum patience and rest.
 pub const MOVES_MAX: u8 = 100;
-/// Above this, the learner claims nothing about hawks.
+/// With more hypotheses than this, the learner claims nothing about hawks.
 const HYPOTHESES_MAX: usize = 4_000;
-/// Limits a hawk's move to a few milliseconds.
+/// Maximum hypotheses after a move of a hawk, so that the move takes a few milliseconds.
 const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
 /// A post that became unknown because the hawk saw the player on the way.
 const FORGOTTEN: u16 = u16::MAX;
@@ -22,20 +22,20 @@ const FORGOTTEN: u16 = u16::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aim {
     Unknown,
-    /// A tile where it saw the player.
+    /// A tile where the hawk saw the player.
     Seen(u16),
     Post(u16),
     Idle {
         waited: u8,
-        /// True if it rests at a post.
+        /// True if the hawk rests at a post.
         rests: bool,
     },
 }
 
-/// Rules that explain a hawk's moves, and its hidden state.
+/// Rules that explain the moves of a hawk, and the hidden state of the hawk under these rules.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HawkHypothesis {
-    /// 0 for the player's stale position, 1 for the present one.
+    /// Index 0 for the player's stale position, 1 for the current one.
     pub view: usize,
     pub aim: Aim,
     pub patience: (u8, u8),
@@ -53,7 +53,7 @@ pub struct Hawk {
     pub hypotheses: Vec<HawkHypothesis>,
     /// True if too many hypotheses were found and some were dropped.
     pub is_truncated: bool,
-    /// How many of its first posts have a known draw; all of them if no tick was missed.
+    /// The draws of this many first posts are known; those of all posts if no tick was missed.
     counted_posts: usize,
 }
 
@@ -171,7 +171,7 @@ impl Hawk {
         });
     }
 
-    /// The posts on which all hypotheses agree: draw and rank.
+    /// The posts on which all hypotheses agree, each as draw and rank.
     pub fn known_posts(&self) -> Vec<(u16, u16)> {
         let mut hypotheses = self.hypotheses.iter().filter(|_| !self.is_truncated);
         let Some(first) = hypotheses.next() else { return Vec::new() };
@@ -378,7 +378,8 @@ impl HawkHypothesis {
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {
-            // It waits while its count, which starts at minus the rest, is at most the patience.
+            // The hawk waits while its count, which starts at minus the rest, is at most the
+            // patience.
             let rest = if rests {
                 (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1)
             } else if waited <= patience {
@@ -425,17 +426,17 @@ impl HawkHypothesis {
     }
 }
 
-/// The highest ranks share a bit.
+/// The highest ranks share one bit.
 fn rank_bit(rank: u16) -> u128 {
     1 << rank.min(127)
 }
 
-/// For values up to 126.
+/// Bits for values up to 126.
 fn bits((low, high): (u8, u8)) -> u128 {
     if low > high { 0 } else { (1 << (high + 1)) - (1 << low) }
 }
 
-/// The smallest range with every value in both; empty if there is none.
+/// The smallest range that contains every value of both; empty if there is none.
 fn clip(range: (u8, u8), values: u128) -> (u8, u8) {
     let both = bits(range) & values;
     if both == 0 { (1, 0) } else { (both.trailing_zeros() as u8, 127 - both.leading_zeros() as u8) }
