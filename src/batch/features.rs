@@ -1,14 +1,15 @@
-//! The observation `features`: what each action leads to, in the exact state after the tick.
+//! The observation `features`: the results of each action in the exact state after the tick.
 
 use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Tile, UNREACHED, World};
 
 use super::observation::{FAR_STEPS, ticks_until_move};
 
-/// Numbers of the features before the actions': the tick; the ticks until the threats move, 0 if
-/// they move in the next step; and the ticks between two of their moves.
+/// The length of the features before those of the actions: the tick; the ticks until the threats
+/// move, 0 if they move in the next step; and the ticks between two of their moves.
 pub const FEATURES_HEADER: usize = 3;
-/// Numbers of the features for each action (left, right, up, down, stay), all about the state after
-/// the tick in which it is played, and all -1 where the way is blocked or the game is over:
+/// The number of features per action (left, right, up, down, stay). They describe the state after
+/// the tick in which the action is played, and are all -1 if the way is blocked or the game is
+/// over:
 ///
 /// 1. the steps from the nearest threat to the player along the streets: 0 if the player is caught,
 ///    [`FAR_STEPS`] if no threat is within 254 steps;
@@ -18,31 +19,31 @@ pub const FEATURES_HEADER: usize = 3;
 ///    0 if it is in none, [`FAR_STEPS`] on streets without a loop;
 /// 4. the exits of its tile, 0 to 4.
 pub const FEATURES_ACTION: usize = 4;
-/// Numbers of all features.
+/// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
 /// Tiles whose arrivals are computed together: a multiple of [`LANES`] whose count fits into a byte.
 const BLOCK: usize = 240;
 /// Rows are padded to a multiple of a vector register.
 const LANES: usize = 16;
-/// Steps or ticks above the largest that a row can hold.
+/// A number of steps or ticks above every number that a row can hold.
 const FAR: u8 = u8::MAX;
 
 /// The tables from which the features of a world are computed.
 #[derive(Clone, Debug)]
 pub(super) struct Features {
-    /// Length of a row.
+    /// The length of a row.
     row: usize,
-    /// `player * row + tile` -> steps of the player to the tile, at most [`FAR`].
+    /// Index `player * row + tile`: steps of the player to the tile, at most [`FAR`].
     player_steps: Vec<u8>,
-    /// `threat * row + tile` -> steps of a threat to the tile, at most [`FAR`].
+    /// Index `threat * row + tile`: steps of a threat to the tile, at most [`FAR`].
     threat_steps: Vec<u8>,
-    /// For each period of the rules, in ticks: `threat * row + tile` -> ticks until a threat that
-    /// moves in the next step arrives, at most [`FAR`]; 0 where it is.
+    /// For each period of the rules in ticks, at index `threat * row + tile`: ticks until a threat
+    /// that moves in the next step arrives, at most [`FAR`]; 0 on its own tile.
     arrivals: Vec<(u8, Vec<u8>)>,
-    /// Tile -> the depth of its dead end, and its exits.
+    /// By tile, the depth of its dead end, and its exits.
     places: Vec<[i16; 2]>,
-    /// Tick -> the threats' pace.
+    /// By tick, the pace of the threats.
     paces: Vec<Pace>,
 }
 
@@ -102,7 +103,7 @@ impl Features {
         }
         let pace = self.paces[usize::from(state.tick()) + 1];
         let mut outcomes = Outcomes::new(world, state);
-        // Most moves lead to the same places of the threats, and so to the same arrivals.
+        // Most moves leave the threats on the same tiles, so they share the arrivals.
         for player_move in world.moves(state) {
             if now.wait == 0 {
                 let mut next = state.clone();
@@ -134,7 +135,7 @@ impl Features {
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);
             for four in fours.by_ref() {
-                // Fewer passes over the ticks are faster.
+                // Few passes over the ticks are fastest.
                 let [one, two, three, four] = [0, 1, 2, 3].map(|index| row(four[index]));
                 let rows = one.iter().zip(two).zip(three.iter().zip(four));
                 for (ticks, ((one, two), (three, four))) in ticks[..length].iter_mut().zip(rows) {
@@ -187,7 +188,7 @@ impl Outcomes {
     }
 }
 
-/// The threats' tiles, and zeros.
+/// The tiles of the threats, followed by zeros.
 #[inline]
 fn threat_tiles(world: &World, state: &State) -> [u16; MAX_THREATS] {
     let mut tiles = [0; MAX_THREATS];
@@ -195,8 +196,8 @@ fn threat_tiles(world: &World, state: &State) -> [u16; MAX_THREATS] {
     tiles
 }
 
-/// The number of tiles where the player, after `steps`, is earlier than the threats, which wait and
-/// then need `ticks`; at most [`BLOCK`] tiles.
+/// The number of tiles, at most [`BLOCK`], where the player arrives before the threats. The player
+/// needs `steps`; the threats wait and then need `ticks`.
 #[inline]
 fn count_earlier(steps: &[u8], wait: u8, ticks: &[u8]) -> u16 {
     // One flat loop over bytes, which compilers turn into vector instructions.
@@ -212,7 +213,7 @@ fn dead_end_depths(world: &World) -> Vec<i16> {
     let is_open = |tile: u16| world.layout().tile(graph.position(tile)) == Tile::Open;
     let mut exits: Vec<usize> =
         (0..graph.len() as u16).map(|tile| if is_open(tile) { ways(tile).count() } else { 0 }).collect();
-    // What is left after removing every dead end, from its last tile on.
+    // The tiles that remain after every dead end is removed, tile by tile.
     let mut ends: Vec<usize> = (0..graph.len()).filter(|&tile| exits[tile] == 1).collect();
     while let Some(end) = ends.pop() {
         exits[end] = 0;

@@ -64,7 +64,7 @@ impl Batch {
     /// fastest if games in the same world are adjacent.
     ///
     /// # Panics
-    /// When there is no such world.
+    /// If a world does not exist.
     pub fn new(worlds: Vec<Arc<World>>, world_of: Vec<usize>) -> Self {
         Self::with_window(worlds, world_of, WINDOW_SIDE)
     }
@@ -72,7 +72,7 @@ impl Batch {
     /// Creates games as [`Batch::new`], with windows of this many rows and columns.
     ///
     /// # Panics
-    /// When there is no such world, or the side is even or above [`WINDOW_SIDE_MAX`].
+    /// If a world does not exist, or if the side is even or above [`WINDOW_SIDE_MAX`].
     pub fn with_window(worlds: Vec<Arc<World>>, world_of: Vec<usize>, side: usize) -> Self {
         assert!(side % 2 == 1 && side <= WINDOW_SIDE_MAX, "window of {side}: expected an odd number up to 63");
         let shape = Shape { window: side, ..Shape::of(worlds.iter().map(Arc::as_ref)) };
@@ -106,7 +106,7 @@ impl Batch {
     /// The world of a game.
     ///
     /// # Panics
-    /// When there is no such game.
+    /// If the game does not exist.
     pub fn world(&self, game: usize) -> &Arc<World> {
         &self.setups[self.setup_of[game] as usize].world
     }
@@ -114,19 +114,19 @@ impl Batch {
     /// Continues a game from a state of its world.
     ///
     /// # Panics
-    /// When there is no such game.
+    /// If the game does not exist.
     pub fn set_state(&mut self, game: usize, state: State) {
         self.states[game] = state;
     }
 
-    /// The state of a game's world that has these numbers: those that [`BatchPart::write_states`]
-    /// writes for it.
+    /// The state of a game's world that these numbers describe, as [`BatchPart::write_states`]
+    /// writes them.
     ///
     /// # Errors
     /// If the numbers are not a state of the world.
     ///
     /// # Panics
-    /// When there is no such game.
+    /// If the game does not exist.
     pub fn state_of_numbers(&self, game: usize, numbers: &[i16]) -> Result<State, NumbersError> {
         read_state(self.world(game), numbers)
     }
@@ -134,7 +134,7 @@ impl Batch {
     /// These games as one part.
     ///
     /// # Panics
-    /// When there are no such games.
+    /// If one of the games does not exist.
     pub fn part(&mut self, games: Range<usize>) -> BatchPart<'_> {
         let (setup_of, states) = (&self.setup_of[games.clone()], &mut self.states[games]);
         BatchPart { setups: &self.setups, setup_of, states, shape: self.shape }
@@ -203,10 +203,10 @@ impl BatchPart<'_> {
         }
     }
 
-    /// Steps every game once. A running game plays its move: its reward is the number of ticks
-    /// gained, which is 1, or 0 if the player is caught within the tick in the no-jump variant; it
-    /// is terminated if the move ended it. A finished game is reset: its move is ignored, its
-    /// reward is 0, and it is not terminated.
+    /// Steps every game once. A running game plays its move. The reward is the number of ticks
+    /// gained: 1, or 0 if the player is caught within the tick in the no-jump variant. The game is
+    /// terminated if the move ended it. A finished game is reset: its move is ignored, its reward
+    /// is 0, and it is not terminated.
     ///
     /// # Panics
     /// When the numbers of moves, rewards and terminations differ from the number of games.

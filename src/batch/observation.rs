@@ -1,7 +1,7 @@
 //! Observations: a game's state as numbers, for a learner.
 //!
-//! Five forms, all of fixed size for the worlds of a batch: tiles outside a smaller map and threats
-//! that a map does not have are -1 in vectors and 0 in planes.
+//! There are five forms, each of fixed size for the worlds of a batch. Tiles outside a smaller map
+//! and threats that a map does not have are -1 in vectors and 0 in planes.
 
 use std::sync::OnceLock;
 
@@ -14,12 +14,12 @@ use crate::game::{
     World,
 };
 
-/// Numbers of a compact observation before the threats': the tick; the ticks until the threats
+/// The length of a compact observation before the threats: the tick; the ticks until the threats
 /// move, 0 if they move in the next step; the player's x and y; and the clearances.
 pub const COMPACT_HEADER: usize = CLEARANCE + Move::ALL.len();
-/// Where the clearances begin: for each move (left, right, up, down, stay) the steps from the
-/// nearest threat to the tile that the move leads to, along the streets; -1 where the way is
-/// blocked, [`FAR_STEPS`] where no threat can arrive.
+/// The index of the first clearance. There is one clearance for each move (left, right, up, down,
+/// stay): the steps along the streets from the nearest threat to the tile that the move leads to.
+/// It is -1 if the way is blocked and [`FAR_STEPS`] if no threat can arrive.
 pub const CLEARANCE: usize = 4;
 /// Numbers of a compact observation for each threat, in map order: x, y, direction (0 to 3: left,
 /// right, up, down), style (0 to 5: as in `Style::ALL`), and its steps to the player along the
@@ -28,8 +28,8 @@ pub const COMPACT_THREAT: usize = 5;
 /// Number of steps to a tile that a threat cannot reach.
 pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
 
-/// Numbers of a whole state before the threats': the tick, the ticks since the threats' last move,
-/// the player's x and y.
+/// The length of a whole state before the threats: the tick, the ticks since the threats' last
+/// move, and the player's x and y.
 pub const STATE_HEADER: usize = 4;
 /// Numbers of a whole state for each threat, in map order: x, y, direction, style, random numbers
 /// drawn, the kind of the position that it remembers (0: none, 1: where the player was, 2: a hawk's
@@ -94,14 +94,14 @@ impl Shape {
     }
 }
 
-/// The reason numbers are not a state of a world.
+/// The reason why numbers are not a state of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NumbersError {
-    /// There are fewer or more than the state has.
+    /// There are too few or too many numbers.
     #[error("{found} numbers: expected {expected}")]
     Length {
-        /// The number of a state's numbers.
+        /// The length of a state.
         expected: usize,
         /// The number given.
         found: usize,
@@ -111,12 +111,12 @@ pub enum NumbersError {
     Range {
         /// What the number is.
         name: &'static str,
-        /// The numbers that are possible.
+        /// The numbers that are allowed.
         expected: &'static str,
         /// The number given.
         found: i16,
     },
-    /// The parts do not make a state.
+    /// The numbers do not form a state.
     #[error(transparent)]
     Placement(#[from] PlacementError),
 }
@@ -131,35 +131,35 @@ pub(super) fn scaled_tick(tick: u16) -> u8 {
     (u32::from(tick) * 255 / u32::from(LAST_TICK + 1)) as u8
 }
 
-/// Maximum number of open tiles of a map with a table of every [`Reach`]; a larger table would take
-/// more than 16 MiB.
+/// Maximum number of open tiles of a map for which every [`Reach`] is tabulated. A larger table
+/// would take more than 16 MiB.
 const TABULATED_TILES: usize = 1024;
 
-/// By move, the steps of one threat, or of the nearest, to the tile that the move leads to; -1
-/// where the way is blocked. The length is that of a vector register: the last three elements are
-/// unused.
+/// For each move, the steps of one threat, or of the nearest one, to the tile that the move leads
+/// to; -1 if the way is blocked. The length is that of a vector register, so the last three
+/// elements are unused.
 type Reach = [i16; 8];
 
 /// The tables from which the observations of a world are computed.
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     shape: Shape,
-    /// Tile -> x and y.
+    /// By tile, its x and y.
     places: Vec<[i16; 2]>,
-    /// Tile -> where each move leads the player from there.
+    /// By tile, where each move leads the player from there.
     next: Vec<[u16; Move::ALL.len()]>,
-    /// `threat * tiles + tile` -> steps of a threat from its tile to another.
+    /// Index `threat * tiles + tile`: the steps of a threat from its tile to another.
     steps: Vec<i16>,
-    /// `player * tiles + threat` -> see [`Observer::computed_reach`]; empty above
+    /// Index `player * tiles + threat`: see [`Observer::computed_reach`]. Empty above
     /// [`TABULATED_TILES`].
     reaches: Vec<Reach>,
-    /// Tick -> ticks until the threats move.
+    /// By tick, the ticks until the threats move.
     waits: Vec<u8>,
-    /// Threat -> its style.
+    /// By threat, its style.
     styles: Vec<u8>,
-    /// The planes before the player and the threats are drawn.
+    /// The planes before the player and the threats have been drawn.
     streets: Vec<u8>,
-    /// Computed at their first use, as few batches observe them.
+    /// Computed at their first use, because few batches observe them.
     windows: OnceLock<Windows>,
     features: OnceLock<Features>,
 }
@@ -195,7 +195,7 @@ impl Observer {
         observer
     }
 
-    /// What the player's moves lead to, by the steps to each tile.
+    /// The clearances of the player's moves, given the steps to each tile.
     fn reach_by(&self, player: usize, steps: impl Fn(usize) -> i16) -> Reach {
         let mut reach = [0; 8];
         for (index, (reach, &next)) in reach.iter_mut().zip(&self.next[player]).enumerate() {
@@ -210,7 +210,7 @@ impl Observer {
         self.reach_by(player, |next| self.steps[threat * self.places.len() + next])
     }
 
-    /// The same, from the table where there is one.
+    /// The same, from the table if there is one.
     #[inline(always)]
     fn reach(&self, player: usize, threat: usize) -> Reach {
         match self.reaches.get(player * self.places.len() + threat) {
@@ -296,7 +296,7 @@ impl Observer {
         self.features.get_or_init(|| Features::new(world)).write(world, state, out);
     }
 
-    /// 1 for each move that is not blocked.
+    /// For each move, 1 if it is not blocked.
     pub fn write_action_mask(&self, world: &World, state: &State, out: &mut [u8]) {
         let player = world.tile_after(state, Move::Stay);
         for (index, (out, &next)) in out.iter_mut().zip(&self.next[usize::from(player)]).enumerate() {
@@ -305,7 +305,7 @@ impl Observer {
     }
 }
 
-/// The state that has these numbers, as [`Observer::write_state`] writes them.
+/// The state described by these numbers, as [`Observer::write_state`] writes them.
 pub(super) fn read_state(world: &World, numbers: &[i16]) -> Result<State, NumbersError> {
     let count = world.threat_count();
     let expected = STATE_HEADER + STATE_THREAT * count;

@@ -22,13 +22,13 @@ const PLANE_TICK: usize = PLANE_WAIT + 1;
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     side: usize,
-    /// Tile -> x and y.
+    /// By tile, its x and y.
     places: Vec<[i16; 2]>,
-    /// Player's tile -> the two planes of streets around it.
+    /// By the player's tile, the two planes of streets around it.
     streets: Vec<u8>,
-    /// Tick -> ticks until the threats move, and the scaled tick.
+    /// By tick, the ticks until the threats move, and the scaled tick.
     ticks: Vec<[u8; 2]>,
-    /// Threat -> its style.
+    /// By threat, its style.
     styles: Vec<u8>,
 }
 
@@ -64,7 +64,7 @@ impl Windows {
         for (index, &style) in self.styles.iter().enumerate() {
             let (tile, direction) = world.threat_pose(state, index);
             let [x, y] = self.places[usize::from(tile)];
-            // Negative numbers become too large ones.
+            // The casts turn negative numbers into large ones, so one comparison is enough.
             let (x, y) = ((x - left) as u16 as usize, (y - top) as u16 as usize);
             if x < self.side && y < self.side {
                 let place = y * self.side + x;

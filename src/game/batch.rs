@@ -4,13 +4,13 @@ use super::tables::DIRECTIONS;
 use super::threats::{LANES, PlayerView};
 use super::{Direction, FIRST_TICK, Move, State, World};
 
-/// Games stepped together; their states fit in the first-level cache.
+/// Games stepped together. Their states fit into the first-level cache.
 const BLOCK_GAMES: usize = 64;
 
 impl World {
-    /// Plays one tick of every game, each with its own move; games that are over stay unchanged.
+    /// Plays one tick of every game, each with its own move. Games that are over stay unchanged.
     ///
-    /// Equivalent to [`World::step`] on each game, and faster: a block of games passes through a
+    /// Equivalent to [`World::step`] on each game, but faster: a block of games passes through a
     /// tick phase by phase, which avoids unpredictable branches and overlaps the lookups of
     /// different games.
     ///
@@ -41,7 +41,7 @@ impl World {
                 state.is_caught = true;
                 continue;
             }
-            // Written without a branch; `count` keeps it only if the threats move.
+            // Written without a branch. The result counts only if the threats move.
             movers[count % BLOCK_GAMES] = (index, stale);
             count += usize::from(self.clock.tick(state.tick).threats_move());
             state.tick += 1;

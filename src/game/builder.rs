@@ -85,7 +85,7 @@ impl WorldBuilder {
             hawk_view: _,
             hawk_patience_moves: _,
             hawk_rest_moves: _,
-            // Does not affect the game.
+            // The rule does not affect the game.
             wire: _,
         } = rules;
         rules.validate()?;
@@ -125,9 +125,9 @@ impl WorldBuilder {
 }
 
 impl World {
-    /// Replaces the threats and the tiles that the player may enter. Fast if the walls are the
-    /// same, because the tables of the streets are kept. States of the previous layout become
-    /// invalid. Fails like [`World::new`], leaving the world unchanged.
+    /// Replaces the threats and the tiles that the player may enter. It is fast if the walls stay
+    /// the same, because the tables of the streets are kept. States of the previous layout become
+    /// invalid. Fails like [`World::new`], and then leaves the world unchanged.
     pub fn set_layout(&mut self, layout: &Layout) -> Result<(), WorldError> {
         if *layout == self.layout {
             return Ok(());
@@ -144,8 +144,8 @@ impl World {
         Ok(())
     }
 
-    /// Builds a world of another layout and rules. If the walls are the same, it copies the routes,
-    /// most of the work on a large map. Fails like [`World::new`].
+    /// Builds a world of another layout and other rules. If the walls are the same, it copies the
+    /// routes, which are most of the work on a large map. Fails like [`World::new`].
     pub fn rebuilt(&self, layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         let mut builder = WorldBuilder::new(layout, rules)?;
         if self.has_walls_of(layout) {

@@ -4,7 +4,7 @@
 
 use super::{FIRST_TICK, Personality, Rules};
 
-/// A power of two above the last tick.
+/// The length of the table: a power of two above the last tick.
 const TABLE_TICKS: usize = 2048;
 
 /// The schedule of the threats' moves. Ticks past the end of a game keep the last personality.
@@ -59,7 +59,7 @@ impl Clock {
         self.rules.phase_clocks.personality_at(clock)
     }
 
-    /// The ticks between two moves at a clock.
+    /// The ticks between two moves at a clock (tick - 1).
     pub const fn period_ticks_at(&self, clock: u16) -> u8 {
         self.rules.period_ticks.of(self.personality_at(clock))
     }
@@ -82,7 +82,7 @@ impl Clock {
         }
     }
 
-    /// The moves per threat before a tick.
+    /// The number of moves that each threat has made before a tick.
     pub fn moves_before(&self, tick: u16) -> u16 {
         let last = self.ticks[TABLE_TICKS - 1];
         match self.past_the_table(tick.saturating_sub(1)) {
@@ -97,7 +97,7 @@ impl Clock {
         (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
     }
 
-    /// The ticks since the table's last move, and the period, for a tick past the table.
+    /// For a tick past the table: the ticks from the last move in the table, and the period.
     fn past_the_table(&self, tick: u16) -> Option<(u16, u16)> {
         const LAST: u16 = TABLE_TICKS as u16 - 1;
         let past = tick.checked_sub(LAST).filter(|&past| past > 0)?;
@@ -111,7 +111,7 @@ mod tests {
     use super::*;
     use crate::game::{PeriodTicks, PhaseClocks};
 
-    /// A clock that still counts to three when the table ends.
+    /// A clock with period 3 or more that is still counting when the table ends.
     const SLOW: Rules = Rules {
         period_ticks: PeriodTicks { insane: 3, ..Rules::BLITZ_2025.period_ticks },
         phase_clocks: PhaseClocks { tease: 7, awake: 7, hungry: 20, insane: 33 },

@@ -23,11 +23,12 @@ pub enum Mover {
 pub struct StreetGraph {
     width: i32,
     height: i32,
-    /// Tile -> position.
+    /// By tile, its position.
     positions: Vec<Position>,
-    /// Position, as `y * width + x` -> tile or [`WALL`].
+    /// By position, as `y * width + x`: its tile, or [`WALL`].
     tiles: Vec<u16>,
-    /// Mover, then tile, then direction -> the neighbour, or the tile itself if the way is blocked.
+    /// By mover, then tile, then direction: the neighbour, or the tile itself if the way is
+    /// blocked.
     neighbours: [Vec<[u16; 4]>; 2],
 }
 
@@ -118,7 +119,7 @@ impl StreetGraph {
         Direction::ALL.into_iter().zip(neighbours).filter(move |&(_, next)| next != tile)
     }
 
-    /// The distance in steps from a tile to every tile, [`UNREACHED`] without a path.
+    /// The distance in steps from a tile to every tile; [`UNREACHED`] without a path.
     pub fn distances(&self, mover: Mover, from: u16) -> Vec<u16> {
         let mut steps = Vec::new();
         BreadthFirst::default().fill(self, mover, [(from, 0)], &mut steps, |_, _| true);
@@ -135,9 +136,9 @@ pub struct BreadthFirst {
 impl BreadthFirst {
     /// Fills `steps` with every tile's distance from the nearest source. Returns the reached tiles
     /// in breadth-first order; neighbours are visited left, right, up, down.
-    ///
-    /// Sources are in ascending order of their initial distances. They are always entered, other
-    /// tiles only if `enters(tile, steps)` is true. Panics if a source is not a tile of the graph.
+    /// Sources must be in ascending order of their initial distances. The search always enters
+    /// them, and other tiles only if `enters(tile, steps)` is true. Panics if a source is not a
+    /// tile of the graph.
     pub fn fill(
         &mut self,
         graph: &StreetGraph,

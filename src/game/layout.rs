@@ -1,6 +1,7 @@
 //! The plain description of a map, and its drawings.
 //!
-//! A [`Layout`] holds exactly the content of a map's image; `tables` derives the lookup tables.
+//! A [`Layout`] holds exactly the content of a map's image; the module `tables` derives the lookup
+//! tables.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -201,7 +202,7 @@ impl Layout {
         Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
     }
 
-    /// The layout as strings. A tile shows the player, or else its first threat.
+    /// The rows of the drawing. A tile shows the player, or else its first threat.
     pub fn rows(&self) -> Vec<String> {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));

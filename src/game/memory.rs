@@ -1,8 +1,8 @@
 //! A threat's memory.
 
 /// The remembered position of a threat: a tile, or the tile count for none. A mark distinguishes a
-/// hawk's post from a place where the player was seen. Only [`Memory::tile`] gives the tile's
-/// number, so the mark cannot reach a table's index.
+/// hawk's post from a place where the hawk saw the player. Only [`Memory::tile`] returns the number
+/// of the tile, so the mark cannot become part of a table's index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub(super) struct Memory(u16);

@@ -1,7 +1,9 @@
-//! The rules of the game. No files, clock, threads, globals, or allocation per tick.
+//! The rules of the game. The module uses no files, clocks, threads or globals, and does not
+//! allocate per tick.
 //!
-//! [`Rules`] are the numbers of the game and [`Layout`] its map; a [`World`] is built from both and
-//! plays ticks on a [`State`]. [`Clock`] and [`StreetGraph`] are parts of a world with other users.
+//! [`Rules`] are the numbers of the game and [`Layout`] is its map. A [`World`] is built from both
+//! and plays ticks on a [`State`]. [`Clock`] and [`StreetGraph`] are parts of a world that are also
+//! useful alone.
 
 mod action;
 mod batch;

@@ -15,9 +15,9 @@ pub struct NameError {
     pub expected: String,
 }
 
-/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde, all from one list. To keep
-/// code complete when the list grows, match on the enum or destructure an array of `ALL.len()`
-/// entries: both stop compiling.
+/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde, all from one list. To find
+/// all code that a longer list affects, match on the enum or destructure an array of `ALL.len()`
+/// entries: both then fail to compile.
 macro_rules! named {
     (
         $(#[$meta:meta])*

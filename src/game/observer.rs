@@ -9,8 +9,8 @@ use super::threats::{Block, LANES, PlayerView};
 use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
 
 impl World {
-    /// One threat after a tick in which the player went from `stale` to `now`. The result is that
-    /// of [`World::step`] for this threat, even if the player is caught.
+    /// One threat after a tick in which the player went from `stale` to `now`. The result equals
+    /// that of [`World::step`] for this threat, even if the player is caught.
     ///
     /// # Errors
     /// If the threat or tick does not exist, or a position is not an open tile.
@@ -33,7 +33,7 @@ impl World {
         let stale = if tick == FIRST_TICK { self.tables.nowhere() } else { stale };
         let player = PlayerView { present, stale, owls_look: clock_tick.owls_look };
         let (number, lane) = self.lane_of(index);
-        // The block's other lanes move too, so they start on tile 0, which always exists.
+        // The other lanes of the block move too, so they start on tile 0, which always exists.
         let mut block =
             Block { poses: [pose(0, Direction::Up); LANES], draws: [FIRST_DRAWS; LANES], ..self.vacant_block() };
         self.place((&mut block, lane), index, threat)?;
@@ -101,7 +101,7 @@ impl World {
         self.first_step(&self.tables.shared_step, from, to)
     }
 
-    /// The first step of the shark path; none as for [`World::shared_step`].
+    /// The first step of the shark path; `None` in the same cases as [`World::shared_step`].
     pub fn shark_step(&self, from: Position, to: Position) -> Option<Direction> {
         self.first_step(&self.tables.shark_step, from, to)
     }
@@ -118,8 +118,8 @@ impl World {
         tiles.is_some_and(|(from, to)| self.tables.route(to, from) & SEES != 0)
     }
 
-    /// Bits 0 to 3: the directions (left, right, up, down) one step nearer to a target. Bit 4:
-    /// mutual visibility. The tile count as target means none.
+    /// Bits 0 to 3 are the directions (left, right, up, down) that lead one step nearer to a
+    /// target. Bit 4 is set if the two tiles see each other. The tile count as target means none.
     pub(crate) fn route_bits(&self, target: u16, tile: u16) -> u8 {
         self.tables.route(target, tile)
     }
@@ -144,7 +144,7 @@ impl Rules {
         squared_length(offset) <= self.deer_shy_distance_squared.into()
     }
 
-    /// The number of further moves that a hawk without a target will wait.
+    /// The number of moves that a hawk without a target will still wait.
     pub fn hawk_waits_moves(&self, hawk: &Threat) -> u8 {
         let (patience, rest) = (i16::from(self.hawk_patience_moves), i16::from(self.hawk_rest_moves));
         (patience + 1 - i16::from(hawk.idle_rounds).clamp(-rest, patience)) as u8

@@ -7,16 +7,19 @@
 
 use super::{Direction, Rules};
 
-/// A power of two above 2,001, the draws of a threat that moves on every tick.
+/// The length of the tables: a power of two above 2,001, the draws of a threat that moves on every
+/// tick.
 pub(super) const DRAWS: usize = 2048;
 
-/// Draws of every threat before the first tick: one, for its direction.
+/// The draws of a threat before the first tick: one, for its direction.
 pub(super) const FIRST_DRAWS: u16 = 1;
 
-/// Entries per tile in a table indexed by twelfth: 12 rounded up to a power of two.
+/// Entries per tile in a table indexed by a number in units of 1/12: 12 rounded up to a power of
+/// two.
 pub(super) const TWELFTHS: usize = 16;
 
-/// The number from 0 to 1 of a seed. `fract` would differ from `x - floor(x)` for negative `x`.
+/// The number in [0, 1) that a seed gives. `fract` would differ from `x - floor(x)` for negative
+/// `x`.
 pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     let x = libm::sin(seed as f64) * scale;
     x - x.floor()
@@ -46,8 +49,8 @@ impl Numbers {
         self.0.iter().map(move |&number| pick(number, len))
     }
 
-    /// The drawn number in twelfths (0 to 11), by draw. It determines the pick from lists of up to
-    /// 4 entries: `pick = twelfth * len / 12`.
+    /// The drawn number in units of 1/12 (0 to 11), by draw. It determines the pick from lists of
+    /// up to 4 entries: `pick = twelfth * len / 12`.
     pub fn twelfths(&self) -> Box<[u8; DRAWS]> {
         Box::new(self.0.map(|number| pick(number, 12) as u8))
     }

@@ -6,10 +6,11 @@
 //! bits determine both paths:
 //!
 //! - The *shared path* takes the first nearer neighbour in its order, by definition.
-//! - The *shark path* comes from a first-in-first-out breadth-first search from the shark with its
-//!   own order of neighbours. Tiles of one round leave the queue in the order of their paths, and a
-//!   tile keeps the first path that reaches it. So the search finds the shortest path that is
-//!   lexicographically first, and its first step is the first nearer neighbour.
+//! - The *shark path* comes from a breadth-first search from the shark, with a first-in-first-out
+//!   queue and its own order of neighbours. The tiles of one round leave the queue in the order of
+//!   their paths, and a tile keeps the first path that reaches it. So the search finds the
+//!   lexicographically first of the shortest paths. The first step of that path leads to the first
+//!   nearer neighbour.
 
 use super::Direction;
 
@@ -26,13 +27,13 @@ pub(super) fn first_nearer(nearer: u8, order: [Direction; 4]) -> Option<Directio
 #[derive(Debug)]
 pub(super) struct RouteBuilder {
     table: Vec<u8>,
-    /// Tile -> number of visible tiles, itself included.
+    /// By tile, the number of visible tiles, including the tile itself.
     views: Vec<u16>,
     search: Search,
 }
 
 impl RouteBuilder {
-    /// Rows are zeroed as they are built: zeroing the largest table takes milliseconds.
+    /// Each row is zeroed when it is built, because zeroing the largest table takes milliseconds.
     pub fn new(tiles: usize) -> Self {
         let search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
         Self { table: Vec::with_capacity((tiles + 1) * tiles), views: Vec::with_capacity(tiles), search }
@@ -61,8 +62,8 @@ impl RouteBuilder {
         self.views.len() == tiles
     }
 
-    /// The table (a row per target, a byte per tile, an all-zero row for "no target") and the
-    /// views.
+    /// The table and the views. The table has a row per target and a byte per tile; the last row,
+    /// all zero, is for "no target".
     pub fn into_tables(mut self) -> (Vec<u8>, Vec<u16>) {
         self.table.resize(self.table.len() + self.views.len(), 0);
         (self.table, self.views)
@@ -79,7 +80,7 @@ struct Search {
 }
 
 impl Search {
-    /// A nearer neighbour was reached one round earlier.
+    /// A nearer neighbour is one that was reached one round earlier.
     fn fill(&mut self, neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
         self.distance.fill(0);
         self.distance[target] = 1;
@@ -93,7 +94,8 @@ impl Search {
             for (direction, &neighbour) in neighbours[tile].iter().enumerate() {
                 let other = &mut self.distance[usize::from(neighbour)];
                 nearer |= u8::from(*other == distance - 1) << direction;
-                // Branchless: always written, but the tail advances only if it is new.
+                // Branchless: the tile is always written, but the tail advances only if the tile is
+                // new.
                 let new = *other == 0;
                 *other = if new { distance + 1 } else { *other };
                 self.queue[tail] = neighbour;

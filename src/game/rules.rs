@@ -12,14 +12,14 @@ use super::{Direction, Personality};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// No-jump variant: stepping onto a threat's tile loses the game before the threats move. On
-    /// the server, a player and a threat that swap tiles pass through each other.
+    /// The no-jump variant: if the player steps onto a threat's tile, the game is lost before the
+    /// threats move. On the server, a player and a threat that swap tiles pass through each other.
     pub no_jump: bool,
     /// Ticks between moves, by personality.
     pub period_ticks: PeriodTicks,
     /// The start of each personality.
     pub phase_clocks: PhaseClocks,
-    /// The order of a tile's options, on which random picks and the deer's ties depend.
+    /// The order of a tile's options. Random picks and the deer's ties depend on it.
     pub option_order: [Direction; 4],
     /// The order in which the shared path (owl, hawk, `MOVE_TO`) looks for a nearer neighbour.
     pub shared_path_order: [Direction; 4],
@@ -116,8 +116,8 @@ impl PeriodTicks {
     }
 }
 
-/// Threats get a personality when the clock (tick - 1) exceeds its value, in ascending order.
-/// Before `tease` they are lazy.
+/// The clock (tick - 1) after which threats have each personality, in ascending order. Up to
+/// `tease` they are lazy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PhaseClocks {
@@ -171,9 +171,9 @@ pub struct RulesError {
     pub expected: &'static str,
 }
 
-/// A 64-bit float holds every seed of a game exactly.
+/// The limit of seeds. A 64-bit float holds every seed of a game exactly.
 const FIRST_SEED_MAX: i32 = 1_000_000_000;
-/// Idle rounds then fit in an `i8`.
+/// The limit of waits. Idle rounds then fit into an `i8`.
 const HAWK_MOVES_MAX: u8 = 100;
 
 impl Rules {
@@ -250,7 +250,7 @@ fn check(holds: bool, field: &'static str, found: impl ToString, expected: &'sta
     if holds { Ok(()) } else { Err(RulesError { field, found: found.to_string(), expected }) }
 }
 
-/// Serde functions for rules as fields of a larger object: `no_jump`, plus `rules` if any other
+/// Serde functions for rules as fields of a larger object: `no_jump`, and `rules` if any other
 /// field differs from the server's. Use `#[serde(flatten, with = "getaway::game::rules_fields")]`.
 pub mod rules_fields {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};

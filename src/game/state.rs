@@ -14,17 +14,18 @@ pub struct State {
     pub(super) is_caught: bool,
     pub(super) shape: Shape,
     pub(super) first: Block,
-    /// Threats from the ninth on. Empty on every real map, so it needs no allocation.
+    /// The threats from the ninth on. No real map has them, so the vector needs no allocation.
     pub(super) more: Box<[Block]>,
 }
 
-// A search keeps millions of states.
+// The size matters because a search keeps millions of states.
 const _: () = assert!(size_of::<State>() <= 88);
 
 impl Clone for State {
     #[inline]
     fn clone(&self) -> Self {
-        // Written out because the clone of a box is not inlined, and a search clones at every step.
+        // Written by hand because the clone of a box is not inlined, and a search clones at every
+        // step.
         let more = if self.more.is_empty() { Box::default() } else { self.more.clone() };
         Self { more, ..*self }
     }
@@ -42,9 +43,9 @@ pub enum Status {
     Complete,
 }
 
-/// The tile count and the number of threats of each style, packed into a word. If two shapes match,
-/// every number in the state is a valid index into the world's tables and every lane holds the same
-/// style. So [`World::step`](super::World::step) needs no bounds checks.
+/// The tile count and the number of threats of each style, packed into one word. If two shapes
+/// match, every number in the state is a valid index into the world's tables, and every lane holds
+/// the same style. So [`World::step`](super::World::step) needs no bounds checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape(u64);
 
@@ -63,9 +64,9 @@ impl Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Threat {
-    /// Determines its moves.
+    /// The style, which determines the threat's moves.
     pub style: Style,
-    /// Its position.
+    /// The position of the threat.
     pub position: Position,
     /// The direction of its last step.
     pub direction: Direction,

@@ -5,15 +5,16 @@ use super::names::named;
 named! {
     /// The style of a threat, which determines its moves. The order is that of the map palette.
     pub enum Style, "style" {
-        /// Straight on if possible, else a random option (the server's `straitHead`).
+        /// Moves straight on if possible, else takes a random option (the server's `straitHead`).
         Bull = "bull",
-        /// A random option on every move (`girouette`).
+        /// Takes a random option on every move (`girouette`).
         Goldfish = "goldfish",
-        /// The shortest path to the player's last position (`aggressive`).
+        /// Follows the shortest path to the player's last position (`aggressive`).
         Shark = "shark",
-        /// The shared path to the player's position at its last look (`surveillance`).
+        /// Follows the shared path to the player's position at its last look (`surveillance`).
         Owl = "owl",
-        /// Greedy by distance; never reverses (`le_fantome_orange_dans_pacman`).
+        /// Takes the option nearest to its target and never reverses
+        /// (`le_fantome_orange_dans_pacman`).
         Deer = "deer",
         /// Chases what it sees, patrols intersections otherwise (`sheriff`).
         Hawk = "hawk",
@@ -55,7 +56,7 @@ impl Style {
         }
     }
 
-    /// True if it draws a number on every move, so that its moves give its number of draws.
+    /// True if the style draws a number on every move, so that the moves give the number of draws.
     pub(crate) const fn draws_every_move(self) -> bool {
         match self {
             Self::Goldfish => true,
@@ -70,7 +71,7 @@ impl Style {
         }
     }
 
-    /// Rank from 0: of the styles that explain some moves, the most specific is the likeliest.
+    /// The rank from 0. Of the styles that explain some moves, the most specific is the likeliest.
     pub(crate) const fn specificity_rank(self) -> u8 {
         match self {
             Self::Shark => 0,
@@ -83,7 +84,7 @@ impl Style {
     }
 }
 
-/// The memory of a style besides its pose, its draws and the player.
+/// The memory of a style besides the pose, the draws and the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StyleMemory {
     Nothing,

@@ -22,7 +22,7 @@ pub(super) const DIRECTIONS: usize = 4;
 /// ranking of the four directions.
 const BEARINGS: usize = 16;
 
-/// The stale player before the first tick, off the grid; encoded as the tile count.
+/// The stale player before the first tick: off the grid, encoded as the tile count.
 pub(super) const NOWHERE: Position = Position::new(-1, -1);
 
 pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
@@ -65,34 +65,38 @@ pub(super) struct Tables {
     shared_path_order: [Direction; 4],
     shark_path_order: [Direction; 4],
     deer_shy_distance_squared: i64,
-    /// Tile -> the player's open directions, bits 0 to 3.
+    /// By tile, the player's open directions as bits 0 to 3.
     pub player_exits: Vec<u8>,
-    /// `tile * 8 + move` -> the player's tile after the move.
+    /// Index `tile * 8 + move`: the player's tile after the move.
     pub player_next: Vec<u16>,
-    /// `pose` -> the pose straight ahead, or [`NONE`].
+    /// By pose, the pose straight ahead, or [`NONE`].
     pub straight: Vec<u16>,
-    /// `tile * 16 + twelfth` -> the pose after a random pick from the tile's options.
+    /// Index `tile * 16 + twelfth`: the pose after a random pick from the tile's options. `twelfth`
+    /// is the drawn number in units of 1/12.
     pub random_option: Vec<u16>,
-    /// `target * tiles + tile` -> route byte (see [`routes`]); the last row is for "no target".
+    /// Index `target * tiles + tile`: the route byte (see [`routes`]). The last row is for "no
+    /// target".
     pub routes: Vec<u8>,
-    /// Tile -> number of visible tiles, itself included.
+    /// By tile, the number of visible tiles, including the tile itself.
     pub views: Vec<u16>,
-    /// `tile * 32 + route byte` -> the next pose on the shared path, or [`NONE`].
+    /// Index `tile * 32 + route byte`: the next pose on the shared path, or [`NONE`].
     pub shared_step: Vec<u16>,
-    /// `tile * 32 + route byte` -> the next pose on the shark path, or [`NONE`].
+    /// Index `tile * 32 + route byte`: the next pose on the shark path, or [`NONE`].
     pub shark_step: Vec<u16>,
-    /// Tile -> its index on a grid so wide that differences of indices identify offsets.
+    /// By tile, its index on a grid so wide that each difference of two indices belongs to one
+    /// offset.
     pub places: Vec<i32>,
-    /// `places[target] - places[deer] + bearing_offset` -> the bearing from 1; 0 for "too close".
+    /// Index `places[target] - places[deer] + bearing_offset`: the bearing from 1; 0 for "too
+    /// close".
     pub bearings: Vec<u8>,
     pub bearing_offset: i32,
-    /// `bearing * poses + pose` -> the deer's next pose; row 0 is unused.
+    /// Index `bearing * poses + pose`: the deer's next pose. Row 0 is unused.
     pub deer_next: Vec<u16>,
-    /// Draws -> the drawn number in twelfths, from 0 to 11.
+    /// By number of draws, the drawn number in units of 1/12, from 0 to 11.
     pub twelfths: Box<[u8; DRAWS]>,
     /// The intersections with the longest views, best first; ties in tile order.
     pub best_intersections: Vec<u16>,
-    /// Draws -> the memory of a hawk that picks its post at that draw.
+    /// By number of draws, the memory of a hawk that picks its post at that draw.
     pub hawk_posts: Box<[Memory; DRAWS]>,
 }
 
@@ -139,7 +143,7 @@ impl Tables {
         self.graph.len()
     }
 
-    /// The number for "no tile".
+    /// The number that stands for "no tile".
     #[inline(always)]
     pub fn nowhere(&self) -> u16 {
         self.graph.len() as u16
@@ -301,14 +305,14 @@ impl Tables {
     }
 }
 
-/// Needs 64 bits on very long maps.
+/// The sum needs 64 bits on very long maps.
 pub(super) fn squared_length((dx, dy): (i32, i32)) -> i64 {
     let (dx, dy) = (i64::from(dx), i64::from(dy));
     dx * dx + dy * dy
 }
 
-/// By the direction that a deer faces: its only option, or else the option nearest to the target
-/// that does not reverse. Ties go to the earliest option.
+/// The option of a deer for each direction that it faces: the only option, or else the option
+/// nearest to the target that does not reverse. Ties go to the earliest option.
 fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
     let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
     let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };
@@ -322,7 +326,7 @@ fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Op
     })
 }
 
-/// Without a choice, a deer keeps its pose.
+/// A deer without an option keeps its pose.
 fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DIRECTIONS]) -> [u16; DIRECTIONS] {
     Direction::ALL.map(|facing| match choices[facing as usize] {
         Some(direction) => pose(neighbours[direction as usize], direction),
@@ -330,7 +334,7 @@ fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DI
     })
 }
 
-/// From 1 to 16: rays are odd, the octants between them even.
+/// The bearing from 1 to 16: rays are odd, and the octants between them are even.
 fn bearing(dx: i32, dy: i32) -> u8 {
     let (across, along) = (dx.abs(), dy.abs());
     match (dx.signum(), dy.signum(), across.cmp(&along) as i8) {

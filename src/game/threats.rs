@@ -125,7 +125,7 @@ impl Block {
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 
-    /// The shape of the state must match the world's: see [`at`].
+    /// The shape of the state must equal the world's: see [`at`].
     #[inline(always)]
     pub fn advance(&mut self, map: &LaneMap, tables: &Tables, player: PlayerView) {
         let [goldfish, bull, deer, shark, owl, hawk] = map.ends;
@@ -248,7 +248,7 @@ impl Block {
         }
         *idle_rounds += 1;
         if *idle_rounds > tables.rules.hawk_patience_moves {
-            // Without intersections the server still draws a number, and the hawk keeps waiting.
+            // Without intersections, the server still draws a number and the hawk keeps waiting.
             let draws = at_mut(&mut self.draws, usize::from(lane));
             *memory = tables.hawk_posts[usize::from(*draws) % DRAWS];
             *draws += 1;

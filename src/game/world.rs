@@ -20,7 +20,7 @@ pub struct World {
     pub(super) rules: Rules,
     pub(super) tables: Tables,
     pub(super) lane_maps: Vec<LaneMap>,
-    /// Threat in map order -> lane, numbered across blocks.
+    /// By threat in map order, its lane, numbered across blocks.
     pub(super) lanes: Vec<u8>,
     pub(super) clock: Clock,
     pub(super) shape: Shape,
@@ -268,7 +268,7 @@ impl World {
         }
     }
 
-    /// Not inlined because no real map has more than eight threats.
+    /// Not inlined, because no real map has more than eight threats.
     #[inline(never)]
     fn advance_more(&self, state: &mut State, player: PlayerView) {
         for (block, map) in state.more.iter_mut().zip(&self.lane_maps[1..]) {
@@ -336,7 +336,7 @@ impl World {
         successes.map(Move::from).next().unwrap_or(Move::Stay)
     }
 
-    /// The effect of an action that is the first to succeed: a step, or `None` if the player may
+    /// The effect of an action, if it is the first to succeed: a step, or `None` if the player may
     /// not enter the tile. Fails with the error that the server would log.
     pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
         let direction = match *action {
@@ -367,7 +367,7 @@ impl World {
         routes::first_nearer(nearer, self.rules.shared_path_order).ok_or(ActionError::Unreachable(position))
     }
 
-    /// The distinct moves: the open directions in the order left, right, up, down; last, staying.
+    /// The distinct moves: the open directions in the order left, right, up, down, then staying.
     pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
         let exits = self.tables.player_exits[usize::from(state.player)];
         Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)

@@ -35,8 +35,8 @@ const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
 };
 
 /// Decodes a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits,
-/// interlaced or not). The size is checked before anything is decompressed, and the limits on tiles
-/// and threats afterwards.
+/// interlaced or not). The size is checked before anything is decompressed. The limits on tiles and
+/// threats are checked afterwards.
 pub fn decode_layout(bytes: &[u8]) -> Result<Layout, LayoutError> {
     build_layout(&decode_picture(bytes)?)
 }
@@ -128,8 +128,8 @@ fn write_png(bytes: &mut Vec<u8>, width: u32, height: u32, pixels: &[u8]) -> Res
     let mut encoder = png::Encoder::new(bytes, width, height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
-    // Uncompressed, so that the bytes do not depend on a compressor's version; a map takes a few
-    // kB.
+    // Uncompressed, so that the bytes do not depend on the version of a compressor. A map takes a
+    // few kilobytes.
     encoder.set_compression(png::Compression::NoCompression);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(pixels)?;
@@ -154,7 +154,7 @@ mod tests {
     fn colour_matches_up_to_distance_19() {
         for (color, pixel) in PALETTE {
             assert_eq!(pixel_of(color), pixel);
-            // Shift the colour on one channel, and spread over all three.
+            // Shift the colour on one channel, and then spread the shift over all three.
             let away = |by: [u8; 3]| {
                 let mut shifted = color;
                 for (channel, by) in shifted.iter_mut().zip(by) {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::bundled;
 use super::{LAYOUT_FILE, META_FILE, Map, MapError, TEXT_EXTENSION, text_name};
 
-/// Levels above the executable that are searched for `maps/`: `target/TRIPLE/release/deps/` is the
-/// deepest build folder.
+/// How far above the executable the search for `maps/` goes. The deepest build folder is
+/// `target/TRIPLE/release/deps/`.
 const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
 /// Maximum number of names in an error.
 const MAX_NAMES_IN_ERROR: usize = 20;
@@ -47,8 +47,9 @@ impl MapLibrary {
         Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
 
-    /// The maps in these folders, then the default maps: those in `maps/` of the working directory,
-    /// else in the nearest `maps/` beside or above the executable, else the bundled ones.
+    /// The maps in these folders, then the default maps. Those are in `maps/` of the working
+    /// directory, or else in the nearest `maps/` beside or above the executable, or else the
+    /// bundled ones.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         let our_maps = our_maps_dir();
@@ -80,8 +81,8 @@ impl MapLibrary {
         Ok(entries.into_values().collect())
     }
 
-    /// Reads the map with this name, or at this path. Text that looks like a path
-    /// (`./hall`, `../maps/hall`) is one; a bare name is looked up in the library first.
+    /// Reads the map with this name or at this path. Text that looks like a path (`./hall`,
+    /// `../maps/hall`) is taken as a path; a bare name is looked up in the library first.
     pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
         let path = Path::new(name_or_path);
         let is_name = path.file_name() == Some(path.as_os_str());

@@ -65,7 +65,7 @@ pub enum LayoutError {
     NotDrawable,
 }
 
-/// Checks the sides, too, which an image's header states.
+/// Also checks the sides, which the header of an image states.
 pub(super) fn check_text(layout: &Layout) -> Result<(), LayoutError> {
     let [width, height] = [layout.width, layout.height].map(|side| side.unsigned_abs());
     if width.max(height) > MAX_SIDE {

@@ -33,9 +33,9 @@ const META_FILE: &str = "meta.json";
 const TEXT_EXTENSION: &str = "txt";
 /// The largest valid image is 8 MB uncompressed; a larger file is not a map.
 const MAX_LAYOUT_FILE_BYTES: u64 = 16 << 20;
-/// A description has two short strings; a larger file is not one.
+/// A description has two short strings, so a larger file is not a description.
 const MAX_META_FILE_BYTES: u64 = 64 << 10;
-/// The largest drawing has a letter per tile, and room for spaces and line ends.
+/// The largest drawing has a letter per tile, plus spaces and line ends.
 const MAX_TEXT_FILE_BYTES: u64 = 4 << 20;
 
 /// A map with its name and description.

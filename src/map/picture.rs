@@ -9,7 +9,7 @@ use crate::game::Position;
 
 use super::limits::{LayoutError, MAX_SIDE};
 
-/// Memory that the `png` crate may allocate besides the frame; a map needs at most a palette.
+/// Memory that the `png` crate may allocate besides the frame. A map needs at most a palette.
 const PNG_LIMIT_BYTES: usize = 16 << 20;
 
 /// A decoded image of at most [`MAX_SIDE`] pixels per side.
@@ -40,7 +40,7 @@ pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     if (output.width, output.height) != (width, height) {
         return Err(LayoutError::PartialFrame);
     }
-    // Read to the end, because a truncated file may also lack image data.
+    // Reads to the end, because a truncated file may also lack image data.
     reader.finish()?;
 
     let raw = RawImage {

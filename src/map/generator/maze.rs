@@ -34,9 +34,9 @@ fn random_cell(streets: &Streets, dice: &mut Dice) -> Position {
     Position::new(2 * dice.below(columns) as i32 + 1, 2 * dice.below(rows) as i32 + 1)
 }
 
-/// Wilson's algorithm (*Generating random spanning trees more quickly than the cover time*, 1996):
-/// a random walk from each cell until it meets the tree, to which the loop-erased walk is added.
-/// Keeping only the last exit of each cell erases the loops.
+/// Wilson's algorithm (*Generating random spanning trees more quickly than the cover time*, 1996).
+/// From each cell, a random walk continues until it meets the tree; the loop-erased walk is then
+/// added to the tree. Keeping only the last exit of each cell erases the loops.
 fn wander(streets: &mut Streets, dice: &mut Dice) {
     let (columns, rows) = cells(streets);
     let root = random_cell(streets, dice);
@@ -82,9 +82,9 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Opens dead ends in random order towards a neighbouring cell. Another dead end is preferred,
-/// which makes longer loops, unless that would remove one dead end too many. So one dead end too
-/// many may remain.
+/// Opens dead ends in random order towards a neighbouring cell. While at least two remain to be
+/// removed, that cell is another dead end if possible, which makes longer loops. The last one is
+/// only opened towards a cell that is not a dead end, so one dead end too many may remain.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();

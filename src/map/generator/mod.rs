@@ -4,8 +4,8 @@
 //! open tiles are connected. No threat starts within 5 steps of the player. Maps are within the
 //! limits of maps read from disk.
 //!
-//! So only integers are drawn, with fixed algorithms, and nothing depends on the order of a hash
-//! map.
+//! For these guarantees, the generator draws only integers, with fixed algorithms, and nothing
+//! depends on the order of a hash map.
 
 use thiserror::Error;
 
