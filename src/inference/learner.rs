@@ -1,10 +1,9 @@
 //! The learner: follows games and keeps every explanation of the threats' moves.
 //!
-//! Given the player's path, threats are independent, so the hypotheses factorise: the clock, the
-//! sharks, the deer, the owls, the hawks and the picks each have a set. Only shared orders connect
-//! the sets. The sets are exact for ticks in which the threats' moves are known; for other
-//! ticks, the best clock decides.
-//!
+//! Given the player's path, threats are independent of one another. So there is one set of
+//! hypotheses for each of the clock, the sharks, the deer, the owls, the hawks and the picks. Only
+//! shared orders connect the sets. The sets are exact for ticks in which the threats' moves are
+//! known; for other ticks, the best clock decides.
 //! Guarantees: rules that explain every tick are never dropped. A threat that no rules explain is
 //! reported with its first counterexample and then ignored.
 
@@ -19,7 +18,8 @@ use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, PickSearch, Picks, pick};
 use super::streets::{Sight, Step, Streets, StyleWord, Views};
 
-/// Moves that a style must explain before it is assigned, and moves between two attempts.
+/// Moves that a style must explain before it is assigned, and moves between two attempts to assign
+/// it.
 pub(crate) const IDENTIFY_MOVES: u16 = 6;
 const SOLVE_MOVES: u16 = 8;
 
@@ -31,7 +31,7 @@ pub(super) struct Sets {
     pub owls: Option<Owls>,
     pub hawks: HawkSets,
     pub picks: Picks,
-    /// Hawks' posts in earlier games: draw, rank, number of intersections on the map.
+    /// The hawks' posts in earlier games: draw, rank, and number of intersections on the map.
     pub posts: Vec<(u16, u16, u16)>,
 }
 
@@ -101,11 +101,11 @@ pub(super) struct ObservedGame {
     first_facing: Vec<Option<Direction>>,
     last: Sight,
     steps: Vec<Step>,
-    /// By step: true if the threats were assumed to move.
+    /// By step, whether the threats were assumed to move.
     moves: Vec<bool>,
     next: (usize, usize),
     pub evidence: Vec<ClockEvidence>,
-    /// The clocks if the reported personalities are taken as the phases.
+    /// The explanations of the clock that take the reported personalities as the phases.
     pub trusting: ClockFilter,
     /// Updated only once `trusting` fails.
     pub distrusting: ClockFilter,
@@ -120,7 +120,7 @@ pub(super) struct ObservedGame {
     identified_at: u16,
 }
 
-/// The learner's next task. A caller with a deadline can interrupt it between two parts.
+/// The learner's next task. A caller with a deadline can interrupt the work between two parts.
 #[derive(Clone, Debug, Default)]
 enum Task {
     #[default]
@@ -146,7 +146,7 @@ pub struct Learner {
     pub(super) first_direction: Option<Direction>,
     pub(super) explanations: PickExplanations,
     task: Task,
-    /// True if the observations that decided each factor are recorded, which costs time.
+    /// True if the learner records the observations that decided each factor, which costs time.
     records: bool,
     pub(super) decided: BTreeMap<Factor, (usize, Decided)>,
 }
@@ -226,7 +226,7 @@ impl Learner {
         if is_whole {
             self.first_direction = self.first_direction.or(game.first_facing.iter().flatten().next().copied());
         } else {
-            // In missed ticks the threats may or may not have moved.
+            // In missed ticks, it is unknown whether the threats moved.
             for tick in FIRST_TICK..game.last.tick {
                 let evidence = ClockEvidence { tick, moved: None, personality: None };
                 game.trusting.update(&evidence);
@@ -277,7 +277,8 @@ impl Learner {
         while self.advance() {}
     }
 
-    /// Takes the game's next message; [`advance`](Self::advance) must have returned false before.
+    /// Takes the next message of the game. [`advance`](Self::advance) must have returned false
+    /// before.
     pub(crate) fn show(&mut self, sight: &Sight) {
         if self.accept(sight) {
             self.task = Task::Clock;
@@ -339,7 +340,7 @@ impl Learner {
         true
     }
 
-    /// Returns false when done.
+    /// Returns false once the task is complete.
     fn update_clock(&mut self) -> bool {
         let Some(game) = &mut self.game else { return false };
         let trusts = game.reports_personalities && game.trusting.explains();
@@ -364,7 +365,7 @@ impl Learner {
             game.trusting.update(&evidence);
             game.evidence.push(evidence);
         }
-        // Hidden memories must be observed again; a rebuild starts here.
+        // Hidden memories must be observed again, so a rebuild starts here.
         game.steps.clear();
         game.moves.clear();
         game.next = (0, 0);
@@ -451,8 +452,8 @@ impl Learner {
         true
     }
 
-    /// Searches for the styles of threats with an unknown word or an unexplained move, if it is
-    /// time.
+    /// Searches for the styles of threats with an unknown word or an unexplained move, if an
+    /// attempt is due.
     fn begin_identification(&mut self) -> Option<Box<Identification>> {
         let game = self.game.as_mut()?;
         let moves = game.moves.iter().filter(|&&is_move| is_move).count() as u16;
@@ -503,7 +504,7 @@ impl Learner {
         self.explanations.found.retain(|one| !post_counts(&posts, one).is_empty());
     }
 
-    /// The known posts of hawks: draw, rank, number of intersections. `None` at the deadline.
+    /// The known posts of hawks: draw, rank, and number of intersections. `None` at the deadline.
     pub(super) fn posts(&self, deadline: Deadline) -> Option<Vec<(u16, u16, u16)>> {
         let mut posts = self.sets.posts.clone();
         if let Some(game) = &self.game {
@@ -523,7 +524,7 @@ impl Learner {
         for _ in 0..2 {
             for hawk in self.game.iter().flat_map(|game| game.hawks.iter().flatten()) {
                 let both = hawks.and(&hawk.sets());
-                // If hawks contradict one another, the sets of the first remain.
+                // If hawks contradict one another, the sets of the first hawk remain.
                 if both.patience != 0 && both.rest != 0 && both.orders.iter().any(|orders| !orders.is_empty()) {
                     *hawks = both;
                 }

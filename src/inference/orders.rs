@@ -17,7 +17,8 @@ static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     orders
 });
 
-/// By set of directions as bits, then by direction: the orders in which it is the first of the set.
+/// By set of directions (as bits), then by direction, the orders in which that direction comes
+/// first of the set.
 static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
     let mut table = [[Orders::NONE; 4]; 16];
     for (set, row) in table.iter_mut().enumerate() {
@@ -82,7 +83,7 @@ impl Orders {
         Self::single(index_of(order))
     }
 
-    /// Every order of the set with its index.
+    /// Each order of the set, with its index.
     pub fn iter(self) -> impl Iterator<Item = (usize, [Direction; 4])> {
         ORDERS.iter().copied().enumerate().filter(move |(index, _)| self.0 >> index & 1 == 1)
     }

@@ -11,7 +11,7 @@ const UNKNOWN: u16 = u16::MAX;
 /// The longest minute that a game can distinguish from longer ones.
 pub const OWL_MINUTE_MAX: u16 = 2000;
 
-/// The orders under which a step is the first on a shortest path to a target.
+/// The orders in which a step is the first on a shortest path to a target.
 pub fn orders_of_step(streets: &Streets, target: u16, tile: u16, step: Option<Direction>) -> Orders {
     match (streets.nearer(target, tile), step) {
         (0, None) => Orders::ALL,
@@ -74,7 +74,7 @@ impl Deer {
                     range.0 = range.0.max(distance_squared);
                 }
                 if !goes_home {
-                    // It heads for the player only beyond the shy distance.
+                    // The deer heads for the player only beyond the shy distance.
                     match distance_squared.checked_sub(1) {
                         Some(most) => range.1 = range.1.min(most),
                         None => *range = (1, 0),
@@ -128,20 +128,20 @@ pub fn squared_distance(a: Position, b: Position) -> u32 {
     dx.saturating_mul(dx).saturating_add(dy.saturating_mul(dy))
 }
 
-/// Windows under which the owls have behaved the same so far.
+/// A range of windows under which the owls have behaved the same so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// Minimum and maximum length.
     pub from: u16,
     pub to: u16,
-    /// The remembered tile; the tile count for none.
+    /// The remembered tile; the tile count if there is none.
     memory: u16,
     pub orders: Orders,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owls {
-    /// View, then minute from 1 -> windows in ascending order.
+    /// By view, then by minute from 1: the windows in ascending order.
     pub minutes: [Vec<Vec<Windows>>; 2],
 }
 
@@ -170,7 +170,7 @@ impl Owls {
     /// returns false.
     pub fn update(&mut self, streets: &Streets, step: &Step, threat: usize) -> bool {
         let (tile, direction) = step.threats[threat];
-        // There may be many more hypotheses than tiles to remember.
+        // The number of hypotheses may far exceed the number of tiles to remember.
         let orders: Vec<Orders> =
             (0..=streets.nowhere()).map(|memory| orders_of_step(streets, memory, tile, direction)).collect();
         let orders_of = |memory: u16| orders.get(usize::from(memory)).copied().unwrap_or(Orders::ALL);

@@ -2,19 +2,20 @@
 //! hawks.
 //!
 //! All threats draw the same numbers, so each pick bounds one number. For a given seed, the scales
-//! that bring a number into its bounds are intervals that repeat. The sieve intersects those of all
-//! draws, widest intervals first, so that few intervals are open at a time.
+//! that bring a number into its bounds form intervals that repeat. The sieve intersects the
+//! intervals of all draws. It starts with the widest ones, so that few intervals are open at a
+//! time.
 
 use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
-/// Picks from lists of up to four entries change at whole twelfths.
+/// Picks from lists of up to four entries change at multiples of 1/12.
 const WHOLE: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
-/// With fewer known draws, too many seeds explain the picks.
+/// Minimum number of known draws. With fewer, too many seeds explain the picks.
 const DRAWS_MIN: usize = 8;
-/// Bits of evidence above which an explanation is not a coincidence.
+/// An explanation with more bits of evidence than this is not a coincidence.
 const BITS_MIN: f64 = 60.0;
 
 /// The limits of a search.
@@ -53,7 +54,7 @@ pub struct Pick {
 pub struct Picks {
     /// The orders under which no two picks contradict each other.
     pub orders: Orders,
-    /// By order, then by draw, in twelfths.
+    /// By order, then by draw, in units of 1/12.
     bounds: Vec<Vec<(u8, u8)>>,
     /// Picks so far.
     pub count: u32,
@@ -129,7 +130,7 @@ impl Picks {
         self.orders.contains(order) && bounds.iter().enumerate().all(within)
     }
 
-    /// True if an explanation of all earlier picks also explains the last one, at `draw`.
+    /// True if an explanation of all earlier picks also explains the last one, which is at `draw`.
     pub fn explains_draw(&self, one: &PickExplanation, draw: u16) -> bool {
         let bounds = self.bounds[index_of(one.order)].get(usize::from(draw));
         let within = |&(low, high): &(u8, u8)| {
@@ -145,8 +146,8 @@ impl Picks {
         search.finish()
     }
 
-    /// The scales that explain the picks with a seed: the simplest of each interval, and the
-    /// interval. `None` if there are too many.
+    /// The scales that explain the picks with a seed: for each interval, its simplest number and
+    /// its ends. `None` if there are too many.
     fn sieve(&self, order: usize, first_seed: i32, scale_max: f64, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
         let mut search = ScaleSearch::new(self, order, first_seed, scale_max);
         while search.advance(self) {}
@@ -249,7 +250,7 @@ impl PickSearch {
 
     fn add(&mut self, found: Vec<PickExplanation>) {
         self.found.extend(found);
-        // Doubling the limit keeps sorts rare.
+        // Doubling the limit makes sorts rare.
         if self.found.len() / 2 > self.effort.found_max {
             self.sort();
         }
@@ -363,7 +364,7 @@ impl ScaleSearch {
                 let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
                 let scale = if (low..=high).contains(&expected) { expected } else { simplest(low, high) };
                 let middle = (low + high) / 2.0;
-                // At the ends of an interval, rounding may move numbers across the bound.
+                // At the ends of an interval, rounding may move a number across the bound.
                 let exact = [scale, middle].into_iter().find(|&scale| picks.explains(order, self.first_seed, scale));
                 found.extend(exact.map(|scale| (scale, (low, high))));
             }

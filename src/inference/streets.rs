@@ -1,4 +1,4 @@
-//! Map look-ups for the hypotheses, and observations.
+//! Lookups on the map for the hypotheses, and observations.
 
 use crate::game::routes::{NEARER, SEES};
 use crate::game::{Direction, Layout, Mover, Personality, Position, Rules, StreetGraph, Style, World, WorldError};
@@ -39,7 +39,7 @@ impl Streets {
         self.world.graph()
     }
 
-    /// The number for "no tile".
+    /// The number that stands for "no tile".
     pub fn nowhere(&self) -> u16 {
         self.graph().len() as u16
     }
@@ -76,7 +76,7 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// The observation in a message; `None` if its tick is not one of a game.
+    /// The observation in a message; `None` if its tick is not a tick of a game.
     pub fn of(message: &GameMessage) -> Option<Self> {
         let personality = |index: usize| message.threats.get(index)?.personality.as_ref()?.known();
         let is_shared = (1..message.threats.len()).all(|index| personality(index) == personality(0));
@@ -89,11 +89,11 @@ impl Sight {
     }
 }
 
-/// One tick between two sights.
+/// One tick between two observations.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub tick: u16,
-    /// In the first tick, the stale tile is nowhere: no threat has seen the player yet.
+    /// In the first tick, the stale tile does not exist, because no threat has seen the player yet.
     pub player: Views,
     /// The tile before the step, and the direction of the step, if any.
     pub threats: Vec<(u16, Option<Direction>)>,
@@ -103,14 +103,14 @@ pub struct Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Views {
-    /// Before its command.
+    /// The player's tile before its command.
     pub stale: u16,
-    /// After its command.
+    /// The player's tile after its command.
     pub present: u16,
 }
 
 impl Views {
-    /// By view: 0 is stale, 1 is present.
+    /// The tile of a view: 0 is stale, 1 is present.
     pub fn of(self, view: usize) -> u16 {
         if view == 0 { self.stale } else { self.present }
     }

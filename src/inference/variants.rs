@@ -193,7 +193,8 @@ impl fmt::Display for Parameter {
     }
 }
 
-/// The server's rules with `changes` random changes, at most one per parameter; fixed by the seed.
+/// The server's rules with `changes` random changes, at most one per parameter. The seed determines
+/// them.
 pub fn variant(seed: u64, changes: usize) -> Rules {
     let mut random = Generator::from_seed(seed);
     let mut parameters = Parameter::ALL.to_vec();
@@ -336,7 +337,7 @@ pub fn phase_clock(clocks: PhaseClocks, personality: Personality) -> u16 {
     }
 }
 
-/// Lazy has no start and gets that of tease.
+/// Lazy has no start, so this returns the start of tease.
 pub(super) fn phase_clock_mut(clocks: &mut PhaseClocks, personality: Personality) -> &mut u16 {
     match personality {
         Personality::Lazy | Personality::Tease => &mut clocks.tease,

@@ -1,5 +1,5 @@
-//! Parses JSON of unknown shape in bounded memory: a value takes up to 16 times as much memory as
-//! its text.
+//! Parses JSON of unknown shape in bounded memory: a value takes up to 16 times the memory of its
+//! text.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -56,7 +56,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     }
 }
 
-/// Reads a value; if there are too many values, skips all of it and returns `None`.
+/// Reads a value. If there are too many values, skips all of it and returns `None`.
 struct Limited<'a> {
     values_left: &'a mut usize,
 }

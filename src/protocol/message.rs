@@ -1,6 +1,6 @@
 //! The state message that the server sends to a bot before each tick.
 //!
-//! Guarantees: a message with the *known* fields is accepted, with any other fields added or
+//! Guarantees: a message with the *known* fields is accepted, even if other fields are added or
 //! missing, and unknown identifiers are kept unchanged. Any other message gives one error with the
 //! path of the field. Memory is bounded. A message that is read and written again is the same JSON,
 //! key for key.
@@ -70,7 +70,7 @@ pub struct MessageMap {
     /// Rows.
     #[serde(deserialize_with = "whole")]
     pub height: i32,
-    /// Walls and empty tiles; a see-through tile is sent as an empty one.
+    /// Walls and empty tiles. A see-through tile is sent as an empty one.
     pub tiles: Columns<MessageTile>,
 }
 
@@ -102,7 +102,7 @@ pub struct MessageCharacter {
     /// The player's position.
     #[serde(deserialize_with = "position")]
     pub position: Position,
-    /// Always true on the real server.
+    /// True in every message of the real server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alive: Option<bool>,
     /// The player's start.
@@ -554,7 +554,7 @@ impl GameMessage {
         self.threats.iter().enumerate().filter(|(_, threat)| threat.style.known().is_none())
     }
 
-    /// The layout of this message; the player and the threats spawn at their current positions. For
+    /// The layout of this message. The player and the threats spawn at their current positions. In
     /// the first message of a game this is the map, with see-through tiles open. Threats of unknown
     /// style are left out; [`GameMessage::known_threats`] lists the others in the same order.
     ///

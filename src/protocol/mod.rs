@@ -1,8 +1,8 @@
 //! The JSON protocol (states, commands and actions) and the trace format for recorded games.
 //!
-//! Parsers are lenient where the server is (an invalid action fails but is not rejected) or where
-//! its format is not fully known (states), and strict for traces. All written text parses to the
-//! same value.
+//! Parsers are lenient where the server is (an invalid action fails but is not rejected) and where
+//! its format is not fully known (states). They are strict for traces. All written text parses to
+//! the same value.
 
 use std::io::{self, Write};
 
@@ -114,7 +114,7 @@ fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// The longest parser error whose path is determined; finding the path requires parsing again.
+/// The longest parser error for which the path is found. Finding the path requires parsing again.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
 /// Parses a value from JSON. Tracks the field path only after an error, because tracking costs
@@ -126,13 +126,14 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Pro
         Err(_) => serde_json::from_slice(json),
     };
     result.map_err(|source| {
-        // Formatting such a long error takes the parser a long time.
+        // Formatting such a long error would take long.
         if source.to_string().len() > PATH_TEXT_MAX_BYTES {
             return ProtocolError::Json { path: String::new(), source };
         }
         let deserializer = &mut serde_json::Deserializer::from_slice(json);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
-        // The parser reports the whole document as a dot and an unnamed place as a question mark.
+        // In the parser's path, a dot is the whole document and a question mark is an unnamed
+        // place.
         let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
         ProtocolError::Json { path, source }
     })

@@ -3,9 +3,9 @@
 //! ([`TickNotes`]). If a bot cannot use a state, it records the state with an `error`.
 //!
 //! Guarantees: [`verify`] replays a recording from its first line and compares every field that the
-//! rules determine; its result holds up to the line it names. A file truncated by a crash is valid
-//! up to its last complete line. Memory is bounded by the longest line, and the decompressed size
-//! is limited.
+//! rules determine. Its result is valid up to the line that it names. A file truncated by a crash
+//! is valid up to its last complete line. Memory is bounded by the longest line, and the
+//! decompressed size is limited.
 
 mod notes;
 mod verify;
@@ -138,7 +138,7 @@ pub struct RecordedTick {
     pub decision: Option<Box<DecisionNotes>>,
 }
 
-/// The frame of a command cannot hold more.
+/// The maximum number of actions per line: a frame cannot hold more.
 const MAX_ACTIONS: usize = MAX_CLIENT_FRAME_BYTES / 2;
 
 fn actions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Action>, D::Error> {

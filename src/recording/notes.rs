@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use crate::game::{Action, Rules, rules_fields};
 use crate::protocol::limited;
 
-/// Maximum length of the text kept of an unreadable frame, in characters.
+/// Maximum length, in characters, of the text kept from an unreadable frame.
 pub const UNREADABLE_CHARS_MAX: usize = 200;
 
 /// A game's header, stored in the first line as `game`.
@@ -57,7 +57,7 @@ pub struct UnreadableNote {
 /// The traffic of a tick as the server saw it, stored in every line as `wire`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WireNotes {
-    /// The command that counted; `None` (`null` in JSON) if none came in time.
+    /// The command that the server used; `None` (`null` in JSON) if no command came in time.
     pub command: Option<CommandNote>,
     /// Commands for earlier ticks that were read in this tick.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -65,7 +65,7 @@ pub struct WireNotes {
     /// Frames that could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableNote>,
-    /// The reason the bot left, from the tick in which it left.
+    /// The reason why the bot left. It is set from the tick in which the bot left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
 }

@@ -20,7 +20,7 @@ const MAX_SEE_THROUGH: usize = 256;
 pub struct VerifyReport {
     /// Verified ticks.
     pub ticks: usize,
-    /// The last tick reached. A game that ends there scores five times as much.
+    /// The last tick reached. If the game ends there, the score is five times this number.
     pub tick: u16,
     /// The game's end; [`Status::Running`] (`"unfinished"` in JSON) if the recording stops earlier.
     #[serde(rename = "outcome", serialize_with = "serialize_status")]
@@ -204,8 +204,8 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// The difference that an inferred see-through tile explained, if the explanation held for one
-    /// line only or the player now stands on that tile.
+    /// The difference that an inferred see-through tile explained, if the explanation held for only
+    /// one line or the player now stands on that tile.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;
@@ -286,8 +286,8 @@ impl Replay {
         let expected = self.world.threat(&self.state, threat);
         let personality = personality_word(self.world.rules(), self.world.personality(&self.state));
         let direction = Name::Known(expected.direction);
-        // Paths are formatted only for differences, because this runs for every threat of every
-        // line.
+        // Paths are formatted only if there is a difference, because this runs for every threat of
+        // every line.
         let same = expected.position == found.position
             && direction == found.direction
             && (found.personality.is_none() || personality.is_none() || found.personality == personality);
@@ -342,7 +342,7 @@ impl Difference {
         }
     }
 
-    /// Adds the context. The following lines are for display, so errors in them are ignored.
+    /// Adds the context. The following lines are only for display, so errors in them are ignored.
     fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
         let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {
