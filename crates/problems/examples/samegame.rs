@@ -13,14 +13,15 @@
 //! `samegame/boards.txt` in the folder `GETAWAY_SHARED`, or `../shared`.
 //!
 //! A run is one pass of the expression per board. `--evaluations N` and `--seconds S` limit a pass.
-//! `--first N` and `--last N` choose boards, counted from 1. `--moves selective` forbids removing
-//! larger groups of the game's most frequent colour before they are connected.
+//! `--first N` and `--last N` choose boards, counted from 1. With `--moves selective`, the larger
+//! groups of the game's most frequent colour may not be removed before they are connected.
 //!
 //! `--without-memory LEVEL` and `--with-memory LEVEL` run a nested search without or with memory of
 //! the best sequence. Its rollouts follow `--policy`: `random`, `greedy`, or a variant of `greedy`.
-//! The variant `game` spares the most frequent colour at the start of the game, not of the rollout;
-//! `connected` stops sparing once the blocks are connected; `game-connected` does both. `--lanes
-//! true` runs many rollouts at a time, several times faster, with other random numbers.
+//! The variant `game` spares the colour that is most frequent at the start of the game instead of
+//! the rollout. `connected` stops sparing once the blocks of the colour are connected.
+//! `game-connected` does both. `--lanes true` runs many rollouts at a time: this is several times
+//! faster, and uses other random numbers.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are those of Morpion Solitaire")]

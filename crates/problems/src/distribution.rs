@@ -18,6 +18,6 @@ pub trait Distribution: Send + Sync {
         reward
     }
 
-    /// Approximately the best score to expect from a search, for scaling scores to rewards.
+    /// About the best score to expect from a search. It is used to scale scores to rewards.
     fn scale(&self) -> f64;
 }

@@ -11,7 +11,7 @@ use getaway::search::{Generator, Problem};
 
 use crate::distribution::Distribution;
 
-/// Columns and rows; known games stay far from the border.
+/// Columns and rows of the grid. Known games stay far from the border.
 const SIZE: usize = 32;
 /// Maximum number of legal moves, far above that of any known game.
 const MOVES_MAX: usize = 128;
@@ -22,7 +22,7 @@ const STEPS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
 /// Number of dot patterns of a window: a point and four dots on either side.
 const WINDOWS: usize = 1 << 9;
 
-/// For lines of four and of five dots, per window: a bit for each start of a line that lacks one
+/// For lines of four and of five dots, by window: a bit for each start of a line that lacks one
 /// dot.
 const COMPLETABLE: [[u8; WINDOWS]; 2] = [completable(4), completable(5)];
 
@@ -57,7 +57,7 @@ pub struct Move {
     x: u8,
     y: u8,
     direction: u8,
-    /// Number of the line's dots before the new one.
+    /// The number of the line's dots that come before the new one.
     before: u8,
 }
 
@@ -286,13 +286,13 @@ impl Problem for Morpion {
         board.legal[random.below(board.legal_count)]
     }
 
-    /// The line and its new dot, independent of time.
+    /// The line and its new dot, whenever the move is played.
     fn code(&self, _: &Board, action: Move, _depth: usize, _index: usize) -> u64 {
         u64::from(u32::from_be_bytes([action.x, action.y, action.direction, action.before]))
     }
 }
 
-/// Every number gives the same game.
+/// Every number of this distribution gives the same game.
 impl Distribution for Morpion {
     type Problem = Self;
 

@@ -1,5 +1,5 @@
-//! A literal nested Monte Carlo search as a reference for the grammar's. It can also run without
-//! memory of the best sequence.
+//! A literal nested Monte Carlo search, as a reference for that of the grammar. It can also run
+//! without memory of the best sequence.
 
 use getaway::search::{Generator, Policy, Problem};
 
@@ -39,8 +39,8 @@ pub fn nested<P: Problem>(
     nested_over(problem, state, level, &rollout, memory, random)
 }
 
-/// As [`nested`], with the caller's rollout, which plays to the end of the game and appends the
-/// actions.
+/// Like [`nested`], but with the caller's rollout, which plays to the end of the game and appends
+/// the actions.
 pub fn nested_over<P: Problem>(
     problem: &P,
     state: &P::State,

@@ -20,7 +20,7 @@ pub const COLOURS: usize = 5;
 /// Points for an empty board.
 pub const EMPTY_BONUS: u32 = 1000;
 
-/// Columns of a set, the last of which is always empty.
+/// The columns of a set. The last one is always empty.
 const LANES: usize = SIZE + 1;
 const WINDOW: usize = 4;
 const COLUMN: u16 = (1 << SIZE) - 1;
@@ -63,7 +63,8 @@ impl Cells {
         })
     }
 
-    /// Column and row of a cell, by column, then from the bottom; `index` must be below the length.
+    /// Column and row of a cell, which is numbered by column, then from the bottom. `index` must be
+    /// below the length.
     #[inline]
     fn nth(self, index: usize) -> (usize, usize) {
         let mut index = index as u32;
@@ -171,9 +172,10 @@ impl Cells {
         cells
     }
 
-    /// The cells connected with the given one, which is in their leftmost column, as this column
-    /// and a word of four columns. `None` if there may be more cells. The shifts are steps: 1 bit
-    /// up or down, because the bit between columns is clear, and 16 bits sideways.
+    /// The cells connected with the given one, as one column and a word of four columns. The given
+    /// cell must be in the leftmost column of its group. `None` if there may be more cells. A shift
+    /// by 1 bit is a step up or down, because the bit between columns is clear; a shift by 16 bits
+    /// is a step sideways.
     #[inline]
     fn connected_nearby(&self, column: usize, row: usize) -> Option<(usize, u64)> {
         let first = column.min(LANES - WINDOW);
@@ -314,7 +316,7 @@ impl Board {
     #[inline]
     fn cells_of(&self, colour: u8) -> Cells {
         let number = u16::from(colour) + 1;
-        // All bits are set if the digit differs from the number's.
+        // All bits are set if the digit differs from the corresponding digit of the number.
         let wanted: [u16; DIGITS] = std::array::from_fn(|digit| (number >> digit & 1).wrapping_neg());
         let [low, middle, high] = &self.digits;
         let differs = |lane: usize| low.0[lane] ^ wanted[0] | middle.0[lane] ^ wanted[1] | high.0[lane] ^ wanted[2];
@@ -338,7 +340,8 @@ impl Board {
     }
 
     /// A uniformly random group with a cell in `corners`, which must contain all corners of its
-    /// groups. A drawn corner counts only if it is the lowest cell in its group's leftmost column.
+    /// groups. A drawn corner counts only if it is the lowest cell in the leftmost column of its
+    /// group.
     #[inline]
     fn draw(&self, mut corners: Cells, random: &mut Generator) -> Group {
         let mut count = corners.len() as usize;
@@ -354,7 +357,7 @@ impl Board {
         }
     }
 
-    /// A random group of another colour than `spared`, for as long as `until` says.
+    /// A random group of a colour other than `spared`, for as long as `until` requires.
     #[inline]
     fn draw_sparing(&self, spared: u8, until: Until, random: &mut Generator) -> Group {
         let cells = self.cells_of(spared);
@@ -383,7 +386,7 @@ impl Board {
                 continue;
             }
             blocks += gone.count_ones();
-            // All digits in one word, so that they fall together.
+            // All digits are in one word, so that they fall together.
             let mut digits =
                 (0..DIGITS).fold(0, |all, digit| all | u64::from(self.digits[digit].0[column]) << (16 * digit));
             let mut gone = u32::from(gone);
@@ -434,7 +437,7 @@ fn everywhere(column: u32) -> u64 {
 
 const SPARED_PRIOR: f64 = -5.0;
 
-/// The time for which a rollout spares a colour.
+/// How long a rollout spares a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// While groups of other colours exist.
@@ -466,9 +469,9 @@ impl SameGame {
         Self { start, spared: start.spared, is_selective: false }
     }
 
-    /// The game with fewer legal moves, as in Cazenave, *Nested Rollout Policy Adaptation with
-    /// Selective Policies*, 2016: larger groups of the initially most frequent colour may be
-    /// removed only when all its blocks are connected, or when no other group is left.
+    /// The game with fewer legal moves of Cazenave, *Nested Rollout Policy Adaptation with
+    /// Selective Policies*, 2016. Larger groups of the initially most frequent colour may be
+    /// removed only when all its blocks are connected or no other group is left.
     #[must_use]
     pub fn selective(self) -> Self {
         Self { is_selective: true, ..self }
@@ -501,9 +504,9 @@ impl Problem for SameGame {
                 let row = corners.0[column].trailing_zeros() as usize;
                 let colour = board.colour(column, row).expect("a corner is occupied");
                 let cells = &cells[usize::from(colour)];
-                // A group is found at its first cell, before its other corners.
+                // A group is found at its first cell, before any other corner of it.
                 if let Some((first, window)) = cells.connected_nearby(column, row) {
-                    // Clears corners from the word, because reading the set back is slow.
+                    // Clears the corners in the word, because reading the set back is slow.
                     for (at, lane) in corners.0[first..first + WINDOW].iter_mut().enumerate() {
                         *lane &= !((window >> (16 * at)) as u16);
                     }
@@ -552,15 +555,15 @@ impl Problem for SameGame {
         board.spared = board.most_frequent();
     }
 
-    /// A random group, but not of the most frequent colour at the rollout's start while others
-    /// exist, so that its blocks combine into one large group (`TabuColorRandom` of Schadd and
-    /// others, *Single-Player Monte-Carlo Tree Search*, 2008). The rule also applies to selective
-    /// games.
+    /// A random group. Groups of the most frequent colour at the rollout's start are drawn only if
+    /// there are no others, so that their blocks combine into one large group (`TabuColorRandom` of
+    /// Schadd and others, *Single-Player Monte-Carlo Tree Search*, 2008). The rule also applies to
+    /// selective games.
     fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
         board.draw_sparing(board.spared, Until::NoOthers, random)
     }
 
-    /// Cells and colour, independent of time.
+    /// The cells and the colour of a group, whenever it is removed.
     #[inline]
     fn code(&self, _: &Board, group: Group, _depth: usize, _index: usize) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;

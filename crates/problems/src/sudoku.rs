@@ -1,9 +1,9 @@
 //! Sudoku: fill in as many cells as possible.
 //!
-//! The next cell is the first of those with the fewest possible values. Filling it removes its
-//! value from its row, column and box. The game ends when a cell has no value left, or all are
-//! filled. The score is the number of filled cells (Cazenave, *Nested Monte-Carlo Search*, 2009,
-//! section 5).
+//! The next cell to fill is the first of those with the fewest possible values. Filling it removes
+//! its value from the rest of its row, column and box. The game ends when a cell has no value left,
+//! or all cells are filled. The score is the number of filled cells (Cazenave, *Nested Monte-Carlo
+//! Search*, 2009, section 5).
 
 use getaway::search::{Generator, Problem};
 
@@ -31,7 +31,7 @@ pub struct Fill {
 /// A grid during the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// A bit per possible value, by cell; filled cells have one.
+    /// By cell, a bit for each possible value. A filled cell has one bit.
     possible: [u16; CELLS_MAX],
     is_filled: [bool; CELLS_MAX],
     filled: u16,

@@ -2,7 +2,7 @@
 //!
 //! Solves 100,000 pairs of small map and rules four times each, verifies every certificate, and
 //! then changes and forges some. `--seed S --pairs 1 --changed 0 --forged 0` repeats a single pair.
-//! The run stops at the first failure with exit code 1, or goes on with `--go-on`.
+//! The run stops at the first failure with exit code 1, or continues with `--go-on`.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

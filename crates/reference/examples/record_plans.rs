@@ -1,5 +1,5 @@
 //! Writes the plans in `benches/plans/`: whole games that survive in both variants, one letter per
-//! tick (`L R U D .`). Only needed when the maps change: `cargo run --release --example
+//! tick (`L R U D .`). It is only needed when the maps change: `cargo run --release --example
 //! record_plans`.
 
 use std::fs;

@@ -42,12 +42,12 @@ pub struct Counts {
     pub by_sweeps: u64,
     /// Certificates whose proof ends with a search.
     pub by_search: u64,
-    /// Certificates in `by_search` with sweeps before the search.
+    /// Certificates in `by_search` that have sweeps before the search.
     pub by_both: u64,
     /// Changed or forged certificates that are true and were accepted.
     pub accepted: u64,
     pub refused: u64,
-    /// Certificates in `refused` that needed too many steps.
+    /// Certificates in `refused` that need too many steps.
     pub exceeded: u64,
 }
 
@@ -115,7 +115,7 @@ fn streets(dice: &mut Dice, size: i32) -> Layout {
     }
 }
 
-/// Any rules, with a bias to those that are hard to prove: threats that move before they have seen
+/// Any rules, but more often those that are hard to prove: threats that move before they have seen
 /// the player, and views, patience and rest that some provers do not support.
 fn rules(dice: &mut Dice) -> Rules {
     let no_jump = dice.one_in(2);
@@ -131,7 +131,8 @@ fn rules(dice: &mut Dice) -> Rules {
     rules
 }
 
-/// Solves a map. Every second seed starts with the proof: a search alone decides most small maps.
+/// Solves a map. Every second seed starts with the proof, because a search alone decides most small
+/// maps.
 fn solve(world: &World, seed: u64, ticks: u64) -> (Solution, Certificate) {
     let mut decider = Decider::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
     if seed.is_multiple_of(2) {

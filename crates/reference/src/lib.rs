@@ -40,7 +40,7 @@ pub struct Game {
 impl Game {
     /// Creates the game before its first tick, with every threat at its spawn.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
-        // Where each rule is used. A new rule does not compile until it is added here.
+        // This shows where each rule is used. A new rule does not compile until it is added here.
         let Rules {
             // `Game::step`
             no_jump: _,
@@ -66,7 +66,7 @@ impl Game {
             hawk_view: _,
             hawk_patience_moves: _,
             hawk_rest_moves: _,
-            // Does not affect the game.
+            // The rule does not affect the game.
             wire: _,
         } = rules;
         Self {
@@ -83,7 +83,8 @@ impl Game {
         self.threats.iter().any(|threat| threat.position == self.player)
     }
 
-    /// The server's check at the start of a tick: caught, or past the last tick.
+    /// The server's check at the start of a tick: the player is caught, or the tick is past the
+    /// last one.
     pub fn over(&self) -> bool {
         self.caught() || self.tick > 2000
     }
@@ -165,7 +166,7 @@ mod tests {
     #[test]
     fn personalities_change_at_clocks_301_501_701_and_901() {
         let (_, personalities) = quiet_game();
-        // The index is the clock, which is the tick minus one.
+        // The index is the clock (tick - 1).
         let at = |clock: usize| personalities[clock];
         assert_eq!([at(0), at(300)], [Personality::Lazy; 2]);
         assert_eq!([at(301), at(500)], [Personality::Tease; 2]);

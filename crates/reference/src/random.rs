@@ -1,6 +1,6 @@
 //! The server's random numbers: the sine of a counter.
 
-/// The next number: at least 0 and, with the server's scale, below 1. Advances the seed.
+/// The next number: at least 0 and, with the server's scale, below 1. This advances the seed.
 pub(super) fn next(seed: &mut i32, scale: f64) -> f64 {
     let x = libm::sin(f64::from(*seed)) * scale;
     *seed += 1;

@@ -1,4 +1,4 @@
-//! Lines of sight, and the intersections with the widest views, which are the hawks' posts.
+//! Lines of sight, and the posts of hawks: the intersections with the widest views.
 
 use std::cmp::Reverse;
 
@@ -96,8 +96,8 @@ mod tests {
 
     #[test]
     fn only_ten_intersections_are_kept() {
-        // In a hall, all inner tiles outside the central pillar's row and column tie. They are
-        // enough to expose a sort that is stable only for short lists.
+        // In a hall, all inner tiles outside the row and the column of the central pillar tie. They
+        // are enough to expose a sort that is stable only for short lists.
         let row = ".........";
         let hall = draw(&[row, row, row, row, "....#....", row, row, row, row]);
         let whole_view = (1..=7).flat_map(|x| (1..=7).map(move |y| p(x, y))).filter(|tile| tile.x != 4 && tile.y != 4);

@@ -19,7 +19,7 @@ pub struct Threat {
     pub seed: i32,
     /// Ticks since it last chose a move.
     pub ticks_since_move: u8,
-    /// Sets how often it moves.
+    /// The personality, which sets how often the threat moves.
     pub personality: Personality,
     /// The player's position at this threat's last update; (-1, -1) before the first.
     pub stale_player: Position,
@@ -88,8 +88,8 @@ impl Threat {
         is_due
     }
 
-    /// Which position of the player its style reads. On the server, deer and sharks read the stale
-    /// one, owls and hawks the present one, bulls and goldfish none.
+    /// The position of the player that the style reads. On the server, deer and sharks read the
+    /// stale position, owls and hawks the present one, and bulls and goldfish none.
     pub(crate) fn view(&self) -> Option<View> {
         match self.style {
             Style::Bull | Style::Goldfish => None,
@@ -158,13 +158,13 @@ impl Threat {
             .collect()
     }
 
-    /// Picks from the options; draws a number even without options.
+    /// Picks from the options. It draws a number even if there are no options.
     fn choose_goldfish(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
         pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
-    /// Goes straight ahead; draws a number only in front of a wall.
+    /// Goes straight ahead, and draws a number only in front of a wall.
     fn choose_bull(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
         if options.contains(&self.direction) {
@@ -173,7 +173,7 @@ impl Threat {
         pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
-    /// Minimises the straight-line distance to its target. Turns back only in a dead end.
+    /// Minimises the straight-line distance to its target. It turns back only in a dead end.
     fn choose_deer(&self, layout: &Layout, player: Position) -> Option<Direction> {
         let options = self.options(layout);
         if options.len() == 1 {

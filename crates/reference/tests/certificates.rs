@@ -161,7 +161,8 @@ fn random_pairs_of_map_and_rules_have_no_false_proof() {
     assert!(counts.refused > counts.accepted, "{counts}");
 }
 
-/// Proofs on these maps once treated threats that move in tick 1 as if they had seen the player.
+/// Regression test: proofs on these maps must not treat threats that move in tick 1 as if they had
+/// seen the player.
 #[test]
 fn threats_that_move_in_tick_1_have_not_seen_the_player() {
     let period_ticks = PeriodTicks { lazy: 1, tease: 2, awake: 1, hungry: 1, insane: 1 };

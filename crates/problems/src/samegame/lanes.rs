@@ -1,8 +1,8 @@
 //! Nested search of SameGame with many rollouts at a time.
 //!
-//! A *lane* plays one rollout; 32 lanes advance together. A `Vector` has 16 bits of every lane,
+//! A *lane* plays one rollout, and 32 lanes advance together. A `Vector` has 16 bits of every lane,
 //! such as the cells of one column. A lane whose game is over takes the next rollout. Searches of
-//! lower levels also advance together, so that rollouts are always waiting.
+//! lower levels also advance together, so that there are always rollouts to take.
 //!
 //! Guarantees: the result equals that of the literal search with one generator per rollout, seeded
 //! by level, step and action, whatever the order of the rollouts.
@@ -16,7 +16,7 @@ use crate::nested::Memory;
 
 const LANES: usize = 32;
 
-/// Searches per level that advance together.
+/// The number of searches per level that advance together.
 const SEARCHES: usize = 256;
 
 type Vector = [u16; LANES];
@@ -42,8 +42,8 @@ impl LaneRandom {
     }
 }
 
-/// The next state, and an index below `count`, or 0 if `count` is 0. Each index deviates from its
-/// exact probability by at most one part in `2^16 / count`.
+/// The next state of the generator, and an index below `count`, or 0 if `count` is 0. The
+/// probability of an index deviates from the exact one by at most one part in `2^16 / count`.
 #[inline]
 fn below(state: u32, step: u32, count: u16) -> (u32, u16) {
     let state = state.wrapping_add(step);
@@ -142,7 +142,7 @@ impl Lanes {
         for digit in 0..DIGITS {
             self.spared[digit][lane] = (number >> digit & 1).wrapping_neg();
         }
-        // The maximum score of one move fits into a vector's element.
+        // The maximum score of one move fits into an element of a vector.
         const { assert!((SIZE * SIZE - 2).pow(2) + EMPTY_BONUS as usize <= u16::MAX as usize) };
         self.points[lane] = board.points as u16;
         let LaneRandom { state, step } = LaneRandom::from_key(*key);
@@ -168,7 +168,8 @@ impl Lanes {
         played
     }
 
-    /// Draws a corner in every lane whose group is complete, sparing a colour while others exist.
+    /// Draws a corner in every lane whose group is complete. It spares a colour while there are
+    /// others.
     #[inline]
     fn draw(&mut self) {
         let Self { digits, corners, spared, is_growing, states, steps, .. } = self;
@@ -262,7 +263,8 @@ impl Lanes {
         }
     }
 
-    /// Accepts groups that are complete and whose first cell was drawn. Returns columns and rows.
+    /// Accepts groups that are complete and whose first cell is the drawn one. Returns columns and
+    /// rows.
     #[inline]
     fn accept(&mut self) -> Vector {
         let Self { column: at, row, found, is_growing, gone, .. } = self;
@@ -408,7 +410,8 @@ struct Progress {
     start: Start,
     board: Board,
     played: Vec<Cell>,
-    /// The best points so far, and their moves from the current board, last move first.
+    /// The best points so far, and the moves from the current board that give them, last move
+    /// first.
     best: Option<(u32, Vec<Cell>)>,
 }
 
@@ -509,7 +512,7 @@ impl Nested<'_> {
 }
 
 /// The points of one nested search of `level` with rollouts of `policy`. The search equals
-/// [`nested`](crate::nested::nested) with other random numbers.
+/// [`nested`](crate::nested::nested) except for its random numbers.
 ///
 /// # Panics
 /// If the game is selective and the policy `random`, whose rollouts ignore selectivity.

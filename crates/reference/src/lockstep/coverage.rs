@@ -1,4 +1,5 @@
-//! Coverage of the lockstep games. For example, a run without an insane hawk has not tested one.
+//! Coverage of the lockstep games. It shows, for example, that a run without an insane hawk has not
+//! tested one.
 
 use std::fmt;
 

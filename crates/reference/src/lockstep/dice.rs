@@ -1,4 +1,4 @@
-//! The source of a lockstep game's choices: a seed, or the bytes of a fuzzer.
+//! The source of random choices of a lockstep game: a seed, or the bytes of a fuzzer.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
@@ -19,7 +19,7 @@ impl<'a> Dice<'a> {
         Self(Source::Generator(Pcg64Mcg::seed_from_u64(seed)))
     }
 
-    /// Creates a source that ends with its bytes; every later choice is 0.
+    /// Creates a source from bytes. Once they are used up, every choice is 0.
     pub fn from_bytes(bytes: &'a [u8]) -> Self {
         Self(Source::Bytes(bytes))
     }

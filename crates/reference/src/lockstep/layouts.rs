@@ -61,7 +61,7 @@ fn set(layout: &mut Layout, position: Position, tile: Tile) {
     layout.tiles[(position.y * layout.width + position.x) as usize] = tile;
 }
 
-/// Independent random tiles: few open ones form islands, many form halls with pillars.
+/// Independent random tiles. A few open tiles form islands, and many form halls with pillars.
 fn noise(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, open_percent: usize) -> Layout {
     let mut layout = blank(dice);
     for tile in &mut layout.tiles {
@@ -77,7 +77,7 @@ fn shape(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, is_open: impl Fn(
     let mut layout = blank(dice);
     let (width, height) = (layout.width, layout.height);
     for position in positions(&layout) {
-        // Inverting an occasional tile joins cells and cuts streets.
+        // Inverting a tile now and then joins cells and cuts streets.
         if is_open(position, width, height) != dice.one_in(25) {
             set(&mut layout, position, Tile::Open);
         }

@@ -1,7 +1,7 @@
 //! Plays `game` and the reference model side by side on random maps with random commands, and stops
 //! at the first difference.
 //!
-//! The seed or a fuzzer's bytes determine a game, so a failure is reproducible. Compared are
+//! The seed or a fuzzer's bytes determine a game, so a failure is reproducible. The run compares
 //!
 //! - before the first tick, the paths and the line of sight of every pair of tiles, and the posts
 //! - before every tick, the effect of each action and the legal moves
@@ -56,14 +56,13 @@ pub struct Failure {
     pub divergence: Divergence,
 }
 
-/// Plays the game of one seed to its end.
-/// Fails with the first divergence.
+/// Plays the game of one seed to its end. Fails with the first divergence.
 pub fn play_seed(seed: u64, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Failure> {
     play(&mut Dice::from_seed(seed), draw, coverage).map_err(|divergence| Failure { draw, seed, divergence })
 }
 
-/// Plays one game, drawn from the dice, to its end or until the dice are exhausted.
-/// Fails with the first divergence.
+/// Plays one game, drawn from the dice, to its end or until the dice are exhausted. Fails with the
+/// first divergence.
 pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Divergence> {
     let layout = random_layout(dice);
     let rules = draw.draw(dice);
@@ -90,7 +89,8 @@ pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result
     Ok(())
 }
 
-/// The player's plan, sometimes truncated or empty, so games end in every personality.
+/// A plan for the player. It is sometimes truncated or empty, so that games end in every
+/// personality.
 fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
     if dice.one_in(6) {
         return Vec::new();
@@ -121,7 +121,7 @@ impl From<Difference> for Divergence {
     }
 }
 
-/// Compares two values. The field's name is only formatted if they differ.
+/// Compares two values. The name of the field is formatted only if they differ.
 fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -> Result<(), Difference> {
     if game == reference {
         return Ok(());
@@ -217,13 +217,14 @@ impl Pair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // Before the first tick the stale player is off the grid. `game` ignores a look at it.
+        // Before the first tick the stale player is off the grid; `game` ignores a look at it.
         let remembered = memory.remembered.filter(|&place| judge.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;
         same(field("post"), found.post, memory.post)?;
         same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
-        // `game` uses the position before the move; a first tick or a no-jump catch has none.
+        // `game` uses the position before the move, which does not exist in the first tick or after
+        // a no-jump catch.
         if judge.tick > 1 && !(judge.rules.no_jump && judge.over()) {
             same(field("stale player"), world.player(state), expected.stale_player)?;
         }

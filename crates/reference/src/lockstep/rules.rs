@@ -28,7 +28,7 @@ impl RulesDraw {
 /// Scales of random numbers with many, few or no decimals, and of numbers that round to 1.
 const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
 
-/// The fields with a draw of their own in `random_rules`; all others are drawn by their kind.
+/// The fields that `random_rules` draws in their own way; all others are drawn by their type.
 const OWN_DRAWS: [&str; 20] = [
     "no_jump",
     "period_ticks",
@@ -52,8 +52,8 @@ const OWN_DRAWS: [&str; 20] = [
     "wire",
 ];
 
-/// Any rules. One, four or seven eighths of the fields are the server's, which keeps games long and
-/// helps to find the field that causes a divergence.
+/// Any rules. One, four or seven eighths of the fields have the server's values, which keeps games
+/// long and helps to find the field that causes a divergence.
 pub fn random_rules(dice: &mut Dice) -> Rules {
     let blitz = Rules::BLITZ_2025;
     let mut rules = blitz;

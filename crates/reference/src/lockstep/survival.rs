@@ -11,7 +11,7 @@ use getaway::game::{Move, State, World};
 type Step = (u32, Move);
 
 /// Finds a plan with a beam search that keeps, per tick, a uniform sample of `width` distinct
-/// surviving states. The plan ends with the game or with the last tick that any of them survived.
+/// surviving states. The plan ends with the game, or with the last tick that some state survived.
 pub fn surviving_plan(world: &World, width: usize, seed: u64) -> Vec<Move> {
     let mut dice = Dice::from_seed(seed);
     let mut beam = vec![world.start()];

@@ -1,5 +1,5 @@
-//! Tables of a map from the literal model: where the player can go, when threats move and owls
-//! look, and the paths of threats that do not see the player. Counts the work.
+//! Tables of a map, made by the literal model: where the player can go, when threats move and owls
+//! look, and the paths of threats that do not see the player. The board also counts the work.
 
 use std::cell::Cell;
 
@@ -24,25 +24,26 @@ pub(super) struct Board<const N: usize> {
     /// By tile: where the player can be one tick later. Every move can be reversed.
     landings: Vec<Tiles<N>>,
     pub start: u16,
-    /// By tick: whether threats move.
+    /// By tick, whether threats move.
     pub moves: Vec<bool>,
     looks: Vec<bool>,
-    /// By tick: number of moves of an owl before it looks again.
+    /// By tick, the number of moves of an owl before it looks again.
     pub owl_moves: Vec<u16>,
     owl_moments: Vec<Moment>,
-    /// By tick: the tiles of the threats that do not see the player.
+    /// By tick, the tiles of the threats that do not see the player.
     pub taken: Vec<Tiles<N>>,
     steps_max: u64,
     steps_left: Cell<u64>,
 }
 
-/// Everything besides the threat and the player that a step depends on.
+/// Everything that a step depends on besides the threat and the player.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment {
     /// True if the threat reads the stale player of the first tick, which is off the grid.
     pub is_nowhere: bool,
     pub looks: bool,
-    /// Owl: moves left before it looks again; only zero or not matters if it does not look now.
+    /// For an owl, the number of moves before it looks again. If it does not look now, only zero or
+    /// not matters.
     pub moves_left: u16,
 }
 
@@ -52,7 +53,7 @@ impl<const N: usize> Board<N> {
     pub fn new(layout: &Layout, rules: &Rules, steps_max: u64) -> Result<Self, String> {
         let Rules {
             no_jump,
-            // The literal threats, which the board and the pursuers ask, handle all other rules.
+            // The literal threats handle all other rules, and the board and the pursuers call them.
             period_ticks: _,
             phase_clocks: _,
             option_order: _,
@@ -155,7 +156,7 @@ impl<const N: usize> Board<N> {
         from.union(&self.landings)
     }
 
-    /// The part of `allowed` that the threats that do not see the player leave to it.
+    /// The part of `allowed` that remains after the threats that do not see the player have moved.
     pub fn landing(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
         if self.no_jump { allowed.without(&self.taken[tick]) } else { *allowed }
     }
@@ -185,7 +186,7 @@ impl<const N: usize> Board<N> {
         self.spend_steps(sets as u64 * N as u64)
     }
 
-    /// Counts moves of literal threats and the searches behind them.
+    /// Counts the moves of literal threats and the searches that they need.
     pub fn spend_acts(&self, acts: usize) -> Result<(), String> {
         self.spend_steps(acts as u64 * ACT_STEPS + self.ways.take_work())
     }

@@ -123,7 +123,7 @@ impl<const N: usize, const W: usize> Layer<N, W> {
         Self { mask, groups }
     }
 
-    /// Restricts the tiles of each combination by `keep`; returns whether this removes a state.
+    /// Restricts the tiles of each combination by `keep`. Returns whether this removes a state.
     pub fn retain(&mut self, mut keep: impl FnMut(&Combination<W>, Tiles<N>) -> Tiles<N>) -> bool {
         let mut is_changed = false;
         self.groups.retain_mut(|(numbers, tiles)| {
@@ -136,7 +136,7 @@ impl<const N: usize, const W: usize> Layer<N, W> {
     }
 }
 
-/// Merges groups with the same combination: a hash table of indices into the groups.
+/// Merges groups with the same combination. It is a hash table of indices into the groups.
 #[derive(Default)]
 pub(super) struct Merger {
     /// The upper half of the combination's hash, and its index plus one; 0 if free.
@@ -203,15 +203,15 @@ pub(super) struct Hawk {
 }
 
 /// States that can be looked up by the numbers of some threats. Two numbers of a hawk match if they
-/// can stand for the same state, other numbers only if they are equal.
+/// can stand for the same state; other numbers match only if they are equal.
 #[derive(Clone, Debug)]
 pub(super) struct Cover<const N: usize, const W: usize> {
     layer: Layer<N, W>,
     /// The bits of the threats that are looked up, and the hawks among them.
     by: Combination<W>,
     hawks: Vec<Hawk>,
-    /// A hash table of the first group of each combination whose hawk numbers are replaced by
-    /// tiles, and each group's successor. Indices plus one; 0 for none.
+    /// A hash table with the first group of each combination, whose hawk numbers are replaced by
+    /// tiles, and the next group after each group. Entries are indices plus one; 0 means none.
     entries: Vec<u32>,
     next: Vec<u32>,
 }

@@ -10,11 +10,12 @@
 //!   threats. For every tick, the verifier also knows the tiles where the player can be.
 //! - A sweep begins at a tick with the tiles of the player. It steps its states with the literal
 //!   threats, and drops caught states and states known not to reach the target: it compares each
-//!   known set of a tick by the threats they share. A threat joins in the states that are known
-//!   together with others, otherwise in all its possible states; in the first tick, in its initial
-//!   state. The layers therefore contain every state of a game that reaches the target. From its
-//!   last layer the sweep goes back and drops states without a successor. The remaining sets
-//!   become known. They replace known sets over fewer threats, and restrict those over more.
+//!   known set of a tick by the threats that it shares with the sweep. A threat joins in the states
+//!   that are known together with other threats, otherwise in all its possible states. In the first
+//!   tick, it joins in its initial state. The layers therefore contain every state of a game that
+//!   reaches the target. From its last layer the sweep goes back and drops states without a
+//!   successor. The remaining sets become known. They replace known sets over fewer threats, and
+//!   restrict those over more.
 //! - If a layer is empty before the target, no game reaches the target. An exhaustive search is a
 //!   sweep from the first tick that all threats join in that tick.
 //!
@@ -24,7 +25,7 @@
 //! the way back, and the others are repeated.
 //!
 //! A hawk joins with every memory that is possible on its tile. Until it sees the player, one key
-//! holds all memories that agree with its path since, and a state stands for every state that
+//! holds all memories that agree with its path since then, and a state stands for every state that
 //! differs only in these memories. A hawk's random pick counts as any of its posts, unless a sweep
 //! from the first tick counts its draws; sets known from such a sweep keep the counts. An owl's
 //! remembered position is replaced by the tile that the owl reaches before it looks again.
@@ -34,9 +35,9 @@
 //!
 //! - All threats move in the same ticks ([`Board::new`] checks this), and the player can reverse
 //!   its moves.
-//! - A move depends on what the literal threat notices of the player, and on its key: for each used
-//!   step, a twin that differs in everything outside the key makes the same move
-//!   ([`Pursuer::ask`]). Bulls and goldfish notice nothing.
+//! - A move depends only on the key of the threat and on what the literal threat notices of the
+//!   player. For each step that is used, a twin that differs in everything outside the key makes
+//!   the same move ([`Pursuer::ask`]). Bulls and goldfish notice nothing.
 //! - A stale view is the player's tile at the start of a tick; in the first tick, it is off the
 //!   grid.
 //! - A threat that moves is not on the player's tile, because the game would be over. This holds
@@ -69,12 +70,12 @@ use target::{Path, Paths, Target};
 use tiles::Tiles;
 
 const LAST_TICK: usize = 2000;
-/// Every layer at this interval in ticks becomes known, and so do all layers with few states.
+/// Layers become known at this interval in ticks, and so do all layers with few states.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
 /// Memory limit in bytes. It applies separately to a layer, to the layers kept for the way back, to
-/// the known sets, and to the sets about single sharks. A larger layer means that the certificate
-/// is refused; beyond the other limits, work is repeated or left out.
+/// the known sets, and to the sets about single sharks. If a layer exceeds it, the certificate is
+/// refused; beyond the other limits, work is repeated or left out.
 const BYTES_MAX: usize = 1 << 29;
 /// Maximum work of [`verify`], in steps on sets of up to 64 tiles.
 pub const STEPS_MAX: u64 = 100_000_000_000;
@@ -88,9 +89,8 @@ pub struct VerifyError {
     pub message: String,
 }
 
-/// Checks a certificate for a map in at most [`STEPS_MAX`] steps.
-/// Fails if the line does not do what it claims, or the proof does not prove the bound within the
-/// limit.
+/// Checks a certificate for a map in at most [`STEPS_MAX`] steps. Fails if the line does not do
+/// what the certificate claims, or the proof does not prove the bound within the limit.
 pub fn verify(certificate: &Certificate, layout: &Layout) -> Result<(), VerifyError> {
     verify_within(certificate, layout, STEPS_MAX).map(drop)
 }
@@ -139,13 +139,14 @@ fn check<const N: usize, const W: usize>(
     let refuse = |line: usize| move |message: String| VerifyError { line, message };
     let mut verifier = Verifier::<N, W>::new(certificate, layout, steps_max).map_err(refuse(1))?;
     verifier.replay(certificate).map_err(refuse(1))?;
-    // The literal threats may leave fewer states than the prover's, so an earlier sweep may be
-    // enough, or one for an earlier target, which proves more.
+    // The literal threats may leave fewer states than those of the prover. So an earlier sweep may
+    // already be enough, or a sweep for an earlier target, which proves more.
     let bound_tick = usize::from(certificate.bound_tick);
     let mut is_proven = certificate.end == ProofEnd::None;
     let steps = if is_proven { &[] } else { &certificate.steps[..] };
     for (index, step) in steps.iter().enumerate() {
-        // No sweep follows one that must run out of states, so its layers are not kept.
+        // The layers of a sweep that must run out of states are not kept, because no sweep follows
+        // it.
         let is_last = index + 1 == steps.len() && certificate.end == ProofEnd::Empty;
         let line = refuse(index + 2);
         match verifier.sweep(step, is_last).map_err(line)? {
@@ -188,7 +189,7 @@ struct Known<const N: usize, const W: usize> {
 }
 
 impl<const N: usize, const W: usize> Known<N, W> {
-    /// Bytes of the states, and at most as many for the projection.
+    /// The bytes of the states. The projection takes at most as many again.
     fn bytes(&self) -> usize {
         self.cover.layer().bytes()
     }
@@ -218,7 +219,7 @@ impl<const N: usize, const W: usize> Trail<N, W> {
             return;
         }
         self.layers.push((tick, layer));
-        // Keeping a second layer makes each repeated stretch shorter than the one before.
+        // Keeping a second layer makes each repeated stretch shorter than the one before it.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.distance *= 2;
@@ -228,7 +229,7 @@ impl<const N: usize, const W: usize> Trail<N, W> {
     }
 }
 
-/// A living tick of the line: the player's tile, and the numbers of the pursuers.
+/// A tick that the line survives: the player's tile, and the numbers of the pursuers.
 struct Place {
     player: u16,
     numbers: Vec<Option<u32>>,
@@ -256,7 +257,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let threats = layout.threats.iter().map(|&spawn| Threat::new(spawn, &certificate.rules));
         let pursuers: Vec<Option<Pursuer<N>>> =
             threats.zip(&bits).map(|(threat, &bits)| Pursuer::new(threat, bits)).collect();
-        // Joining threats come first in a combination, which may not have room for all.
+        // The joining threats come first in a combination, which may not have room for all threats.
         let joined = |threat: usize| {
             certificate.steps.iter().flat_map(|step| &step.joins).any(|&(_, other)| usize::from(other) == threat)
         };
@@ -309,7 +310,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
                 if board.moves[tick] {
                     let read = Tiles::of(if pursuer.is_stale() { from } else { to });
                     let next = pursuer.follow(board, *number, tick, &read)?;
-                    // Draws exceed the count: the line's own hawk gives the picked post.
+                    // The draws exceed the count, so the hawk of the line itself gives the picked
+                    // post.
                     *number = pursuer.resolve(next, &game.threats[threat]);
                 }
                 if board.positions[usize::from(pursuer.tile(*number))] != game.threats[threat].position {
@@ -391,7 +393,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
     }
 
-    /// Steps from tick `from` to `until`, and back unless last. Returns whether states run out.
+    /// Steps from tick `from` to `until`, and goes back unless `is_last`. Returns whether states
+    /// run out.
     fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, is_last: bool) -> Result<bool, String> {
         let mut trail = Trail::new(self.trail_bytes);
         let mut layer = Layer::players(self.target.allowed[from]);
@@ -467,7 +470,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Lets a threat join in its known states with most other threats, or in all possible states.
+    /// Adds a threat in its known states with the most other threats, or in all its possible
+    /// states.
     fn join(&mut self, tick: usize, threat: usize, counts_draws: bool, layer: &mut Layer<N, W>) -> Result<(), String> {
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;
@@ -559,7 +563,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(Layer { mask: layer.mask, groups })
     }
 
-    /// Goes back and keeps only states with a successor. Repeats layers that the trail lacks.
+    /// Goes back and keeps only states with a successor. It repeats layers that the trail lacks.
     fn go_back(
         &mut self,
         until: usize,
@@ -590,7 +594,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
     fn trim(&mut self, tick: usize, mut layer: Layer<N, W>, after: Cover<N, W>) -> Result<Cover<N, W>, String> {
         let (mut after, mut is_noted) = (after, false);
         if after.layer().mask != layer.mask {
-            // Drop the threats that joined between the two.
+            // Drop the threats that joined between the two layers.
             self.board.spend(after.layer().groups.len())?;
             let narrow = after.layer().project(layer.mask, &mut self.merger);
             let narrow = self.cover(narrow);
@@ -615,9 +619,9 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(self.cover(layer))
     }
 
-    /// Records a known set: replaces sets over fewer threats, and restricts sets over more. Of two
-    /// sets over the same threats, the one with counted draws has more. Returns whether a set was
-    /// restricted.
+    /// Records a known set. It replaces sets over fewer threats, and restricts sets over more. Of
+    /// two sets over the same threats, the one with counted draws counts as the one over more.
+    /// Returns whether a set was restricted.
     fn note(&mut self, tick: usize, cover: Cover<N, W>) -> Result<bool, String> {
         self.board.spend(cover.layer().groups.len())?;
         let allowed = &mut self.target.allowed[tick];

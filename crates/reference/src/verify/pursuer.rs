@@ -25,7 +25,7 @@ struct Key {
     position: Position,
     direction: Direction,
     memory: Memory,
-    /// Hawk: for a key that stands for several memories, their index in the list of these, from 1.
+    /// For a hawk's key that stands for several memories, the index of their list, from 1.
     several: usize,
 }
 
@@ -54,17 +54,18 @@ pub(super) struct Pursuer<const N: usize> {
     tiles: Vec<u16>,
     numbers: HashMap<Key, u32>,
     rows: Vec<Vec<Row<N>>>,
-    /// Hawk: the lists of keys for which one key stands, as ascending numbers.
+    /// For a hawk, the lists of keys for which one key stands, as ascending numbers.
     several: Vec<Rc<[u32]>>,
     several_places: HashMap<Rc<[u32]>, usize>,
-    /// Hawk: by tile, the key that stands for every possible memory.
+    /// For a hawk, by tile, the key that stands for every possible memory.
     anywhere: Vec<u32>,
-    /// Shark, deer: by number of moves, every possible key, as far as they were needed.
+    /// For a shark or deer, every possible key by number of moves, as far as needed so far.
     closures: Vec<Vec<u32>>,
 }
 
 impl<const N: usize> Pursuer<N> {
-    /// `None` for a threat that does not see the player. Its numbers have at most `bits` bits.
+    /// Returns `None` for a threat that does not see the player. Its numbers have at most `bits`
+    /// bits.
     pub fn new(spawned: Threat, bits: u32) -> Option<Self> {
         Some(Self {
             is_stale: spawned.view()? == View::Stale,
@@ -89,7 +90,7 @@ impl<const N: usize> Pursuer<N> {
         self.style() == Style::Hawk
     }
 
-    /// True if it reads the player's position before the player's move.
+    /// True if the threat reads the player's position before the player's move.
     pub fn is_stale(&self) -> bool {
         self.is_stale
     }
@@ -109,7 +110,8 @@ impl<const N: usize> Pursuer<N> {
         }
     }
 
-    /// The steps from a number, at least for tiles given to [`ask`](Self::ask); ignores draws.
+    /// The steps from a number, at least for the tiles given to [`ask`](Self::ask). Draws are
+    /// ignored.
     pub fn ways(&self, number: u32, (_, case): Case) -> &[Way<N>] {
         &self.rows[key_number(number) as usize][case].ways
     }
@@ -162,7 +164,7 @@ impl<const N: usize> Pursuer<N> {
         Ok(())
     }
 
-    /// The number after a tick in which threats move and this one reads a single tile.
+    /// The number after a tick in which threats move and this threat reads a single tile.
     pub fn follow(&mut self, board: &Board<N>, number: u32, tick: usize, read: &Tiles<N>) -> Result<u32, String> {
         let case = self.case(board, tick);
         self.ask(board, number, case, read)?;
@@ -194,12 +196,12 @@ impl<const N: usize> Pursuer<N> {
         hawk.act(&board.ways, &board.layout, None);
         let is_picked = |&&number: &&u32| self.keys[number as usize] == self.key(&hawk);
         let picked = *self.exact(&next).iter().find(is_picked).ok_or("a hawk picks none of its posts")?;
-        // A count that exceeds the bits ends the counting.
+        // If the count exceeds its bits, counting ends.
         let counted = if counted + 1 < 1 << DRAW_BITS { counted + 1 } else { 0 };
         Ok(picked | counted << KEY_BITS)
     }
 
-    /// The number of a hawk that has not drawn yet and counts its draws.
+    /// The number of a hawk that has not drawn yet and whose draws are counted.
     pub fn begin_counting(number: u32) -> u32 {
         number | 1 << KEY_BITS
     }
@@ -240,8 +242,8 @@ impl<const N: usize> Pursuer<N> {
         Threat { position, direction, memory, ..self.spawned.clone() }
     }
 
-    /// A threat that differs in everything outside its key, which the next key must not depend on.
-    /// An owl that looks differs in its memory, too.
+    /// A threat that differs in everything outside its key; the next key must not depend on that.
+    /// An owl that looks also differs in its memory.
     fn twin(&self, threat: &Threat, noticed: Option<Position>) -> Threat {
         let elsewhere = Some(self.spawned.spawn);
         let mut twin = Threat {
@@ -310,7 +312,7 @@ impl<const N: usize> Pursuer<N> {
         self.add(self.key(&shark), board)
     }
 
-    /// Every possible number in a tick, if known. The memory of an owl must not matter.
+    /// Every possible number in a tick, if known. An owl's memory must not matter in this tick.
     pub fn anywhere(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
         match self.style() {
             Style::Owl if board.owl_moves[tick] != 0 => {
@@ -428,8 +430,9 @@ impl<const N: usize> Pursuer<N> {
         Ok(())
     }
 
-    /// The number of an owl with `moves_left` moves before it looks again. The tile that these
-    /// moves lead to replaces the remembered position; checks that this makes no difference.
+    /// The number of an owl with `moves_left` moves before it looks again. The tile to which these
+    /// moves lead replaces the remembered position. The method checks that this makes no
+    /// difference.
     fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Result<u32, String> {
         let mut same = owl.clone();
         same.memory.remembered = None;
@@ -472,7 +475,8 @@ impl<const N: usize> Pursuer<N> {
             let mut is_found = Vec::new();
             for number in self.closures[self.closures.len() - 1].clone() {
                 board.spend(1)?;
-                // A living player is not on the threat's tile at the start or after a no-jump move.
+                // A player that is alive is not on the threat's tile at the start or after a
+                // no-jump move.
                 let mut elsewhere = board.open;
                 if self.is_stale || board.no_jump {
                     elsewhere.remove(self.tile(number));
@@ -493,7 +497,8 @@ impl<const N: usize> Pursuer<N> {
     }
 }
 
-/// True if two numbers of a hawk may have the same draw count; one without a count may have any.
+/// True if two numbers of a hawk may have the same draw count. A number without a count may have
+/// any.
 fn have_same_draws(one: u32, other: u32) -> bool {
     let (one, other) = (one >> KEY_BITS, other >> KEY_BITS);
     one == other || one == 0 || other == 0

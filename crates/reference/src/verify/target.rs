@@ -139,7 +139,7 @@ impl<const N: usize> Target<N> {
 pub(super) struct Moment<'a, const N: usize> {
     board: &'a Board<N>,
     moves: bool,
-    /// The tiles that the threats that do not see the player leave to it.
+    /// The tiles that remain for the player after the threats that do not see it have moved.
     landing: Tiles<N>,
     parts: Vec<Part<'a, N>>,
 }
@@ -147,7 +147,7 @@ pub(super) struct Moment<'a, const N: usize> {
 struct Part<'a, const N: usize> {
     threat: usize,
     slot: Slot,
-    /// True if it sees the player's position before the player's move.
+    /// True if the threat sees the player's position before the player's move.
     is_stale: bool,
     case: Case,
     /// By the shark's tile after the tick.
@@ -163,7 +163,7 @@ impl<const N: usize> Part<'_, N> {
     }
 }
 
-/// The tiles from which the player may go on to `to` while the threats take these steps.
+/// The tiles from which the player may go to `to` while the threats take these steps.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path<const N: usize, const W: usize> {
     pub numbers: Combination<W>,
@@ -206,8 +206,8 @@ impl<const N: usize, const W: usize> Paths<N, W> {
             }
             return board.spend(2 + self.found.len());
         }
-        // Threats with a stale view split the tiles that the player comes from. Until all have done
-        // so, `to` is the set that they leave to it.
+        // Threats with a stale view split the tiles that the player comes from. Until all of them
+        // have done so, `to` is the set that they leave to the player.
         self.found.push(Path { numbers: Combination::EMPTY, from: *tiles, to: free });
         for part in parts.iter().filter(|part| part.is_stale) {
             self.split(part, board, pursuers, numbers, tiles, |path| &mut path.from)?;
