@@ -2,11 +2,16 @@
 //! score, bound and times become a row of a file: `cargo bench --bench bank -- --out
 //! benches/bank.csv`.
 //!
-//! Options: `--set no-jump|jump|crowd|generated` (192 maps in either variant, 20 with 32 threats,
-//! or 2,000 generated maps in both variants; default: the first three), `--time-ms` of processor
-//! time per map (10000), `--only` a substring of a row's first columns, `--part K/N` (the K-th of N
-//! parts; other rows of the file are kept), `--threads`, `--verify 1` (check certificates with the
-//! literal model), `--out FILE`. Without `--bench`, as a test, it decides a few maps.
+//! Options:
+//! - `--set no-jump|jump|crowd|generated`: 192 maps in either variant, 20 with 32 threats, or 2,000
+//!   generated maps in both variants (default: the first three).
+//! - `--time-ms`: processor time per map (10000).
+//! - `--only`: a substring of a row's first columns.
+//! - `--part K/N`: only part K of N; other rows of the file are kept.
+//! - `--threads`; `--out FILE`.
+//! - `--verify 1`: check certificates with the literal model.
+//!
+//! Without `--bench`, as a test, it decides a few maps.
 //!
 //! Guarantees: every line is replayed before its row is written. With `--verify 1` it is also
 //! replayed in the literal model, and a certificate that does not verify stops the run. `--set
@@ -22,7 +27,7 @@ use getaway::game::{LAST_TICK, Layout, Mover, Rules, State, StreetGraph, Style, 
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
 
-/// Simulated ticks between two checks of the clock, which take a few milliseconds.
+/// Simulated ticks between two checks of the clock. They take a few milliseconds.
 const SLICE_TICKS: u64 = 20_000;
 const GENERATED: usize = 2000;
 const GENERATED_SEED: u64 = 17;

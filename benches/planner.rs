@@ -18,7 +18,7 @@ use getaway::search::{Budget, Search};
 
 const SEEDS: u64 = 200;
 const SEEDS_IN_TEST: u64 = 2;
-/// Enough for every survivable map.
+/// Enough simulated ticks for every survivable map.
 const TICKS_MAX: u64 = 5_000_000;
 const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
 const EVALUATIONS: u64 = 200;
@@ -91,7 +91,7 @@ fn rollouts(criterion: &mut Criterion) {
     benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
     benches.throughput(Throughput::Elements(EVALUATIONS));
     for map in maps() {
-        // In the no-jump variant, no rollout survives and ends the search early.
+        // In the no-jump variant, no rollout survives, so the search does not end early.
         let world = World::new(&map.layout, &Rules::NO_JUMP).expect("a map within the limits");
         let mut seed = 0;
         benches.bench_function(map.name, |bencher| {

@@ -26,7 +26,7 @@ pub enum Disturbance {
     Rename,
     /// A threat is reported with another threat's style, for a while or for good.
     Restyle,
-    /// From now on other rules hold.
+    /// Other rules apply from now on.
     Rules,
     /// Ticks pass without a message.
     Skip,
@@ -163,7 +163,7 @@ impl Server {
         }
     }
 
-    /// Goes on after a catch.
+    /// Continues after a catch.
     pub fn revive(&mut self) {
         let tick = self.tick();
         let player = self.world.player(&self.state);

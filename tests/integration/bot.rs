@@ -174,7 +174,7 @@ fn game_joined_late_is_tracked_after_a_while() {
     let (mut games, mut survived) = (0, 0);
     for map in our_maps() {
         if map.name == "harbour" {
-            // Too short to explore its see-through tiles.
+            // The game is too short to explore the see-through tiles of this map.
             continue;
         }
         for tick in [30, 400, 1100] {
@@ -414,7 +414,7 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
         ..options("survival", &Rules::BLITZ_2025, 0)
     })
     .unwrap();
-    // It takes 49 messages to build the routes. Each later one clears four queued observations.
+    // Building the routes takes 49 messages. Each later message clears four queued observations.
     server.serve_until(&mut bot, 70);
     assert!(!server.is_over());
     assert_eq!(mispredictions(&bot), 0);

@@ -26,7 +26,7 @@ use getaway::search::Budget;
 use getaway::search::Generator;
 
 const SEED: u64 = 2025;
-/// Enough for a plan on most maps, but not on all.
+/// The budget is enough for a plan on most maps, but not on all.
 const TICKS: u64 = 20_000;
 const BUDGET: Duration = Duration::from_secs(600);
 

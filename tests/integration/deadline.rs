@@ -14,8 +14,8 @@ use getaway::search::{ManualTimeSource, TimeSource, install};
 const DECISIONS: usize = 12;
 /// Time per reading: about the work that planners should do between readings.
 const READING: Duration = Duration::from_micros(15);
-/// Maximum simulated ticks between two readings of the clock: an interval between checks, and a
-/// fallback rule, which never checks.
+/// Maximum simulated ticks between two readings of the clock: an interval between two checks, plus
+/// a fallback rule, which never checks.
 const TICKS_PER_READING_MAX: u64 = 512 + 10;
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every decision keeps to its budget, whatever the server does.
 //!
 //! Games are played on real, bundled and generated maps, on a server that breaks its rules at
-//! random ticks. A decision may take its budget and five milliseconds. The bot's clock is the
+//! random ticks. A decision may take its budget plus five milliseconds. The bot's clock is the
 //! processor time of its thread, so other load does not count.
 
 use std::cell::Cell;

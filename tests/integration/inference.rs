@@ -1,4 +1,4 @@
-//! The learner's findings are right, as checked by replaying games under the rules that it found.
+//! The learner's findings are right: replaying games under the rules that it found confirms them.
 //!
 //! `GETAWAY_VARIANTS=200 cargo test --release --test inference` is the long run.
 
@@ -102,8 +102,8 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
     wrong
 }
 
-/// Variants in which the parameters of a hawk must be chosen together, because not every patience
-/// and number of posts goes with every rest. In the first, hypotheses are dropped.
+/// Variants in which the parameters of a hawk must be chosen together: not every patience and
+/// number of posts goes with every rest. In the first variant, hypotheses are dropped.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
 fn variants() -> u64 {
@@ -217,7 +217,7 @@ fn bot_that_doubts_the_rules_keeps_out_of_reach() {
         }
         ticks
     };
-    // On the other map the search finds no line that keeps out of reach all the time.
+    // On the other map, the search finds no line that stays out of reach all the time.
     for map in maps().iter().filter(|map| map.name != "harbour") {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map");
         let (trusting, doubting) = (within_reach(&world, false), within_reach(&world, true));

@@ -1,4 +1,4 @@
-//! The library's integration tests, in one program that is linked once and overlaps waiting tests.
+//! The library's integration tests. One program links once, and tests that wait overlap.
 
 mod allocation;
 mod batch;

@@ -95,7 +95,8 @@ fn non_fatal_move_is_returned_after_the_deadline() {
         let limit = Budget::until(Instant::now());
         let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
         world.step(&mut state, choice.player_move);
-        // Cautious does not know that the goldfish must come; it may go left or pass through it.
+        // `cautious` does not know that the goldfish must come, so it may go left or pass through
+        // it.
         assert!(!state.is_caught(), "{name}: {choice:?}");
     }
 }

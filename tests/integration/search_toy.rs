@@ -139,7 +139,8 @@ fn each_component_evaluates_as_often_as_defined() {
         ("lookahead(lookahead(simulate))", 12),
         ("lookahead(lookahead(lookahead(simulate)))", 12),
         ("step(simulate)", 2),
-        // Finished games are not evaluated again: three at the root, four below the chosen action.
+        // Finished games are not evaluated again: there are three at the root, and four below the
+        // action.
         ("step(lookahead(simulate))", 7),
         ("step(repeat(5, simulate))", 10),
         ("select(1, repeat(5, simulate))", 5),

@@ -88,8 +88,8 @@ impl Bot {
                 owner
             };
             if owner.0 != own.0 {
-                // The decision belongs to a thread of the parent process, which does not exist
-                // here.
+                // The decision belongs to a thread of the parent process, which does not exist in
+                // this process.
                 return Self::new_bot(&self.options);
             }
             if owner == own || is_in_planner() {
@@ -147,7 +147,7 @@ impl Bot {
         let rules = from_rules(&no_jump, rules)?;
         let options = BotOptions { planner, budget, seed, rules, ..BotOptions::default() };
         let bot = Self::new_bot(&options)?;
-        // The budget as limited by the bot.
+        // The budget after the bot has limited it.
         let options = bot.options().clone();
         let owner = (process::id(), thread::current().id());
         let turn = Turn { bot: Some(bot), owner, last: None, mispredictions: Vec::new() };

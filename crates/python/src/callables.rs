@@ -116,7 +116,8 @@ impl Callable {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// If the callable is a class, instantiates it for a game; returns the instance's number.
+    /// If the callable is a class, creates an instance for a game. Returns the number of the
+    /// instance.
     fn make(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         let callable = self.lock(py).callable.as_ref().map(|callable| callable.clone_ref(py));
         let Some(class) = callable.filter(|callable| callable.bind(py).is_instance_of::<PyType>()) else {
@@ -191,13 +192,13 @@ thread_local! {
     static CALLED: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Returns true if a planner is running on this thread. It must not wait for a bot, because the bot
-/// may be waiting for it.
+/// Returns true if a planner is running on this thread. Such a thread must not wait for a bot,
+/// because the bot may be waiting for the planner.
 pub(crate) fn is_in_planner() -> bool {
     CALLED.get() > 0
 }
 
-/// Counts a call of a planner until dropped.
+/// Counts a call of a planner until the value is dropped.
 struct Called;
 
 impl Called {

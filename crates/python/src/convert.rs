@@ -18,7 +18,8 @@ pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Se
 }
 
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    // Data may be inconsistent after a panic: a bot is replaced, and everything else is plain data.
+    // Data may be inconsistent after a panic. That is harmless: a bot is replaced, and everything
+    // else is plain data.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic_text(panic.as_ref());
         PyRuntimeError::new_err(format!("a bug in getaway, please report it: {text}"))

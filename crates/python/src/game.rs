@@ -44,7 +44,7 @@ impl Board {
         }
     }
 
-    /// The board of a map, a game or a state. Rejects other rules than those of a game.
+    /// The board of a map, a game or a state. Rejects rules that differ from those of a game.
     pub fn of(map: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
         let py = map.py();
         let given = if let Ok(game) = map.cast::<Game>() {

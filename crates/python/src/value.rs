@@ -38,7 +38,8 @@ pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> 
     Ok(members[player_move as usize].clone_ref(py))
 }
 
-/// Move per letter, and whether it exists. A table, because letters defeat branch prediction.
+/// By letter, its move and whether it is one. A table is faster, because letters defeat branch
+/// prediction.
 const LETTERS: [(Move, bool); 256] = {
     let mut moves = [(Move::Stay, false); 256];
     let mut index = 0;

@@ -116,7 +116,8 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
     Ok(row)
 }
 
-/// The last work by its description, because a worker usually does many parts of the same.
+/// The last work, by its description. It is kept because a worker usually does many parts of the
+/// same work.
 ///
 /// Locked only under the interpreter lock, so that a forked process finds it free.
 struct Last<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);

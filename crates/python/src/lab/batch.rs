@@ -23,7 +23,7 @@ const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
 const MAX_THREADS: usize = 1024;
 
-/// Games that a thread steps at a time: a few microseconds of work, so that threads finish
+/// Games that a thread steps at a time. That is a few microseconds of work, so threads finish
 /// together.
 const PART_GAMES: usize = 256;
 
@@ -96,7 +96,7 @@ struct Observations {
     output: Output,
     /// Empty for planes and windows.
     vectors: SharedMemory<i16>,
-    /// Empty for all others.
+    /// Empty except for planes and windows.
     images: SharedMemory<u8>,
 }
 
@@ -215,8 +215,8 @@ impl Batch {
                 let images = images.split_off_mut(..games * image).unwrap_or_default();
                 Mutex::new(Some((part, actions, rewards, terminations, vectors, images)))
             });
-            // Every thread begins with its own share, whose games are in its processor's cache; a
-            // faster thread continues with parts that others have not begun.
+            // Each thread begins with its own share, whose games are in the cache of its processor.
+            // A faster thread continues with parts that other threads have not begun.
             let parts: Vec<_> = parts.collect();
             helpers.run(&|thread: usize, threads: usize| {
                 let first = parts.len() * thread / threads;
@@ -249,7 +249,7 @@ impl Batch {
         }
         let py = actions.py();
         if !actions.hasattr("__array__")? && PyMemoryView::from(actions).is_err() {
-            // NumPy would not finish on lists that contain themselves many times over.
+            // NumPy would not finish on a list that contains itself many times over.
             let number = |index, action: &Bound<'_, PyAny>| {
                 action.extract::<i64>().map_err(|error| {
                     let found = type_name(action);
@@ -293,8 +293,8 @@ impl Batch {
         // neither freed nor resized while this thread has the interpreter lock. It is read by
         // pointer, not as a slice, because other threads may write to it.
         let value_at = |index: usize| number(unsafe { start.add(index).read() });
-        // Combines the bits of all numbers, so that the loop needs no branch: 0 to 4, and these
-        // plus 3, fit into three bits.
+        // Combines the bits of all numbers, so the loop needs no branch. A number from 0 to 4 fits
+        // into three bits, and so does the number plus 3.
         let mut bits = 0;
         for (index, action) in self.actions.iter_mut().enumerate() {
             let value = value_at(index);
@@ -376,7 +376,7 @@ pub(super) fn boards(
     Ok(boards)
 }
 
-/// Each board once, and the index of each given one among them.
+/// Each board once, and for each given board, its index among them.
 fn distinct(given: Vec<Arc<Board>>) -> (Vec<Arc<Board>>, Vec<usize>) {
     let (mut boards, mut known) = (Vec::new(), HashMap::new());
     let indices = given.into_iter().map(|board| {

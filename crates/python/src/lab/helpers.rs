@@ -1,7 +1,7 @@
 //! Threads that help the calling thread with a short task.
 //!
-//! Guarantees: threads that cannot be started are not needed. A forked process starts its own
-//! threads.
+//! Guarantees: the task completes even if threads cannot be started. A forked process starts its
+//! own threads.
 
 use std::mem;
 use std::process;

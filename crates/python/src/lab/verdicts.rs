@@ -89,7 +89,7 @@ fn judge_slice(games: &[(&World, &game::State)], threads: usize, budget_ticks: u
         }
     };
     thread::scope(|scope| {
-        // Threads that cannot be started are not needed.
+        // The calling thread also works, so it does not matter if threads cannot be started.
         let builders = (1..threads.min(games.len())).map(|_| thread::Builder::new().spawn_scoped(scope, work));
         let helpers: Vec<_> = builders.filter_map(Result::ok).collect();
         work();
