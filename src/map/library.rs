@@ -63,8 +63,8 @@ impl MapLibrary {
         &self.dirs
     }
 
-    /// Lists the maps by name, without reading them: subfolders with `layout.png` or `meta.json`, and
-    /// files `NAME.txt`. A missing folder is an error.
+    /// Lists the maps by name, without reading them: subfolders with `layout.png` or `meta.json`,
+    /// and files `NAME.txt`. A missing folder is an error.
     pub fn list(&self) -> Result<Vec<MapEntry>, MapError> {
         let mut entries = BTreeMap::new();
         for dir in &self.dirs {

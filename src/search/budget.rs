@@ -19,9 +19,9 @@ pub struct Budget {
     pub ticks: Option<u64>,
     /// Time from the start of the call.
     pub time: Option<Duration>,
-    /// The time at which to stop. The search overruns it by a few microseconds at most. On a busy machine
-    /// it stops earlier by the longest recent preemption, but never in the first quarter of the
-    /// time.
+    /// The time at which to stop. The search overruns it by a few microseconds at most. On a busy
+    /// machine it stops earlier by the longest recent preemption, but never in the first quarter of
+    /// the time.
     pub deadline: Option<Instant>,
     /// Evaluations of whole sequences. The limit is exact; only the search grammar uses it.
     pub evaluations: Option<u64>,

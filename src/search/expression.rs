@@ -19,7 +19,7 @@ pub const C_MAX: f64 = 1e6;
 pub const WIDTH_MAX: u32 = 10_000;
 /// The maximum number of levels of an `adapt`.
 pub const LEVELS_MAX: u32 = 10;
-/// The maximum step of an `adapt` and temperature of an `anneal`.
+/// The maximum step of an `adapt`, and the maximum temperature of an `anneal`.
 pub const RATE_MAX: f64 = 1e3;
 
 /// The rule by which a rollout chooses its actions.

@@ -7,7 +7,7 @@
 //! A board is three bit sets of cells, one per binary digit of the colours. A column is a lane of
 //! 16 bits, the highest of which is always clear; the sixteenth lane is always empty. *Corners* are
 //! cells with an equal neighbour above or to the right, but none below or to the left. Most groups
-//! have one corner, so groups are drawn by drawing corners.
+//! have one corner, so drawing a corner draws a group.
 
 pub mod lanes;
 
@@ -446,8 +446,8 @@ pub enum Until {
     Connected,
 }
 
-/// A variant of the policy `greedy`, which spares the most frequent colour at the rollout's start
-/// while groups of other colours exist.
+/// A variant of the policy `greedy`. That policy finds the most frequent colour at the start of the
+/// rollout, and spares it while groups of other colours exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sparing {
     /// If true, the rollout's start determines the most frequent colour, otherwise the game's start.

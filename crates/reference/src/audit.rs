@@ -203,7 +203,7 @@ impl Audit {
         self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
     }
 
-    /// Changes a certificate of the pair of a seed `changes` times.
+    /// Solves the pair of a seed, and changes the certificate `changes` times.
     /// Fails with the first accepted false certificate, or panic.
     pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);

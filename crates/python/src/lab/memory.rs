@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyMemoryView, PyTuple};
 
-/// A number type in which all bits are valid, because Python code may write any.
+/// A number type for which every bit pattern is valid, because Python code may write any.
 pub(crate) trait Number: Copy {}
 impl Number for i16 {}
 impl Number for u8 {}
