@@ -22,7 +22,7 @@ pub const FEATURES_ACTION: usize = 4;
 /// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
-/// Tiles whose arrivals are computed together: a multiple of [`LANES`] whose count fits into a byte.
+/// Tiles whose arrivals are computed together: a multiple of [`LANES`] that fits into a byte.
 const BLOCK: usize = 240;
 /// Rows are padded to a multiple of a vector register.
 const LANES: usize = 16;

@@ -450,7 +450,8 @@ pub enum Until {
 /// rollout, and spares it while groups of other colours exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sparing {
-    /// If true, the rollout's start determines the most frequent colour, otherwise the game's start.
+    /// True if the start of the rollout determines the most frequent colour, false if the start of
+    /// the game does.
     pub is_by_rollout: bool,
     /// The time for which the colour is spared.
     pub until: Until,
