@@ -7,8 +7,8 @@
 //!
 //! Terms:
 //! * *Key*: the position and memory of one threat, packed into one number. *Combination*: the keys
-//! of some threats, packed into one number. *Mask*: the bits of some threats in a combination; it
-//! stands for these threats.
+//!   of some threats, packed into one number. *Mask*: the bits of some threats in a combination; it
+//!   stands for these threats.
 //! * *Place*: a tile, as the index of a bit in a set of tiles.
 //! * *State*: a combination and the player's place. It leaves out threats that are not in its mask.
 //! * *Layer*: the states of one tick: for each combination, the set of the player's places. *Run*:
