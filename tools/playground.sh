@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the engine for WebAssembly, target/playground/engine.wasm, with its JavaScript interface.
-# `tools/playground.sh --test` also compares it, in Node.js, with the native program that test.sh
+# Builds the playground, target/playground/: a static folder with the page and the engine as WebAssembly.
+# `tools/playground.sh --page` builds the page only. `tools/playground.sh --test` also compares it, in Node.js, with the native program that test.sh
 # builds; this is the 32-bit check of the search signature. Skipped without a compiler for the
 # target or without Node.js.
 set -euo pipefail
@@ -14,6 +14,25 @@ export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO
   CARGO_PROFILE_RELEASE_STRIP=true CARGO_PROFILE_RELEASE_OPT_LEVEL=s
 export CARGO_TARGET_DIR=$target/wasm32
 
+# The page consists of the viewer's modules and its own; drawing and controls are the viewer's.
+build_page() {
+  local viewer=crates/viewer/src/page page=crates/playground/page html part
+  mkdir -p "$out"
+  cp "$viewer"/{replay,map_view,timeline,player}.js "$viewer/style.css" "$page"/*.{css,mjs} crates/playground/engine.mjs "$out"
+  html=$(<"$page/index.html")
+  html=${html/'{{DRAWING}}'/"$(<"$viewer/drawing.json")"}
+  html=${html/'{{ICON}}'/"$(grep '<link rel="icon"' "$viewer/index.html")"}
+  for part in '<footer>,</footer>,FOOTER' '<fieldset id="layers">,</fieldset>,LAYERS' '<dl class="board",</dl>,BOARD'; do
+    IFS=, read -r first last name <<<"$part"
+    html=${html/"{{$name}}"/"$(sed -n "\#$first#,\#$last#p" "$viewer/index.html")"}
+  done
+  printf '%s\n' "$html" >"$out/index.html"
+}
+build_page
+if [ "${1:-}" = --page ]; then
+  exit
+fi
+
 if command -v rustup >/dev/null && rustup target add wasm32-unknown-unknown >/dev/null 2>&1; then
   "${build[@]}"
 elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
@@ -26,9 +45,7 @@ else
   echo 'skipped: the playground needs the target wasm32-unknown-unknown from rustup, or apt-get as root'
   exit
 fi
-mkdir -p "$out"
 cp "$CARGO_TARGET_DIR/wasm32-unknown-unknown/release/getaway_playground.wasm" "$out/engine.wasm"
-cp crates/playground/engine.mjs "$out/engine.mjs"
 echo "built $out/engine.wasm: $(gzip -9 --stdout "$out/engine.wasm" | wc -c) bytes compressed"
 
 if [ "${1:-}" = --test ]; then

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use getaway::game::Rules;
+use getaway::game::{Direction, Rules};
 use getaway::inference::{Parameter, differences, sentence};
 
 /// The fields of the rules, and how they differ from the server's.
@@ -19,6 +19,8 @@ struct Field {
     /// The field in JSON; a dot separates a nested field.
     name: String,
     value: Value,
+    /// The values to choose from, unless it is a number.
+    options: Vec<Value>,
     /// The value's consequence, as a sentence.
     sentence: String,
     is_changed: bool,
@@ -38,10 +40,45 @@ impl Form {
             let pointer = format!("/{}", name.replace('.', "/"));
             let value = found.pointer(&pointer).cloned().unwrap_or_default();
             let is_changed = server.pointer(&pointer) != Some(&value);
-            Field { name, value, sentence: sentence(parameter, rules), is_changed }
+            let options = options(&found, &pointer, &value);
+            Field { name, value, options, sentence: sentence(parameter, rules), is_changed }
         };
         let fields = Parameter::ALL.into_iter().map(field).collect();
         let differences = differences(&Rules::BLITZ_2025, rules).into_iter().map(|found| found.sentence).collect();
         Ok(Self { fields, differences })
     }
+}
+
+/// The values that the rules accept in a field of words, or of directions in an order.
+fn options(rules: &Value, pointer: &str, value: &Value) -> Vec<Value> {
+    const WORDS: [&str; 6] = ["present", "stale", "server", "unknown", "missing", "mismatched"];
+    let candidates: Vec<Value> = match value {
+        Value::String(_) => WORDS.into_iter().map(Value::from).collect(),
+        Value::Array(_) => orders(),
+        _ => Vec::new(),
+    };
+    let is_accepted = |candidate: &Value| {
+        let mut changed = rules.clone();
+        changed.pointer_mut(pointer).map(|place| *place = candidate.clone()).is_some()
+            && serde_json::from_value::<Rules>(changed).is_ok()
+    };
+    candidates.into_iter().filter(is_accepted).collect()
+}
+
+/// All orders of the four directions.
+fn orders() -> Vec<Value> {
+    let mut orders = vec![Vec::new()];
+    for _ in 0..Direction::ALL.len() {
+        orders = orders
+            .into_iter()
+            .flat_map(|order: Vec<Direction>| {
+                let rest = Direction::ALL.into_iter().filter({
+                    let order = order.clone();
+                    move |direction| !order.contains(direction)
+                });
+                rest.map(move |direction| [&order[..], &[direction]].concat()).collect::<Vec<_>>()
+            })
+            .collect();
+    }
+    orders.into_iter().filter_map(|order| serde_json::to_value(order).ok()).collect()
 }

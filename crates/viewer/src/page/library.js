@@ -1,11 +1,6 @@
 // A list of recorded games, and recordings dropped onto the page.
 
 /** Shows a sentence above the map; empty to remove it. */
-function showBanner(text) {
-  element("banner-text").textContent = text;
-  element("banner").hidden = !text;
-}
-
 class Library {
   constructor(player, panel) {
     this.player = player;
@@ -111,37 +106,9 @@ class Library {
   }
 }
 
-/** Draws the map of a game with the player's last position. */
-function thumbnail({ rows, player }) {
-  const canvas = document.createElement("canvas");
-  const side = 3;
-  [canvas.width, canvas.height] = [rows[0].length * side, rows.length * side];
-  canvas.setAttribute("aria-hidden", "true");
-  const context = canvas.getContext("2d");
-  const colors = theme();
-  context.fillStyle = colors.wall;
-  context.fillRect(0, 0, canvas.width, canvas.height);
-  context.fillStyle = colors.street;
-  rows.forEach((row, y) => [...row].forEach((tile, x) => tile !== "#" && context.fillRect(x * side, y * side, side, side)));
-  context.fillStyle = colors.death;
-  context.fillRect(player[0] * side - 1, player[1] * side - 1, side + 2, side + 2);
-  return canvas;
-}
-
 /** Opens recordings that are dropped onto the page, if a server can read them. */
 function listenToDrops(library) {
-  const isFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
-  addEventListener("dragover", (event) => {
-    if (!isFile(event)) return;
-    event.preventDefault();
-    document.body.classList.add("dropping");
-  });
-  addEventListener("dragleave", () => document.body.classList.remove("dropping"));
-  addEventListener("drop", async (event) => {
-    if (!isFile(event)) return;
-    event.preventDefault();
-    document.body.classList.remove("dropping");
-    const files = [...event.dataTransfer.files];
+  receiveDrops(async (files) => {
     if (!library) return showBanner(`This page cannot read recordings by itself: open ${files[0].name} with "getaway view ${files[0].name}".`);
     let last = null;
     for (const file of files) {

@@ -49,6 +49,23 @@ function drawSprite(context, name, x, y, side, angle) {
   context.restore();
 }
 
+/** Draws the map of a game with the player's last position. */
+function thumbnail({ rows, player }) {
+  const canvas = document.createElement("canvas");
+  const side = 3;
+  [canvas.width, canvas.height] = [rows[0].length * side, rows.length * side];
+  canvas.setAttribute("aria-hidden", "true");
+  const context = canvas.getContext("2d");
+  const colors = theme();
+  context.fillStyle = colors.wall;
+  context.fillRect(0, 0, canvas.width, canvas.height);
+  context.fillStyle = colors.street;
+  rows.forEach((row, y) => [...row].forEach((tile, x) => tile !== "#" && context.fillRect(x * side, y * side, side, side)));
+  context.fillStyle = colors.death;
+  context.fillRect(player[0] * side - 1, player[1] * side - 1, side + 2, side + 2);
+  return canvas;
+}
+
 class MapView {
   constructor(canvas) {
     this.canvas = canvas;
@@ -362,3 +379,72 @@ class MapView {
     return best;
   }
 }
+
+function drawLegend() {
+  const samples = {
+    plan: (context) => {
+      for (const [color, width] of [[theme().outline, 5], [theme().plan, 3]]) {
+        context.strokeStyle = color;
+        context.lineWidth = width;
+        context.lineCap = "round";
+        context.setLineDash([1, 7]);
+        context.beginPath();
+        context.moveTo(3, 9);
+        context.lineTo(27, 9);
+        context.stroke();
+      }
+    },
+    paths: (context) => {
+      context.strokeStyle = context.fillStyle = spriteOf("shark").color;
+      context.lineWidth = 2.5;
+      context.beginPath();
+      context.moveTo(2, 9);
+      context.lineTo(23, 9);
+      context.stroke();
+      context.beginPath();
+      context.arc(24, 9, 3, 0, 2 * Math.PI);
+      context.fill();
+    },
+    arrival: (context) => {
+      context.fillStyle = theme().heat;
+      context.globalAlpha = LAYERS.heat_opacity;
+      context.fillRect(6, 0, 18, 18);
+      context.globalAlpha = 1;
+      context.fillStyle = theme().street;
+      context.fillRect(10, 3, 10, 12);
+      context.fillStyle = theme().text;
+      context.font = "11px system-ui, sans-serif";
+      context.textAlign = "center";
+      context.textBaseline = "middle";
+      context.fillText("7", 15, 9.5);
+    },
+    deadly: (context) => {
+      context.strokeStyle = theme().death;
+      context.lineWidth = 1.5;
+      context.strokeRect(8, 2, 14, 14);
+      context.beginPath();
+      context.moveTo(8, 2);
+      context.lineTo(22, 16);
+      context.moveTo(22, 2);
+      context.lineTo(8, 16);
+      context.stroke();
+    },
+    trail: (context) => {
+      context.fillStyle = theme().trail;
+      [1.4, 1.8, 2.3, 2.8].forEach((radius, i) => {
+        context.globalAlpha = 0.25 + 0.2 * i;
+        context.beginPath();
+        context.arc(4 + 7 * i, 9, radius, 0, 2 * Math.PI);
+        context.fill();
+      });
+    },
+  };
+  for (const canvas of element("layers").querySelectorAll("canvas")) {
+    [canvas.width, canvas.height] = [60, 36];
+    const context = canvas.getContext("2d");
+    context.scale(2, 2);
+    samples[canvas.dataset.layer](context);
+  }
+}
+
+dark.addEventListener("change", drawLegend);

@@ -5,6 +5,30 @@ const ordinal = (number) => `${number}${(number % 100 > 10 && number % 100 < 14 
 const ARROWS = ["←", "→", "↑", "↓"];
 /** Minimum interval between text updates, which keeps the text readable. */
 const TEXT_INTERVAL_MS = 100;
+/** Speed at which a move of the user is drawn. */
+const GLIDE_TICKS_PER_SECOND = 12;
+
+function showBanner(text) {
+  element("banner-text").textContent = text;
+  element("banner").hidden = !text;
+}
+
+/** Calls back with the files that are dropped onto the page. */
+function receiveDrops(receive) {
+  const isFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
+  addEventListener("dragover", (event) => {
+    if (!isFile(event)) return;
+    event.preventDefault();
+    document.body.classList.add("dropping");
+  });
+  addEventListener("dragleave", () => document.body.classList.remove("dropping"));
+  addEventListener("drop", (event) => {
+    if (!isFile(event)) return;
+    event.preventDefault();
+    document.body.classList.remove("dropping");
+    receive([...event.dataTransfer.files]);
+  });
+}
 
 class Player {
   constructor() {
@@ -19,6 +43,8 @@ class Player {
     this.replay = null;
     this.playhead = 0;
     this.playing = false;
+    /** The index to which a move of the user is being drawn, or null. */
+    this.target = null;
     this.speed = 1;
     /** True if playback follows the end of a live game. */
     this.following = false;
@@ -207,7 +233,7 @@ class Player {
     if (!this.replay || this.replay.last < 0) return;
     const seconds = this.lastTime === null ? 0 : Math.min(0.25, (time - this.lastTime) / 1000);
     this.advance(seconds);
-    const moves = this.playing || (this.following && this.playhead < this.replay.last);
+    const moves = this.playing || this.target !== null || (this.following && this.playhead < this.replay.last);
     this.lastTime = moves ? time : null;
     this.mapView.draw(this.replay, Math.min(this.playhead, this.replay.last), this.layers, this.chosen);
     if (this.other) {
@@ -229,7 +255,10 @@ class Player {
   advance(seconds) {
     const { last } = this.replay;
     const { end } = this;
-    if (this.following) {
+    if (this.target !== null) {
+      this.playhead = Math.min(this.target, this.playhead + seconds * GLIDE_TICKS_PER_SECOND);
+      if (this.playhead >= this.target) this.target = null;
+    } else if (this.following) {
       // Stays about one tick behind the game, and catches up faster from farther behind.
       this.playhead = Math.min(last, this.playhead + Math.max((last - this.playhead) * Math.min(1, seconds * 8), seconds * 2));
     } else if (this.playing) {
@@ -381,6 +410,7 @@ class Player {
       this.playing = false;
       return this.refresh();
     }
+    this.target = null;
     if (!this.playing && this.playhead >= this.end) this.playhead = 0;
     this.playing = !this.playing;
     this.refresh();
@@ -390,8 +420,15 @@ class Player {
     if (!this.replay) return;
     this.follow(false);
     this.playing = false;
+    this.target = null;
     this.playhead = Math.max(0, Math.min(this.end, index));
     this.refresh();
+  }
+
+  /** Goes to an index; from the one before it, the actors are seen to move. */
+  glide(index) {
+    this.seek(Math.abs(index - 0.5 - this.playhead) <= 0.5 ? this.playhead : index - 1);
+    this.target = index;
   }
 
   follow(follows) {

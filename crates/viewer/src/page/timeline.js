@@ -119,13 +119,18 @@ class Timeline {
     const context = curve.getContext("2d");
     context.scale(ratio, ratio);
     const height = curve.clientHeight;
-    const most = Math.max(...analysis.room);
+    const most = Math.max(1, ...analysis.room);
     const at = (tick) => this.x(replay.indexOfTick(tick), end);
     const y = (room) => height - 2 - (room / most) * (height - 4);
     context.beginPath();
-    context.moveTo(at(analysis.first_tick), height);
-    analysis.room.forEach((room, i) => context.lineTo(this.x(i, end), y(room)));
-    context.lineTo(this.x(analysis.room.length - 1, end), height);
+    // Some frames of a game that is still being judged have no number.
+    analysis.room.forEach((room, i) => {
+      const isKnown = (at) => (analysis.room[at] ?? null) !== null;
+      if (!isKnown(i)) return;
+      if (!isKnown(i - 1)) context.moveTo(this.x(i, end), height);
+      context.lineTo(this.x(i, end), y(room));
+      if (!isKnown(i + 1)) context.lineTo(this.x(i + (isKnown(i - 1) ? 0 : 1), end), height);
+    });
     context.globalAlpha = 0.35;
     context.fillStyle = "#009e73";
     context.fill();

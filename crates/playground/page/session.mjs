@@ -1,0 +1,246 @@
+// The game on show: its map, rules and moves, and the user's changes to it.
+
+/* global Player, Replay, element, showBanner, theme, STEP */
+
+const LETTERS = { ArrowLeft: "L", ArrowRight: "R", ArrowUp: "U", ArrowDown: "D", ".": "." };
+const MOVES = "LRUD.";
+const HISTORY_MAX = 5000;
+
+/** The viewer's player, with marks for judged moves and without an address of its own. */
+class Board extends Player {
+  constructor() {
+    super();
+    /** Called after the texts of a position were written. */
+    this.onPosition = () => {};
+    /** The judgement of the position on show, or null. */
+    this.judgement = null;
+  }
+
+  updateHash() {
+    this.onPosition();
+  }
+
+  followHash() {}
+
+  showAbout() {}
+
+  animate(time) {
+    super.animate(time);
+    if (this.judgement && this.replay?.last >= 0 && this.target === null && !this.playing) this.drawJudgement();
+  }
+
+  /** Draws a disc or a cross on the tile of each judged move. */
+  drawJudgement() {
+    const { context, tile } = this.mapView;
+    const [x, y] = this.replay.frames[this.index].positions;
+    for (const { letter, outcome, is_blocked: isBlocked } of this.judgement.moves) {
+      if (isBlocked || letter === ".") continue;
+      const [dx, dy] = STEP[MOVES.indexOf(letter)];
+      const [cx, cy] = this.mapView.center(x + dx * 0.78, y + dy * 0.78);
+      const radius = tile * 0.17;
+      context.lineWidth = Math.max(2, tile * 0.09);
+      context.lineCap = "round";
+      context.beginPath();
+      context.arc(cx, cy, radius * 1.5, 0, 2 * Math.PI);
+      context.fillStyle = theme().pale;
+      context.fill();
+      context.strokeStyle = { survives: "#00694d", doomed: "#b00020" }[outcome] ?? "#6b7280";
+      context.beginPath();
+      if (outcome === "doomed") {
+        context.moveTo(cx - radius * 0.8, cy - radius * 0.8);
+        context.lineTo(cx + radius * 0.8, cy + radius * 0.8);
+        context.moveTo(cx + radius * 0.8, cy - radius * 0.8);
+        context.lineTo(cx - radius * 0.8, cy + radius * 0.8);
+      } else {
+        context.arc(cx, cy, radius * 0.8, 0, 2 * Math.PI);
+      }
+      context.stroke();
+    }
+  }
+}
+
+/**
+ * Events: `game` after another map or other rules, `moves` after other moves, `position` after
+ * another tick.
+ */
+export class Session extends EventTarget {
+  constructor(client) {
+    super();
+    this.client = client;
+    this.board = new Board();
+    this.board.takeOver = this;
+    this.board.onPosition = () => this.notice();
+    /** `{ name, map, rules, moves }`, or null while the board is empty. */
+    this.game = null;
+    /** The recorded game on show, `{ file, name }`: read-only until the user moves. */
+    this.recording = null;
+    /** True until the user has done something: the address stays empty. */
+    this.isDemo = false;
+    /** True once the user has changed a game that a planner plays. */
+    this.wasTaken = false;
+    this.history = [];
+    this.opened = 0;
+    this.isSending = this.isDirty = false;
+    this.noticed = -1;
+  }
+
+  /** The number of moves before the position on show. */
+  get index() {
+    const { board } = this;
+    return board.replay ? (board.target ?? board.index) : 0;
+  }
+
+  get tick() {
+    return this.board.replay?.frames[this.board.index]?.tick ?? 1;
+  }
+
+  emit(name) {
+    this.dispatchEvent(new Event(name));
+  }
+
+  notice() {
+    const { index } = this;
+    if (index === this.noticed || this.board.isRunning) return;
+    this.noticed = index;
+    this.emit("position");
+  }
+
+  /** Shows a game at one of its positions. Rejects with a sentence if the engine refuses it. */
+  async open(game, index = 0) {
+    const opened = ++this.opened;
+    const answer = await this.client.ask("replay", { game, is_whole: true });
+    if (opened !== this.opened) return;
+    this.recording = null;
+    this.adopt(game, Replay.fromAnswer(answer.buffer), index);
+    this.game.moves = game.moves.slice(0, this.board.replay.last);
+  }
+
+  /** Shows a recorded game; a recording that leaves the rules has no `game`. */
+  openRecording(recording, replay, game) {
+    this.opened++;
+    this.recording = recording;
+    this.adopt(game, replay, 0);
+  }
+
+  adopt(game, replay, index) {
+    this.game = game && { ...game };
+    this.history = [];
+    this.noticed = -1;
+    this.board.judgement = null;
+    document.body.classList.remove("empty");
+    this.board.show(replay);
+    this.board.seek(index);
+    this.emit("game");
+    this.emit("moves");
+  }
+
+  /** Shows an empty board. */
+  close() {
+    this.opened++;
+    this.game = this.recording = null;
+    this.board.replay = null;
+    document.body.classList.add("empty");
+    for (const id of ["title", "tick", "score"]) element(id).textContent = id === "title" ? "getaway" : "–";
+    for (const id of ["subtitle", "phase", "next-phase", "total", "outcome"]) element(id).textContent = "";
+    element("threats").replaceChildren();
+    const { canvas, context } = this.board.mapView;
+    context.clearRect(0, 0, canvas.width, canvas.height);
+    this.emit("game");
+  }
+
+  /** Moves the player from the position on show on; later moves are dropped unless they are equal. */
+  move(letter) {
+    const { board, game, index } = this;
+    if (!board.replay) return;
+    if (!game || index > game.moves.length) {
+      return showBanner("The recorded game does not follow the rules here, so it cannot be continued: go back to an earlier tick.");
+    }
+    if (index === board.replay.last && board.replay.isOver) return;
+    this.isDemo = false;
+    this.wasTaken = true;
+    if (!this.recording && game.moves[index] === letter) return board.glide(index + 1);
+    this.remember();
+    if (this.recording) return this.leaveRecording(game.moves.slice(0, index) + letter, index + 1);
+    this.setMoves(game.moves.slice(0, index) + letter, index + 1);
+  }
+
+  /** Continues a recorded game as the user's own. */
+  async leaveRecording(moves, index) {
+    const { history } = this;
+    await this.open({ ...this.game, moves }, index).catch((error) => showBanner(error.message));
+    this.history = history;
+    this.board.follow(false);
+  }
+
+  remember() {
+    this.history.push({ moves: this.game.moves, index: this.index });
+    if (this.history.length > HISTORY_MAX) this.history.shift();
+    this.emit("history");
+  }
+
+  /** Takes back the last change. */
+  undo() {
+    const last = this.history.pop();
+    if (!last) return;
+    this.emit("history");
+    this.wasTaken = true;
+    this.setMoves(last.moves, last.index);
+  }
+
+  restart() {
+    if (!this.game) return;
+    this.isDemo = false;
+    this.wasTaken = true;
+    if (this.recording) return this.leaveRecording("", 0);
+    if (this.game.moves) this.remember();
+    this.setMoves("", 0);
+  }
+
+  setMoves(moves, index, { isGrowing = false } = {}) {
+    this.game.moves = moves;
+    this.wanted = { index, isGrowing };
+    this.send();
+  }
+
+  /** Asks for the frames that changed; one request at a time, always for the latest moves. */
+  async send() {
+    this.isDirty = true;
+    if (this.isSending) return;
+    this.isSending = true;
+    while (this.isDirty) {
+      this.isDirty = false;
+      const { opened, game, wanted } = this;
+      const answer = await this.client.ask("replay", { game, is_whole: false }).catch((error) => showBanner(error.message));
+      if (answer && opened === this.opened) this.apply(answer.buffer, wanted);
+    }
+    this.isSending = false;
+  }
+
+  apply(buffer, { index, isGrowing }) {
+    const { board } = this;
+    const { header, ...parts } = Replay.parts(buffer);
+    header.isLive = isGrowing;
+    board.replay.append(header, parts);
+    board.replay.frames.length = header.from + header.count;
+    if (!this.isDirty) this.game.moves = this.game.moves.slice(0, board.replay.last);
+    board.timeline.key = "";
+    board.showFilters();
+    if (board.other) board.compare(board.other);
+    if (!isGrowing) board.glide(Math.min(index, board.replay.last));
+    board.refresh();
+    this.noticed = -1;
+    this.emit("moves");
+  }
+
+  /** Handles a key before the viewer does; returns whether it was used. */
+  key(event) {
+    if (event.shiftKey) return false;
+    const { board } = this;
+    if (event.key === "Backspace") this.undo();
+    else if (event.key === "j") board.seek(Math.ceil(board.playhead) - 1);
+    else if (event.key === "k") board.seek(Math.floor(board.playhead) + 1);
+    else if (LETTERS[event.key] && event.target.id !== "scrub") this.move(LETTERS[event.key]);
+    else return false;
+    return true;
+  }
+}
