@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the documentation site, target/site/index.html. A warning or a dead link fails the build.
+# Builds the documentation site, target/site/index.html, with the playground. A warning or a dead link
+# fails the build.
 # `tools/docs.sh --serve` serves it at http://127.0.0.1:8000/ instead and follows changes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,4 +18,8 @@ log=$("$venv_python" -m mkdocs build --strict --site-dir "$PWD/target/site" 2>&1
   grep -v '^INFO' <<<"$log" >&2
   exit 1
 }
+tools/playground.sh
+if [ -f "$target/playground/engine.wasm" ]; then
+  cp -R "$target/playground" target/site/playground
+fi
 echo 'built target/site/index.html'

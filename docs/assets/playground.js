@@ -1,0 +1,12 @@
+// Puts the playground in place of its picture. It needs a web server: not in pages on a disk.
+const place = document.getElementById("playground");
+if (place && location.protocol !== "file:") {
+  const address = new URL("playground/index.html", location.href);
+  fetch(address, { method: "HEAD" }).then(({ ok }) => {
+    if (!ok) return;
+    const frame = document.createElement("iframe");
+    frame.src = address;
+    frame.title = "The playground: a chase to watch, to play and to solve";
+    place.replaceChildren(frame);
+  }, () => {});
+}
