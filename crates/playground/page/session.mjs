@@ -81,12 +81,15 @@ export class Session extends EventTarget {
     this.history = [];
     this.opened = 0;
     this.isSending = this.isDirty = false;
+    /** The index to show after the answer, and whether a planner is still playing. */
+    this.wanted = { index: 0, isGrowing: false };
     this.noticed = -1;
   }
 
-  /** The number of moves before the position on show. */
+  /** The number of moves before the position on show, or before the one that was asked for. */
   get index() {
     const { board } = this;
+    if (this.isSending && !this.wanted.isGrowing) return this.wanted.index;
     return board.replay ? (board.target ?? board.index) : 0;
   }
 

@@ -1,0 +1,217 @@
+"""The playground in a real browser, beside the native program."""
+
+from __future__ import annotations
+
+import base64
+import http.server
+import json
+import random
+import threading
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+import getaway
+from conftest import TARGET
+
+from .conftest import CAUGHT, OpenPage, drop, tick, wait_until
+
+FOLDER = TARGET / "playground"
+KEYS = {"L": "ArrowLeft", "R": "ArrowRight", "U": "ArrowUp", "D": "ArrowDown", ".": "."}
+SCRIPT = "<img src=x onerror='window.hacked = 1'>"
+
+
+class Files(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    if not (FOLDER / "engine.wasm").exists():
+        pytest.skip("no playground found: expected tools/playground.sh to have built it")
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(FOLDER))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+def start(page: Page, url: str) -> Page:
+    page.goto(url)
+    wait_until(page, "document.body.dataset.ready !== undefined")
+    return page
+
+
+def open_game(page: Page, name: str, moves: str = "", text: str | None = None) -> None:
+    """Opens a bundled map, or a text map, with moves."""
+    page.evaluate(
+        """async ([name, moves, text]) => {
+          const { maps, rules } = await session.client.json("start");
+          const { tiles, player, threats } = text ? await session.client.json("drawing", text) : maps.find((map) => map.name === name);
+          session.isDemo = false;
+          await session.open({ name, map: { tiles, player, threats }, rules, moves }, moves.length);
+        }""",
+        [name, moves, text],
+    )
+
+
+def address(page: Page) -> str:
+    page.locator("#tab-share").click()
+    page.locator("#copy").click()
+    wait_until(page, "document.getElementById('share-status').textContent !== ''")
+    page.locator("#tab-play").click()
+    return page.locator("#address").input_value()
+
+
+def test_opens_with_a_chase_and_asks_no_other_host(page: Page, url: str) -> None:
+    elsewhere: list[str] = []
+    page.on("request", lambda request: elsewhere.append(request.url) if not request.url.startswith((url, "data:", "blob:")) else None)
+    start(page, url)
+    wait_until(page, "session.board.playing && session.board.index > 905")
+    expect(page.locator("#title")).to_have_text("market-square")
+    assert page.url == url
+    assert elsewhere == []
+
+
+def test_arrow_keys_play_the_same_game_as_the_library(page: Page, url: str) -> None:
+    start(page, url)
+    open_game(page, "roundabout")
+    moves = "RRUL.D"
+    for move in moves:
+        page.keyboard.press(KEYS[move])
+    wait_until(page, f"session.game.moves === {json.dumps(moves)} && session.board.index === {len(moves)}")
+    game = getaway.Game("roundabout")
+    for move in moves:
+        game.step("LRUD.".index(move))
+    positions = [*game.state.player, *(number for threat in game.state.threats for number in threat.position)]
+    shown = page.evaluate("[...session.board.replay.frames[session.board.index].positions]")
+    assert [*shown[:2], *(number for i in range(2, len(shown), 3) for number in shown[i : i + 2])] == positions
+    page.keyboard.press("Backspace")
+    wait_until(page, f"session.game.moves === {json.dumps(moves[:-1])}")
+    assert tick(page) == len(moves)
+    page.locator("#new-game").click()
+    wait_until(page, "session.game.moves === '' && session.index === 0")
+
+
+def test_judged_moves_are_those_of_the_library(page: Page, url: str) -> None:
+    start(page, url)
+    page.locator("#judge-switch").check()
+    for name, length in (("roundabout", 0), ("cul-de-sacs", 100), ("market-square", 400)):
+        game = getaway.Game(name)
+        moves = ""
+        for move in getaway.solve(name, budget_ticks=1_000_000).moves[:length]:
+            moves += move
+            game.step(move)
+        open_game(page, name, moves)
+        wait_until(page, "session.board.judgement?.isFinal === true")
+        shown = page.evaluate("session.board.judgement.moves.filter((move) => !move.is_blocked).map(({ letter, outcome }) => [letter, outcome])")
+        native = {"LRUD."[move]: verdict.outcome for move, verdict in getaway.safe_moves(game.state, budget_ticks=5_000_000).items()}
+        assert dict(shown) == native, name
+
+
+def test_a_lost_game_names_the_move_that_lost_it(page: Page, url: str) -> None:
+    start(page, url)
+    drop(page, CAUGHT, CAUGHT.name)
+    wait_until(page, "session.recording !== null")
+    page.locator("#tab-why").click()
+    page.locator("#why").click()
+    expect(page.locator("#go-decisive")).to_be_visible()
+    assert "tick" in page.locator("#sentence").inner_text()
+
+
+def test_a_planner_plays_and_a_map_is_proven(page: Page, url: str, getaway_program: Path, tmp_path: Path) -> None:
+    start(page, url)
+    open_game(page, "snail")
+    page.locator("#let-play").click()
+    wait_until(page, "session.game.moves.length === 2000 && session.board.replay.isOver")
+    page.locator("#tab-prove").click()
+    page.locator("#solve").click()
+    expect(page.locator("#solve-status")).to_contain_text("Solved")
+    with page.expect_download() as download:
+        page.locator("#certificate").click()
+    proof = tmp_path / "snail.proof"
+    download.value.save_as(proof)
+    page.locator("#verify-file").set_input_files(proof)
+    expect(page.locator("#verify-status")).to_contain_text("Verified for snail")
+
+
+def test_a_shared_address_opens_the_same_game(open_page: OpenPage, url: str) -> None:
+    first, second = start(open_page(), url), start(open_page(), url)
+    rng = random.Random(1)
+    for name in ("roundabout", "stadium", "cul-de-sacs", "harbour"):
+        open_game(first, name, "".join(rng.choice("LRUD.") for _ in range(300)))
+        first.evaluate("session.board.seek(Math.floor(session.board.replay.last / 2))")
+        shared = address(first)
+        assert len(shared) <= 2000
+        second.goto("about:blank")
+        start(second, shared)
+        state = "JSON.stringify([session.game, session.index])"
+        assert second.evaluate(state) == first.evaluate(state), name
+
+
+def test_a_damaged_address_gives_one_sentence_and_an_empty_board(page: Page, url: str) -> None:
+    start(page, url)
+    open_game(page, "roundabout", "RRUL" * 20)
+    fragment = address(page).split("#")[1].split("&")[0]
+    rng = random.Random(2)
+    for _ in range(100):
+        at = rng.randrange(5, len(fragment))
+        damaged = fragment[:at] + rng.choice(["", "A", "%", "é", "zz"]) + fragment[at + rng.randrange(1, 9) :]
+        if damaged == fragment:
+            continue
+        page.evaluate("(hash) => { document.getElementById('banner').hidden = true; location.hash = hash; }", damaged)
+        wait_until(page, "!document.getElementById('banner').hidden")
+        assert page.evaluate("document.body.classList.contains('empty') && session.game === null")
+        assert "\n" not in page.locator("#banner-text").inner_text()
+    page.goto("about:blank")
+    start(page, f"{url}#game={base64.urlsafe_b64encode(SCRIPT.encode()).decode()}")
+    expect(page.locator("#banner-text")).to_contain_text("does not hold a game")
+
+
+def test_names_are_text(page: Page, url: str) -> None:
+    start(page, url)
+    open_game(page, SCRIPT, "R", text="P..\n.#.\n..B")
+    expect(page.locator("#title")).to_have_text(SCRIPT)
+    page.locator("#planner").fill(SCRIPT)
+    page.locator("#let-play").click()
+    expect(page.locator("#play-status")).to_contain_text("img")
+    shared = address(page)
+    page.goto("about:blank")
+    start(page, shared)
+    expect(page.locator("#title")).to_have_text(SCRIPT)
+    assert page.evaluate("window.hacked") is None
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (700, 500), (390, 844)], ids=str)
+def test_board_and_pad_are_visible_and_nothing_covers_the_board(page: Page, url: str, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    start(page, url)
+    board, *others = page.evaluate(
+        """['#canvas', '#pad', '#drive', 'footer', 'header', '#tabs'].map((name) => {
+          const { left, right, top, bottom } = document.querySelector(name).getBoundingClientRect();
+          return { left, right, top, bottom };
+        })"""
+    )
+    for box in (board, others[0]):
+        assert box["top"] >= 0 and box["left"] >= 0 and box["bottom"] <= size[1] and box["right"] <= size[0], (box, size)
+    for box in others:
+        apart = box["right"] <= board["left"] or board["right"] <= box["left"] or box["bottom"] <= board["top"] or board["bottom"] <= box["top"]
+        assert apart, (board, box)
+    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_axe_finds_nothing(open_page: OpenPage, url: str, dark: bool) -> None:
+    axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
+    page = open_page(dark=dark)
+    page.context.add_init_script(axe.read_text())
+    start(page, url)
+    page.evaluate("session.board.pause()")
+    page.locator("#judge-switch").check()
+    for tab in ("play", "map", "rules", "why", "prove", "share", "view"):
+        page.locator(f"#tab-{tab}").click()
+        found = page.evaluate("axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))")
+        assert found == [], tab
