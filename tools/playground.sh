@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Builds the playground, target/playground/: a static folder with the page and the engine as WebAssembly.
-# `tools/playground.sh --page` builds the page only. `tools/playground.sh --test` also compares it, in Node.js, with the native program that test.sh
-# builds; this is the 32-bit check of the search signature. Skipped without a compiler for the
-# target or without Node.js.
+# Builds the playground, target/playground/: a static folder with the page and the engine as
+# WebAssembly. `tools/playground.sh --page` builds the page only.
+#
+# `tools/playground.sh --test` also compares the engine, in Node.js, with the native program that
+# test.sh builds; this is the 32-bit check of the search signature. Skipped without a compiler for
+# the target or without Node.js.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
