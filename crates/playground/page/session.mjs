@@ -93,10 +93,6 @@ export class Session extends EventTarget {
     return board.replay ? (board.target ?? board.index) : 0;
   }
 
-  get tick() {
-    return this.board.replay?.frames[this.board.index]?.tick ?? 1;
-  }
-
   emit(name) {
     this.dispatchEvent(new Event(name));
   }

@@ -51,13 +51,11 @@ export class Autopilot {
     click("let-play", () => this.play());
     click("one-board", () => this.leave());
     element("planner").addEventListener("input", () => this.describe());
-    session.addEventListener("position", () => this.describe());
     session.addEventListener("game", () => (element("one-board").hidden = true));
     this.describe();
   }
 
   describe() {
-    element("let-play").textContent = `Play from tick ${this.session.tick}`;
     const name = element("planner").value.trim();
     element("planner-about").textContent = this.planners.get(name.split(":")[0]) ?? "an expression of the search grammar";
   }
