@@ -87,7 +87,7 @@ pub(super) struct Planning {
 /// The part of the bot's knowledge that is in doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doubt {
-    /// Nothing: there is one explanation of the game.
+    /// No doubt: a single explanation of the game remains.
     #[default]
     None,
     /// The threats' hidden memories, because the bot joined a running game.

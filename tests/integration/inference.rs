@@ -102,8 +102,8 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
     wrong
 }
 
-/// Variants in which the parameters of a hawk must be chosen together: not every patience and
-/// number of posts goes with every rest. In the first variant, hypotheses are dropped.
+/// Variants in which the parameters of a hawk must be chosen together: some values of patience and
+/// number of posts exclude some rests. In the first variant, hypotheses are dropped.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
 fn variants() -> u64 {
