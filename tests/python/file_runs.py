@@ -406,23 +406,23 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
     for name in ("games", "maps"):
         (scratch / name).symlink_to(ROOT / name)
     (scratch / "good.proof").symlink_to(folder / "good.proof")
-    path = file.path
-    if "folder" in taken:
-        # An earlier run's own files may be replaced.
-        path = scratch / "given"
-        shutil.copytree(file.path, path)
-    before = snapshot(path)
-    arguments = place.arguments(str(path))
+    before = snapshot(file.path)
+    arguments = place.arguments(str(file.path))
     found = run(program, arguments, scratch)
     case = f"{' '.join(arguments)} ({file.kind}): {found}"
-    assert is_kept(before, snapshot(path)), f"changed: {case}"
+    assert is_kept(before, snapshot(file.path)), f"changed: {case}"
+    if "folder" in taken:
+        # The next run may replace what this one has written.
+        for entry in file.path.iterdir():
+            if entry.name not in before:
+                shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
     assert taken or found.code in (1, 2), f"not refused: {case}"
     assert found.code == 0 or re.fullmatch(r"(?:[^\n]+ is added\n)*error: [^\n]+\n", found.text), f"not one line: {case}"
     assert found.wall_s < TIMEOUT_S and found.cpu_s <= CPU_MAX_S, f"too long: {case}"
     # The peak memory of a new process includes that of its parent on Linux.
     own_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     assert found.memory_mb <= max(MEMORY_MAX_MB, own_mb), f"too much memory: {case}"
-    kept = ("games", "maps", "good.proof", "given", *(["new"] if (place.command, place.name) == ("ladder", "--logs") else []))
+    kept = ("games", "maps", "good.proof", *(["new"] if (place.command, place.name) == ("ladder", "--logs") else []))
     left = sorted(entry.name for entry in scratch.iterdir() if entry.name not in kept)
     assert found.code == 0 or not left, f"left behind {left}: {case}"
     shutil.rmtree(scratch)
