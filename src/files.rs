@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, Read, Take};
 use std::path::Path;
 
-/// What to do with an output file that already exists.
+/// The treatment of an output file that already exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// Keep it and fail.

@@ -16,15 +16,15 @@ export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO
   CARGO_PROFILE_RELEASE_STRIP=true CARGO_PROFILE_RELEASE_OPT_LEVEL=s
 export CARGO_TARGET_DIR=$target/wasm32
 
-# The page consists of the viewer's modules and its own; drawing and controls are the viewer's.
+# The page consists of the viewer's modules and its own; parts of its HTML are the viewer's, too.
 build_page() {
-  local viewer=crates/viewer/src/page page=crates/playground/page html part
+  local viewer=crates/viewer/src/page page=crates/playground/page html part first last name
   mkdir -p "$out"
   cp "$viewer"/{replay,map_view,timeline,player}.js "$viewer/style.css" "$page"/*.{css,mjs} crates/playground/engine.mjs "$out"
   html=$(<"$page/index.html")
   html=${html/'{{DRAWING}}'/"$(<"$viewer/drawing.json")"}
-  html=${html/'{{ICON}}'/"$(grep '<link rel="icon"' "$viewer/index.html")"}
-  for part in '<footer>,</footer>,FOOTER' '<fieldset id="layers">,</fieldset>,LAYERS' '<dl class="board",</dl>,BOARD'; do
+  for part in '<meta name="viewport",<link rel="icon",META' '<header>,</header>,HEADER' '    <div id="boards">,^    </div>,BOARDS' \
+    '<fieldset id="layers">,</fieldset>,LAYERS' '<footer>,</footer>,FOOTER'; do
     IFS=, read -r first last name <<<"$part"
     html=${html/"{{$name}}"/"$(sed -n "\#$first#,\#$last#p" "$viewer/index.html")"}
   done

@@ -88,7 +88,7 @@ impl Batch {
         self.states.len()
     }
 
-    /// Whether there are no games.
+    /// True if there are no games.
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }
@@ -187,7 +187,7 @@ impl BatchPart<'_> {
         self.states.len()
     }
 
-    /// Whether there are no games.
+    /// True if there are no games.
     pub fn is_empty(&self) -> bool {
         self.states.is_empty()
     }

@@ -109,7 +109,7 @@ pub enum NumbersError {
     /// A number is outside its range.
     #[error("{name} {found}: expected {expected}")]
     Range {
-        /// What the number is.
+        /// The name of the number.
         name: &'static str,
         /// The numbers that are allowed.
         expected: &'static str,

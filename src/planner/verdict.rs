@@ -3,13 +3,12 @@
 use super::{Budget, Decider, Outcome, Solution, SurvivalOptions};
 use crate::game::{Move, State, World};
 
-/// What is known of a move.
+/// The judgement of a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The move.
     pub player_move: Move,
-    /// Whether a line that begins with the move survives, the longest such line known, and the
-    /// bound.
+    /// The outcome, the longest known line that begins with the move, and the bound.
     pub solution: Solution,
 }
 

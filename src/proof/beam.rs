@@ -124,7 +124,7 @@ struct Stack<const N: usize> {
     /// Combinations in all layers, and their maximum.
     len: usize,
     len_max: usize,
-    /// Whether memory has limited a layer's width since the last backtracking.
+    /// True if memory has limited a layer's width since the last backtracking.
     is_limited: bool,
 }
 

@@ -115,7 +115,7 @@ impl MemorySlots {
         self.slots.iter().fold(key, |key, (_, bits)| key | bits)
     }
 
-    /// Whether two combinations that differ only in memories can stand for the same state.
+    /// True if two combinations that differ only in memories can stand for the same state.
     #[inline]
     pub fn overlap(&self, one: Combination, other: Combination) -> bool {
         let memory = |key: Combination, &(shift, bits): &(u32, Combination)| ((key & bits) >> shift) as u32;

@@ -23,7 +23,7 @@ const LINE_SHARE: u64 = 5;
 pub(super) struct Engine<const N: usize> {
     model: Model<N>,
     orders: Orders,
-    /// Whether the keys of all threats do not fit into a combination.
+    /// True if the keys of all threats do not fit into a combination.
     has_excess_threats: bool,
     memory_max_bytes: usize,
     lines: Lines<N>,

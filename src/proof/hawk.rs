@@ -53,7 +53,7 @@ impl<const N: usize> Model<N> {
         only.into_iter().chain(several.iter().map(|&(tile, memory)| self.hawk_key(tile.into(), memory.into())))
     }
 
-    /// Whether a hawk that does not see the player draws a post.
+    /// True if a hawk that does not see the player draws a post.
     #[inline]
     pub fn hawk_draws(&self, key: u32) -> bool {
         !self.hawks.posts.is_empty() && key & self.memory_mask() == self.idle_memory(IDLE_LAST)

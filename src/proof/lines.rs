@@ -25,7 +25,7 @@ pub(crate) struct Found {
     /// The longest line so far, and its last tick.
     pub moves: Vec<Move>,
     pub final_tick: u16,
-    /// Whether the search was exhaustive: every longer line goes through a hopeless state.
+    /// True if the search was exhaustive: every longer line goes through a hopeless state.
     pub is_exhausted: bool,
     pub simulated_ticks: u64,
 }

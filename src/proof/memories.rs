@@ -45,7 +45,7 @@ impl Memories {
         &self.sets[memory * self.words..][..self.words]
     }
 
-    /// Whether two memories share an exact memory.
+    /// True if two memories share an exact memory.
     #[inline]
     pub fn overlap(&self, one: u32, other: u32) -> bool {
         one == other || {

@@ -46,11 +46,11 @@ impl<const N: usize> Automaton<N> {
 /// Everything that does not depend on the player, by tick.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable<const N: usize> {
-    /// Whether threats move.
+    /// True if threats move.
     pub moves: Vec<bool>,
     /// The number of ticks with moves since the first tick.
     pub moves_before: Vec<usize>,
-    /// Whether owls that move look at the player.
+    /// True if owls that move look at the player.
     pub looks: Vec<bool>,
     /// The number of moves that an owl makes before it looks again.
     pub owl_moves: Vec<u16>,
@@ -197,7 +197,7 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// Whether an owl looks at its next move, which overwrites its memory.
+    /// True if an owl looks at its next move, which overwrites its memory.
     #[inline]
     pub fn forgets(&self, tick: usize) -> bool {
         self.times.owl_moves[tick] == 0

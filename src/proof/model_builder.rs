@@ -179,7 +179,7 @@ pub(super) struct ModelBuilder<const N: usize> {
     memories: Option<MemoriesBuilder>,
     /// The number of threats added so far.
     threats: usize,
-    /// Whether the threat added last still lacks branches.
+    /// True if the threat added last still lacks branches.
     is_branching: bool,
     closure: Option<ClosureBuilder>,
 }
@@ -265,7 +265,7 @@ impl<const N: usize> ModelBuilder<N> {
     }
 }
 
-/// Whether the automata implement the rules of a world.
+/// True if the automata implement the rules of a world.
 fn is_modelled(world: &World) -> bool {
     let server = Rules::BLITZ_2025;
     let Rules {

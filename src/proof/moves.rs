@@ -38,7 +38,7 @@ impl<const N: usize> JoinContext<'_, N> {
         &self.model.automata[slot.automaton]
     }
 
-    /// Whether the player may not enter the tile that a threat has before its move.
+    /// True if the player may not enter the tile that a threat has before its move.
     #[inline]
     fn excludes_own_tile(&self) -> bool {
         self.model.rules.no_jump || !self.model.times.moves[self.tick]

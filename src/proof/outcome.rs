@@ -14,7 +14,7 @@ pub struct Step {
     pub from_tick: u16,
     /// The tick at which the sweep turned back or ran out of states.
     pub until_tick: u16,
-    /// Whether the sweep counts the random draws of hawks. If so, a hawk draws the same posts as in
+    /// True if the sweep counts the random draws of hawks. If so, a hawk draws the same posts as in
     /// the game; otherwise it may draw any post.
     pub counts_draws: bool,
     /// The threats that joined: the tick, and the index in the map. A threat joins in its known
@@ -29,7 +29,7 @@ pub struct Proof {
     pub bound_tick: u16,
     /// The sweeps in order. Each may use the results of those before it.
     pub steps: Vec<Step>,
-    /// Whether an exhaustive search of the remaining states completes the proof.
+    /// True if an exhaustive search of the remaining states completes the proof.
     pub ends_with_search: bool,
 }
 

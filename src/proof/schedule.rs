@@ -63,7 +63,7 @@ pub(super) struct Situation<'a, const N: usize> {
 }
 
 impl<const N: usize> Situation<'_, N> {
-    /// Whether a line has passed the early ticks and the end of the game is undecided.
+    /// True if a line has passed the early ticks and the end of the game is undecided.
     fn is_end_open(&self) -> bool {
         self.bound > usize::from(LAST_TICK) && self.final_tick > EARLY_TICK
     }
@@ -116,7 +116,7 @@ impl<const N: usize> Schedule<N> {
         }
     }
 
-    /// Whether knowledge about another target can be added now.
+    /// True if knowledge about another target can be added now.
     pub fn is_between_sweeps(&self) -> bool {
         self.narrow.sweep.is_none()
     }
@@ -180,7 +180,7 @@ impl<const N: usize> Schedule<N> {
 #[derive(Debug)]
 struct Narrow<const N: usize> {
     sweep: Option<Sweep<N>>,
-    /// Whether the first sweep has begun. It only applies the projections, and no threat joins it.
+    /// True if the first sweep has begun. It only applies the projections, and no threat joins it.
     has_begun: bool,
     /// The starts tried so far.
     tried: Vec<Start>,
@@ -190,7 +190,7 @@ struct Narrow<const N: usize> {
     /// The work limit of a sweep, and whether a sweep has been abandoned because of it.
     work_max: u64,
     has_abandoned: bool,
-    /// Whether no start is left.
+    /// True if no start is left.
     is_exhausted: bool,
 }
 
@@ -283,7 +283,7 @@ impl<const N: usize> Narrow<N> {
 struct Wide<const N: usize> {
     sweep: Option<Sweep<N>>,
     is_trial_due: bool,
-    /// Whether the sweep is the trial.
+    /// True if the sweep is the trial.
     is_trial: bool,
     /// The masks of whole sweeps still to come.
     whole_masks: Vec<Combination>,
@@ -377,7 +377,7 @@ impl<const N: usize> Wide<N> {
     }
 }
 
-/// Whether sweeps for a target start from reachable layers.
+/// True if sweeps for a target start from reachable layers.
 fn is_late<const N: usize>(model: &Model<N>, tick: usize) -> bool {
     tick >= REACH_TICKS[0] + LATE_TICKS && model.first_tick + LATE_TICKS < REACH_TICKS[0]
 }

@@ -192,7 +192,7 @@ impl<const N: usize> Target<N> {
         self.known(tick).find(|known| known.mask == mask)
     }
 
-    /// Whether a threat can join without a known set. An owl can only if its next move is a look.
+    /// True if a threat can join without a known set. An owl can only if its next move is a look.
     pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
@@ -243,7 +243,7 @@ impl<const N: usize> Target<N> {
         Ok(Some((kept, if kept == known.mask { layer.clone() } else { join.project(layer, kept, meter)? })))
     }
 
-    /// Whether a known set contains this threat.
+    /// True if a known set contains this threat.
     pub fn is_known(&self, tick: usize, slot: Slot) -> bool {
         self.known(tick).any(|known| known.mask & slot.mask() != 0)
     }
@@ -359,7 +359,7 @@ impl<const N: usize> Target<N> {
         Ok(Known { mask, states, first_states, lookup })
     }
 
-    /// Whether no line from this state reaches the target.
+    /// True if no line from this state reaches the target.
     #[inline]
     pub fn is_hopeless(&self, model: &Model<N>, world: &World, state: &State) -> bool {
         let tick = usize::from(state.tick());

@@ -51,8 +51,8 @@ pub use entrant::{Entrant, shown_names};
 pub use eval::{MapEvaluation, MeanCost, PlannerEvaluation, Summary, evaluate};
 pub use external::{
     BridgeError, BridgeReport, ExternalBot, ExternalGame, ExternalOptions, ExternalRecord, ExternalSummary,
-    ExternalTick, Failure, FailureCount, FailureKind, PlayedGame, Program, ProgramEnd, SILENT_TICKS_MAX, STARTUP_TIME,
-    Transport, bridge, external_summaries, play_external,
+    ExternalTick, Failure, FailureCount, FailureKind, LATE_SHARE, PlayedGame, Program, ProgramEnd, SILENT_TICKS_MAX,
+    STARTUP_TIME, Transport, bridge, external_summaries, play_external,
 };
 pub use game::{Cost, GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM, Times, play};
 pub use jobs::{BUILD, Channel, Jobs, RemoteError, check_build};

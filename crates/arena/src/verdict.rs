@@ -53,7 +53,7 @@ pub enum Outcome {
 pub struct FurtherGames {
     /// Their number.
     pub count: u64,
-    /// What is counted.
+    /// The unit that is counted.
     pub unit: GameUnit,
 }
 
@@ -67,7 +67,7 @@ pub enum GameUnit {
     Maps,
 }
 
-/// What a comparison shows.
+/// The conclusion of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// The result, for the left side.

@@ -71,7 +71,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     Ok(status)
 }
 
-/// Whether a process, or the last one of its shell, was stopped at the limit of processor time.
+/// True if a process, or the last one of its shell, was stopped at the limit of processor time.
 fn is_out_of_time(status: ExitStatus) -> bool {
     let signals = [SIGKILL, SIGXCPU];
     signals.iter().any(|&signal| status.signal() == Some(signal) || status.code() == Some(128 + signal))

@@ -49,7 +49,7 @@ pub enum BenchmarkError {
     Content {
         /// The file.
         path: PathBuf,
-        /// What was found and expected.
+        /// The value found, and the expected one.
         why: String,
     },
     /// No instance or track has this name.

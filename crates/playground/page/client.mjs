@@ -12,10 +12,6 @@ export class EngineClient {
     this.worker = null;
   }
 
-  get isBusy() {
-    return this.pending.size > 0;
-  }
-
   start() {
     this.worker = new Worker(new URL("worker.mjs", import.meta.url), { type: "module" });
     this.worker.addEventListener("message", ({ data }) => this.receive(data));

@@ -16,7 +16,7 @@ class Task {
     this.stop.addEventListener("click", () => client.stop());
   }
 
-  /** `work` gets the client; a stopped task returns null. */
+  /** `work` gets the client, and `fail` a sentence. A task that fails or is stopped returns null. */
   async run(work, fail) {
     this.client.stop();
     this.start.disabled = true;
@@ -24,7 +24,7 @@ class Task {
     try {
       return await work(this.client);
     } catch (error) {
-      if (!(error instanceof Stopped)) fail(error.message);
+      fail(error instanceof Stopped ? "Stopped." : error.message);
       return null;
     } finally {
       this.start.disabled = false;
@@ -100,7 +100,6 @@ export class Autopilot {
     status.textContent = `${request.planner} thinks…`;
     const moves = await this.task.run((client) => client.json("play", request, { report: (part) => extend(part, true) }), (text) => (status.textContent = text));
     if (moves) extend(moves, false);
-    else if (status.textContent.endsWith("thinks…") || status.textContent.includes(" plays: ")) status.textContent = "Stopped.";
     if (isFollowed && board.replay) board.replay.header.isLive = false;
   }
 
@@ -149,11 +148,7 @@ export class Why {
     element("sentence").textContent = "Looking for the tick that decided the game…";
     const request = recording ? ["recording_analysis", recording.name, { file: recording.file }] : ["analyse", game];
     const analysis = await this.task.run((client) => client.json(...request), (text) => (element("sentence").textContent = text));
-    if (!analysis) {
-      if (element("sentence").textContent.endsWith("…")) element("sentence").textContent = "Stopped.";
-      return;
-    }
-    this.render(analysis);
+    if (analysis) this.render(analysis);
   }
 
   render(analysis) {
@@ -235,8 +230,10 @@ export class Prove {
     const status = element("solve-status");
     status.textContent = "Solving…";
     const request = { game: this.game, seed: 0, budget_ticks: Number(element("solve-budget").value) };
-    const solved = await this.task.run((client) => client.json("solve", request, { report: (found) => this.show(found) }), (text) => (status.textContent = text));
-    if (!solved) return void (status.textContent.startsWith("Sol") && (status.textContent = "Stopped."));
+    // The line and the bound found so far stay.
+    const fail = (text) => (status.textContent = this.reports.length ? `${status.textContent} ${text}` : text);
+    const solved = await this.task.run((client) => client.json("solve", request, { report: (found) => this.show(found) }), fail);
+    if (!solved) return;
     this.solved = solved;
     this.show(solved);
     element("certificate").hidden = element("take-solution").hidden = false;

@@ -1,10 +1,10 @@
 //! The fields of the rules for a form, each with an explanation.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use getaway::game::{Direction, Rules};
-use getaway::inference::{Parameter, differences, sentence};
+use getaway::game::Rules;
+use getaway::inference::{Orders, Parameter, differences, sentence};
 
 /// The fields of the rules, and how they differ from the server's.
 #[derive(Debug, Serialize)]
@@ -33,8 +33,8 @@ impl Form {
     /// If the rules cannot be played.
     pub fn of(rules: &Rules) -> Result<Self, String> {
         rules.validate().map_err(|error| error.to_string())?;
-        let json = |rules: &Rules| serde_json::to_value(rules).map_err(|error| error.to_string());
-        let (found, server) = (json(rules)?, json(&Rules::BLITZ_2025)?);
+        let to_json = |rules: &Rules| serde_json::to_value(rules).map_err(|error| error.to_string());
+        let (found, server) = (to_json(rules)?, to_json(&Rules::BLITZ_2025)?);
         let field = |parameter: Parameter| {
             let name = parameter.name();
             let pointer = format!("/{}", name.replace('.', "/"));
@@ -52,33 +52,14 @@ impl Form {
 /// The values that the rules accept in a field of words, or of directions in an order.
 fn options(rules: &Value, pointer: &str, value: &Value) -> Vec<Value> {
     const WORDS: [&str; 6] = ["present", "stale", "server", "unknown", "missing", "mismatched"];
-    let candidates: Vec<Value> = match value {
-        Value::String(_) => WORDS.into_iter().map(Value::from).collect(),
-        Value::Array(_) => orders(),
-        _ => Vec::new(),
-    };
-    let is_accepted = |candidate: &Value| {
+    let is_accepted = |word: &Value| {
         let mut changed = rules.clone();
-        changed.pointer_mut(pointer).map(|place| *place = candidate.clone()).is_some()
+        changed.pointer_mut(pointer).map(|place| *place = word.clone()).is_some()
             && serde_json::from_value::<Rules>(changed).is_ok()
     };
-    candidates.into_iter().filter(is_accepted).collect()
-}
-
-/// All orders of the four directions.
-fn orders() -> Vec<Value> {
-    let mut orders = vec![Vec::new()];
-    for _ in 0..Direction::ALL.len() {
-        orders = orders
-            .into_iter()
-            .flat_map(|order: Vec<Direction>| {
-                let rest = Direction::ALL.into_iter().filter({
-                    let order = order.clone();
-                    move |direction| !order.contains(direction)
-                });
-                rest.map(move |direction| [&order[..], &[direction]].concat()).collect::<Vec<_>>()
-            })
-            .collect();
+    match value {
+        Value::String(_) => WORDS.into_iter().map(Value::from).filter(is_accepted).collect(),
+        Value::Array(_) => Orders::ALL.iter().map(|(_, order)| json!(order)).collect(),
+        _ => Vec::new(),
     }
-    orders.into_iter().filter_map(|order| serde_json::to_value(order).ok()).collect()
 }

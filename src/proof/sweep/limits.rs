@@ -35,9 +35,9 @@ pub(in crate::proof) struct SweepLimits {
     pub beyond_tick: usize,
     /// The threats that must not join.
     pub left_out: Combination,
-    /// Whether the threats start in their initial states at the first tick, and none joins later.
+    /// True if the threats start in their initial states at the first tick, and none joins later.
     pub is_whole: bool,
-    /// Whether a whole sweep counts the draws of hawks.
+    /// True if a whole sweep counts the draws of hawks.
     pub counts_draws: bool,
 }
 

@@ -62,9 +62,9 @@ struct Front<const N: usize> {
     /// combinations of the segment's last layer.
     next: Layer<N>,
     done: usize,
-    /// Whether the known sets have been applied to the layer and the threats have joined.
+    /// True if the known sets have been applied to the layer and the threats have joined.
     is_ready: bool,
-    /// Whether the deadline interrupted an operation on a whole layer. The next attempt ignores the
+    /// True if the deadline interrupted an operation on a whole layer. The next attempt ignores the
     /// deadline.
     is_interrupted: bool,
 }
@@ -89,7 +89,7 @@ struct Joined {
     tick: usize,
     /// The index of the threat's slot in the target.
     slot: usize,
-    /// Whether a hawk's draws are counted from this tick on.
+    /// True if a hawk's draws are counted from this tick on.
     counts_draws: bool,
 }
 
@@ -184,7 +184,7 @@ impl<const N: usize> Sweep<N> {
         self.front.tick
     }
 
-    /// Whether the sweep has reached the target or turned back.
+    /// True if the sweep has reached the target or turned back.
     pub fn has_turned(&self) -> bool {
         self.phase != Phase::Forwards
     }
@@ -306,7 +306,7 @@ impl<const N: usize> Sweep<N> {
         Ok(end)
     }
 
-    /// Whether the layer, or the one under construction, exceeds the limit.
+    /// True if the layer, or the one under construction, exceeds the limit.
     fn is_wide(&self) -> bool {
         self.front.layer.len().max(self.join.len()) > self.limits.layer_len
     }

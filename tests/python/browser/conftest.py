@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, expect, sync_playwright
@@ -129,6 +130,18 @@ def wait_for_frame(page: Page) -> None:
 def open_analysed(page: Page, url: str) -> None:
     page.goto(url)
     wait_until(page, "window.viewer?.analysis !== null && window.viewer?.replay?.last >= 0")
+
+
+def load_axe(page: Page) -> None:
+    """Adds axe-core to every page that is opened from now on; skips the test without it."""
+    axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
+    page.context.add_init_script(axe.read_text())
+
+
+def violations(page: Page) -> list[dict[str, Any]]:
+    """Runs axe-core; see `load_axe`."""
+    found: list[dict[str, Any]] = page.evaluate("axe.run().then(({ violations }) => violations)")
+    return found
 
 
 def tick(page: Page) -> int:

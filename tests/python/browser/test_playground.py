@@ -17,7 +17,7 @@ from playwright.sync_api import Page, expect
 import getaway
 from conftest import TARGET
 
-from .conftest import CAUGHT, OpenPage, drop, tick, wait_until
+from .conftest import CAUGHT, OpenPage, drop, load_axe, tick, violations, wait_until
 
 FOLDER = TARGET / "playground"
 KEYS = {"L": "ArrowLeft", "R": "ArrowRight", "U": "ArrowUp", "D": "ArrowDown", ".": "."}
@@ -205,13 +205,11 @@ def test_board_and_pad_are_visible_and_nothing_covers_the_board(page: Page, url:
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_axe_finds_nothing(open_page: OpenPage, url: str, dark: bool) -> None:
-    axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
     page = open_page(dark=dark)
-    page.context.add_init_script(axe.read_text())
+    load_axe(page)
     start(page, url)
     page.evaluate("session.board.pause()")
     page.locator("#judge-switch").check()
     for tab in ("play", "map", "rules", "why", "prove", "share", "view"):
         page.locator(f"#tab-{tab}").click()
-        found = page.evaluate("axe.run().then(({ violations }) => violations.map(({ id, nodes }) => [id, nodes[0].html]))")
-        assert found == [], tab
+        assert [(rule["id"], rule["nodes"][0]["html"]) for rule in violations(page)] == [], tab

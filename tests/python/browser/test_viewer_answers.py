@@ -15,7 +15,7 @@ from websockets.sync.client import connect
 
 from conftest import ROOT, RealServer
 
-from .conftest import CAUGHT, GAMES, OpenPage, View, drop, open_analysed, stay, tick, wait_until
+from .conftest import CAUGHT, GAMES, OpenPage, View, drop, load_axe, open_analysed, stay, tick, violations, wait_until
 
 
 
@@ -253,14 +253,12 @@ def test_exported_page_has_the_answer_and_works_in_a_frame(page: Page, getaway_p
 
 @pytest.mark.parametrize(("dark", "phone"), [(False, False), (True, False), (False, True), (True, True)])
 def test_page_has_no_serious_accessibility_violations(open_page: OpenPage, view: View, dark: bool, phone: bool) -> None:
-    axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
     page = open_page(dark=dark, phone=phone)
-    page.context.add_init_script(axe.read_text())
+    load_axe(page)
     open_analysed(page, view(str(CAUGHT)))
     page.keyboard.press("End")
     page.locator("#show-line").click()
     wait_until(page, "viewer.other !== null")
-    found = page.evaluate("axe.run().then(({ violations }) => violations)")
-    serious = [(rule["id"], rule["nodes"][0]["html"]) for rule in found if rule["impact"] in ("serious", "critical")]
+    serious = [(rule["id"], rule["nodes"][0]["html"]) for rule in violations(page) if rule["impact"] in ("serious", "critical")]
     assert serious == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling"

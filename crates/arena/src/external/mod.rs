@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 
 pub use bridge::{BridgeError, BridgeReport, bridge};
 pub(crate) use summary::external_summary;
-pub use summary::{ExternalSummary, FailureCount, external_summaries};
+pub use summary::{ExternalSummary, FailureCount, LATE_SHARE, external_summaries};
 
 pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};

@@ -5,7 +5,7 @@ use crate::game::GameRecord;
 use crate::series::{Games, Series};
 
 /// A bot that misses at least this share of its ticks is too slow for meaningful results.
-const LATE_SHARE: f64 = 0.05;
+pub const LATE_SHARE: f64 = 0.05;
 
 /// Statistics of an external bot over its games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]

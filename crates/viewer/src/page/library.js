@@ -1,6 +1,5 @@
 // A list of recorded games, and recordings dropped onto the page.
 
-/** Shows a sentence above the map; empty to remove it. */
 class Library {
   constructor(player, panel) {
     this.player = player;

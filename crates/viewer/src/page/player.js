@@ -8,6 +8,7 @@ const TEXT_INTERVAL_MS = 100;
 /** Speed at which a move of the user is drawn. */
 const GLIDE_TICKS_PER_SECOND = 12;
 
+/** Shows a sentence above the map; empty to remove it. */
 function showBanner(text) {
   element("banner-text").textContent = text;
   element("banner").hidden = !text;

@@ -125,7 +125,7 @@ class Timeline {
     context.beginPath();
     // Some frames of a game that is still being judged have no number.
     analysis.room.forEach((room, i) => {
-      const isKnown = (at) => (analysis.room[at] ?? null) !== null;
+      const isKnown = (index) => (analysis.room[index] ?? null) !== null;
       if (!isKnown(i)) return;
       if (!isKnown(i - 1)) context.moveTo(this.x(i, end), height);
       context.lineTo(this.x(i, end), y(room));

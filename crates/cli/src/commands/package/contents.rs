@@ -74,7 +74,7 @@ impl Contents {
             .is_ok_and(|text| requirements(&text).next().is_some())
     }
 
-    /// What must be changed, one sentence each.
+    /// The required changes, one sentence each.
     pub fn problems(&self, folder: &Path) -> Vec<String> {
         let mut problems = Vec::new();
         if !self.has(PROGRAM) {

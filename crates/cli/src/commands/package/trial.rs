@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 use getaway::map::Map;
-use getaway_arena::{Program, ProgramEnd, STARTUP_TIME};
+use getaway_arena::{LATE_SHARE, Program, ProgramEnd, STARTUP_TIME};
 use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
 use super::contents::{PROGRAM, REQUIREMENTS};
@@ -26,8 +26,6 @@ const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const SETTLE_TIME: Duration = Duration::from_millis(500);
 /// Time for a program to end after its game.
 const EXIT_TIME: Duration = Duration::from_secs(3);
-/// A bot that misses at least this share of its ticks is too slow.
-const MISSED_SHARE: f64 = 0.05;
 const MEMORY_MB_MAX: u64 = 1000;
 const NOTES_MAX: usize = 10;
 
@@ -192,7 +190,7 @@ impl Trial {
             self.problems.push(format!(
                 "{PROGRAM} sent no command in time: expected {{\"type\": \"COMMAND\", \"tick\": TICK, \"actions\": [...]}} within 100 ms of each state"
             ));
-        } else if f64::from(*missed_ticks) >= MISSED_SHARE * f64::from(ticks) && *missed_ticks > 0 {
+        } else if f64::from(*missed_ticks) >= LATE_SHARE * f64::from(ticks) && *missed_ticks > 0 {
             self.problems.push(format!(
                 "{PROGRAM} is too slow: {missed_ticks} of {ticks} ticks without a command within 100 ms"
             ));
