@@ -49,7 +49,11 @@ class Address {
     /** The fragment that the page itself has written. */
     this.written = location.hash;
     for (const name of ["game", "moves", "position"]) session.addEventListener(name, () => this.plan());
-    addEventListener("hashchange", () => location.hash !== this.written && this.open());
+    // By then the page may already have written the game on show into its address.
+    addEventListener("hashchange", ({ newURL }) => {
+      const { hash } = new URL(newURL);
+      if (hash !== this.written) this.open(hash);
+    });
     element("copy").addEventListener("click", () => this.copy());
     element("address").addEventListener("focus", ({ target }) => target.select());
   }
@@ -79,11 +83,12 @@ class Address {
     }
   }
 
-  /** Opens the game that the address names. */
-  async open() {
-    this.written = location.hash;
+  /** Opens the game that a fragment names. */
+  async open(fragment) {
+    clearTimeout(this.timer);
+    this.written = fragment;
     try {
-      const { game, index } = await this.client.json("decode", location.hash.slice(1));
+      const { game, index } = await this.client.json("decode", fragment.slice(1));
       this.session.isDemo = false;
       await this.session.open(game, index);
       showBanner("");
@@ -149,7 +154,7 @@ async function start() {
   const showUndo = () => (element("undo").disabled = session.history.length === 0);
   for (const name of ["game", "history"]) session.addEventListener(name, showUndo);
   showUndo();
-  if (location.hash.length > 1) await address.open();
+  if (location.hash.length > 1) await address.open(location.hash);
   else await showDemo(session, client, answer);
   document.body.dataset.ready = "";
 }

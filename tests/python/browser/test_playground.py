@@ -90,7 +90,7 @@ def test_arrow_keys_play_the_same_game_as_the_library(page: Page, url: str) -> N
     shown = page.evaluate("[...session.board.replay.frames[session.board.index].positions]")
     assert [*shown[:2], *(number for i in range(2, len(shown), 3) for number in shown[i : i + 2])] == positions
     page.keyboard.press("Backspace")
-    wait_until(page, f"session.game.moves === {json.dumps(moves[:-1])}")
+    wait_until(page, f"session.game.moves === {json.dumps(moves[:-1])} && session.board.index === {len(moves) - 1}")
     assert tick(page) == len(moves)
     page.locator("#new-game").click()
     wait_until(page, "session.game.moves === '' && session.index === 0")
