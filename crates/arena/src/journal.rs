@@ -221,7 +221,9 @@ impl Journal {
     ) -> Result<u64, JournalError> {
         let path = self.path.clone();
         let failed = |source| JournalError::File { path: path.clone(), source };
-        let mut reader = BufReader::new(self.file.try_clone().map_err(failed)?);
+        // Reads no more than the file's size, because reading on may block in files of the kernel.
+        let size_bytes = self.file.metadata().map_err(failed)?.len();
+        let mut reader = BufReader::new(self.file.try_clone().map_err(failed)?.take(size_bytes));
         let (mut bytes, mut text, mut check) = (0, Vec::new(), Some(check));
         for line in 1.. {
             text.clear();
@@ -404,6 +406,14 @@ mod tests {
              found {\"map\":\"snail\",\"planner\":\"survival\",\"sample\":0,\"score\":10005…: \
              this version cannot continue the file (use another one)"
         );
+    }
+
+    /// The file says that it is regular and empty, and reading it may block for ever.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn files_of_the_kernel_are_refused() {
+        let path = Path::new("/proc/kmsg");
+        assert!(!path.exists() || open(path).is_err());
     }
 
     #[test]
