@@ -53,7 +53,7 @@ impl<const N: usize> Engine<N> {
 
     pub fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter) {
         while best.final_tick < best.bound && meter.check().is_ok() {
-            if self.targets.choose(&self.model, &self.orders, self.memory_max_bytes / 8, best) {
+            if self.targets.choose(&self.model, &self.orders, self.memory_max_bytes, best) {
                 self.lines.restart();
             }
             let before = meter.ticks();
@@ -120,7 +120,7 @@ impl<const N: usize> Engine<N> {
     /// Switches to a target and starts its wide sweeps without the usual delay.
     pub fn begin(&mut self, target_tick: usize) {
         let best = Bracket { moves: Vec::new(), final_tick: 0, bound: crate::game::LAST_TICK + 1 };
-        self.targets.set(&self.model, &self.orders, self.memory_max_bytes / 8, target_tick, &best);
+        self.targets.set(&self.model, &self.orders, self.memory_max_bytes, target_tick, &best);
         let attempt = self.targets.current.as_mut().expect("just set");
         attempt.work = super::schedule::WIDE_DELAY_END;
         let meter = &mut BudgetMeter::new(crate::search::Budget::UNLIMITED);

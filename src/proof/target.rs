@@ -25,8 +25,10 @@ const HAWK_WEIGHT: usize = 8;
 
 #[derive(Debug, Default)]
 struct Projections<const N: usize> {
-    /// The projection of each automaton; empty for all but sharks.
+    /// The projection of each automaton; empty for all but sharks, and for sharks whose projection
+    /// would exceed `max_bytes`.
     layers: Vec<Projection<N>>,
+    max_bytes: usize,
     /// The automaton and the tick of the next layer to build.
     next: Option<(usize, usize)>,
     /// By tick, the player's places in lines that reach an earlier target.
@@ -51,15 +53,17 @@ pub(super) struct Target<const N: usize> {
 }
 
 impl<const N: usize> Target<N> {
-    pub fn new(model: &Model<N>, tick: usize, order: &[usize], known_max_bytes: usize) -> Self {
+    /// A target with empty knowledge. Its projections take at most `memory_max_bytes`, and its known
+    /// sets at most an eighth of that.
+    pub fn new(model: &Model<N>, tick: usize, order: &[usize], memory_max_bytes: usize) -> Self {
         let slots = slots_of(model, order);
         let mut target = Self {
             tick,
             allowed: Vec::new(),
-            projections: Projections::default(),
+            projections: Projections { max_bytes: memory_max_bytes, ..Projections::default() },
             memories: model.hawks.memories.clone(),
             slots,
-            knowledge: Knowledge::new(tick, known_max_bytes),
+            knowledge: Knowledge::new(tick, memory_max_bytes / 8),
             steps: Vec::new(),
             beyond: None,
         };
@@ -74,7 +78,11 @@ impl<const N: usize> Target<N> {
         let mut later = Self {
             tick,
             allowed: Vec::new(),
-            projections: Projections { earlier_allowed, ..Projections::default() },
+            projections: Projections {
+                earlier_allowed,
+                max_bytes: self.projections.max_bytes,
+                ..Projections::default()
+            },
             memories: self.memories.clone(),
             slots: self.slots.clone(),
             knowledge: self.knowledge.clone(),
@@ -114,6 +122,17 @@ impl<const N: usize> Target<N> {
         self.projections.next = Some((0, self.tick));
     }
 
+    /// True if there is room for one more projection.
+    fn has_room_to_project(&self, model: &Model<N>) -> bool {
+        let layers = self.projections.layers.iter().map(Vec::len).sum::<usize>() + self.tick + 1;
+        layers * model.tiles() * size_of::<TileSet<N>>() <= self.projections.max_bytes
+    }
+
+    #[cfg(test)]
+    pub fn projection_bytes(&self) -> usize {
+        self.projections.layers.iter().flatten().map(|layer| layer.len() * size_of::<TileSet<N>>()).sum()
+    }
+
     /// Continues to build the projections. Returns true once they are complete. The target may not
     /// be used before.
     pub fn project(&mut self, model: &Model<N>, meter: &mut BudgetMeter) -> bool {
@@ -121,8 +140,9 @@ impl<const N: usize> Target<N> {
             if meter.check().is_err() {
                 return false;
             }
+            let is_begun = tick < self.tick || self.has_room_to_project(model);
             self.projections.next = match &model.automata.get(automaton) {
-                Some(shark @ Automaton::Chaser { style: Style::Shark, .. }) => {
+                Some(shark @ Automaton::Chaser { style: Style::Shark, .. }) if is_begun => {
                     let projection = &mut self.projections.layers[automaton];
                     if projection.is_empty() {
                         *projection = vec![Vec::new(); self.tick + 1];

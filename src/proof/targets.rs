@@ -50,7 +50,7 @@ impl<const N: usize> Default for Targets<N> {
 
 impl<const N: usize> Targets<N> {
     /// Sets the current target; returns whether it has changed.
-    pub fn choose(&mut self, model: &Model<N>, orders: &Orders, known_max_bytes: usize, best: &Bracket) -> bool {
+    pub fn choose(&mut self, model: &Model<N>, orders: &Orders, memory_max_bytes: usize, best: &Bracket) -> bool {
         let tick = self.next(best);
         let share = self.share(tick, best);
         match self.current.as_mut().filter(|attempt| attempt.target.tick == tick) {
@@ -60,7 +60,7 @@ impl<const N: usize> Targets<N> {
                 false
             }
             None => {
-                self.set(model, orders, known_max_bytes, tick, best);
+                self.set(model, orders, memory_max_bytes, tick, best);
                 true
             }
         }
@@ -121,7 +121,7 @@ impl<const N: usize> Targets<N> {
     }
 
     /// Switches to a target and keeps the undecided targets.
-    pub fn set(&mut self, model: &Model<N>, orders: &Orders, known_max_bytes: usize, tick: usize, best: &Bracket) {
+    pub fn set(&mut self, model: &Model<N>, orders: &Orders, memory_max_bytes: usize, tick: usize, best: &Bracket) {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         let share = self.share(tick, best);
         if let Some(mut attempt) = self.current.take() {
@@ -145,7 +145,7 @@ impl<const N: usize> Targets<N> {
                 (target, schedule)
             }
             None => {
-                let target = Target::new(model, tick, order, known_max_bytes);
+                let target = Target::new(model, tick, order, memory_max_bytes);
                 let schedule = Schedule::new(model, &target);
                 (target, schedule)
             }

@@ -183,6 +183,21 @@ fn check_lines(maps: Range<u64>) -> usize {
 }
 
 #[test]
+fn projections_keep_to_their_memory() {
+    let world = worlds(&[(21, 17)], &[18], 1).next().expect("a map");
+    let model = model(&world, Budget::UNLIMITED);
+    let order: Vec<usize> = (0..model.automata.len()).collect();
+    let bytes = [0, 1 << 20, 16 << 20, 256 << 20].map(|memory_max_bytes| {
+        let mut target = Target::new(&model, 2000, &order, memory_max_bytes);
+        assert!(target.project(&model, &mut BudgetMeter::new(Budget::UNLIMITED)));
+        let bytes = target.projection_bytes();
+        assert!(bytes <= memory_max_bytes, "{bytes} of {memory_max_bytes}");
+        bytes
+    });
+    assert!(bytes[0] == 0 && bytes[3] > bytes[2] && bytes[2] > 0, "{bytes:?}");
+}
+
+#[test]
 fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
     let (mut lines, mut longest) = (0, 0);
     for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 4], 12).enumerate() {
