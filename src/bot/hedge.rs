@@ -111,8 +111,8 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
         let (spawns, threats): (Vec<Spawn>, Vec<Threat>) = crowd.iter().copied().unzip();
         world.set_layout(&Layout { threats: spawns, ..tracker.map.layout.clone() }).ok()?;
         let start = world.state_at(tick, tracker.player, &threats).ok()?;
-        let options =
-            SurvivalOptions { seed: seed.wrapping_mul(ROUNDS_MAX).wrapping_add(round), ..SurvivalOptions::default() };
+        let seed = seed.wrapping_mul(ROUNDS_MAX).wrapping_add(round);
+        let options = SurvivalOptions { seed, ..SurvivalOptions::default() }.for_play();
         let share = part(meter.remaining(), SEARCH_SHARE);
         let found = SurvivalSearch::new(options).solve_until(world, &start, enough_tick, share);
         meter.add_search(found.simulated_ticks);

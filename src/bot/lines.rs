@@ -12,7 +12,7 @@ pub(super) fn longest_survival(
     (states_max, seed): (u64, u64),
     meter: &mut BudgetMeter,
 ) -> u16 {
-    let options = SurvivalOptions { seed, ..SurvivalOptions::default() };
+    let options = SurvivalOptions { seed, ..SurvivalOptions::default() }.for_play();
     let budget = meter.remaining().and(Budget::ticks(states_max));
     let solution = SurvivalSearch::new(options).solve_until(world, state, target_tick, budget);
     meter.add_search(solution.simulated_ticks);

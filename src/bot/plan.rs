@@ -467,12 +467,13 @@ impl GuardedPlanner {
         for (guard, ticks) in READY_GUARDS {
             let left = meter.remaining();
             let readiness = early.until(ready_until_tick, part(left, GUARD_SHARE));
-            let mut search = SurvivalSearch::new(SurvivalOptions {
+            let options = SurvivalOptions {
                 seed: self.seed,
                 guard,
                 guard_until_tick: state.tick().saturating_add(ticks),
                 ..SurvivalOptions::default()
-            });
+            };
+            let mut search = SurvivalSearch::new(options.for_play());
             let budget = part(left, GUARD_SHARE);
             let is_hopeless = |world: &World, state: &State| readiness.is_hopeless(world, state);
             let solution = search.solve_pruned(world, state, LAST_TICK + 1, budget, Some(&is_hopeless));

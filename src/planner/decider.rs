@@ -46,11 +46,11 @@ impl Decider {
         }
     }
 
-    /// Creates a decider for budgets of milliseconds. Its proof layers are small, because some of
-    /// the work on a layer cannot be interrupted.
+    /// Creates a decider for budgets of milliseconds. Its layers are small, because some of the work
+    /// on a layer cannot be interrupted.
     pub fn for_play(options: SurvivalOptions) -> Self {
         let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES);
-        Self { proof_memory_max_bytes, ..Self::new(options) }
+        Self { proof_memory_max_bytes, ..Self::new(options.for_play()) }
     }
 
     /// For tests of proofs: skips the search, which decides most small maps.

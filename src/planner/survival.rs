@@ -21,6 +21,8 @@ const BACKTRACK_TICKS_MIN: usize = 16;
 const WIDE_TICKS: usize = 8;
 /// Layers per checkpoint; only checkpoints keep their states.
 const CHECKPOINT_TICKS: usize = 8;
+/// See [`SurvivalOptions::for_play`].
+const PLAY_MEMORY_MAX_BYTES: usize = 16 << 20;
 /// At most 1/32 of a layer's states, plus one, have the player on the same tile.
 const TILE_SHARE: usize = 32;
 
@@ -115,6 +117,15 @@ impl Default for SurvivalOptions {
             guard: Guard::None,
             guard_until_tick: LAST_TICK + 1,
         }
+    }
+}
+
+impl SurvivalOptions {
+    /// These options with at most 16 MB of memory, for a search with a budget of milliseconds. Some
+    /// work cannot be interrupted: to follow a move through all layers, and to free them.
+    #[must_use]
+    pub fn for_play(self) -> Self {
+        Self { memory_max_bytes: self.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES), ..self }
     }
 }
 

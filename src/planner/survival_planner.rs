@@ -19,7 +19,7 @@ impl Solver {
         if options.slack_moves == 0 {
             Self::Decider(Box::new(Decider::for_play(options)))
         } else {
-            Self::Search(Box::new(SurvivalSearch::new(options)))
+            Self::Search(Box::new(SurvivalSearch::new(options.for_play())))
         }
     }
 
