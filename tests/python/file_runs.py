@@ -136,7 +136,7 @@ class Place:
 
     def takes(self) -> set[str]:
         """Returns the kinds of files that are not foreign for this argument."""
-        names = (self.name, f"{self.value} of {self.command}", self.value)
+        names = (f"{self.value} of {self.command}", self.name, self.value)
         return next((TAKES[name] for name in names if name in TAKES), set())
 
 
