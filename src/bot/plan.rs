@@ -40,7 +40,7 @@ use super::hedge::HedgedPlanner;
 use super::learning::Learning;
 use super::observation::Decoded;
 use super::options::BotOptions;
-use super::readiness::EarlyPhase;
+use super::readiness::{EarlyPhase, Readiness};
 use super::tracker::Tracker;
 
 /// The largest map, in open tiles, on which a decision has time for exploration, slack and
@@ -57,19 +57,19 @@ const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
 /// The number of states with other memories against which a move is checked.
 const DRAWS: usize = 16;
 const CHECK_SHARE: u32 = 4;
-/// Plans that avoid the threats' reach, in the order tried: the guarded ticks and the plan's
-/// length.
-const GUARDS: [(Guard, u16); 5] = [
-    (Guard::Always, LAST_TICK),
-    (Guard::Always, 120),
-    (Guard::OnMoves, 120),
-    (Guard::Always, 30),
-    (Guard::OnMoves, 30),
+/// Plans that avoid the threats' reach, in the order tried.
+const ATTEMPTS: [Attempt; 8] = [
+    Attempt { is_ready: true, guard: Guard::Always, guard_ticks: LAST_TICK },
+    Attempt { is_ready: true, guard: Guard::Always, guard_ticks: READY_TICKS },
+    Attempt { is_ready: true, guard: Guard::OnMoves, guard_ticks: READY_TICKS },
+    Attempt { is_ready: false, guard: Guard::Always, guard_ticks: LAST_TICK },
+    Attempt { is_ready: false, guard: Guard::Always, guard_ticks: 120 },
+    Attempt { is_ready: false, guard: Guard::OnMoves, guard_ticks: 120 },
+    Attempt { is_ready: false, guard: Guard::Always, guard_ticks: 30 },
+    Attempt { is_ready: false, guard: Guard::OnMoves, guard_ticks: 30 },
 ];
-/// Guarded plans that are also ready for an early next phase (`readiness`), in the order tried.
-const READY_GUARDS: [(Guard, u16); 3] =
-    [(Guard::Always, LAST_TICK), (Guard::Always, READY_PLAN_TICKS), (Guard::OnMoves, READY_PLAN_TICKS)];
-const READY_PLAN_TICKS: u16 = 60;
+/// The ticks for which a plan is ready for an early next phase.
+const READY_TICKS: u16 = 60;
 /// Each attempt at a guarded plan gets the remaining budget divided by this.
 const GUARD_SHARE: u32 = 6;
 const GUARD_RETRY_TICKS: u16 = 4;
@@ -398,6 +398,15 @@ struct GuardedPlanner {
     slack: SlackPlanner,
 }
 
+/// A guarded plan to search for.
+struct Attempt {
+    /// True if the plan is also ready for an early next phase (`readiness`).
+    is_ready: bool,
+    guard: Guard,
+    /// The ticks for which the plan is guarded.
+    guard_ticks: u16,
+}
+
 struct GuardedPlan {
     planner: SurvivalPlanner,
     renew_tick: u16,
@@ -433,9 +442,7 @@ impl GuardedPlanner {
             return choice;
         }
         if state.tick() >= self.retry_tick {
-            let ready = if self.is_ready { self.find_ready(world, state, meter) } else { None };
-            let found = ready.or_else(|| self.find(world, state, meter));
-            if let Some(choice) = found {
+            if let Some(choice) = self.find(world, state, meter) {
                 return choice;
             }
             self.retry_tick = state.tick() + GUARD_RETRY_TICKS;
@@ -458,56 +465,39 @@ impl GuardedPlanner {
         choice.survives().then_some(choice)
     }
 
-    fn find_ready(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
-        if !self.early.as_ref().is_some_and(|early| early.is_next(world, state.tick())) {
-            self.early = EarlyPhase::new(world, state.tick());
+    /// The first attempt whose plan survives.
+    fn find(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
+        let tick = state.tick();
+        if self.is_ready && !self.early.as_ref().is_some_and(|early| early.is_next(world, tick)) {
+            self.early = EarlyPhase::new(world, tick);
         }
-        let early = self.early.as_ref()?;
-        let ready_until_tick = state.tick().saturating_add(READY_PLAN_TICKS);
-        for (guard, ticks) in READY_GUARDS {
-            let left = meter.remaining();
-            let readiness = early.until(ready_until_tick, part(left, GUARD_SHARE));
-            let options = SurvivalOptions {
-                seed: self.seed,
-                guard,
-                guard_until_tick: state.tick().saturating_add(ticks),
-                ..SurvivalOptions::default()
-            };
+        for Attempt { is_ready, guard, guard_ticks } in ATTEMPTS {
+            let early = self.early.as_ref().filter(|_| self.is_ready && is_ready);
+            if is_ready && early.is_none() {
+                continue;
+            }
+            let share = part(meter.remaining(), GUARD_SHARE);
+            let readiness = early.map(|early| early.until(tick.saturating_add(READY_TICKS), share));
+            let is_hopeless =
+                |world: &World, state: &State| readiness.as_ref().is_some_and(|it| it.is_hopeless(world, state));
+            let guard_until_tick = tick.saturating_add(guard_ticks);
+            let options = SurvivalOptions { seed: self.seed, guard, guard_until_tick, ..SurvivalOptions::default() };
             let mut search = SurvivalSearch::new(options.for_play());
-            let budget = part(left, GUARD_SHARE);
-            let is_hopeless = |world: &World, state: &State| readiness.is_hopeless(world, state);
-            let solution = search.solve_pruned(world, state, LAST_TICK + 1, budget, Some(&is_hopeless));
-            let simulated_ticks = solution.simulated_ticks + readiness.ticks();
-            meter.add_search(simulated_ticks);
+            let solution = search.solve_pruned(world, state, LAST_TICK + 1, share, Some(&is_hopeless));
+            meter.add_search(solution.simulated_ticks + readiness.as_ref().map_or(0, Readiness::ticks));
             if solution.outcome != Outcome::Survives {
                 continue;
             }
+            let ticks = if is_ready { READY_TICKS } else { guard_ticks };
+            let (renew_tick, until_tick) = match tick.saturating_add(ticks) {
+                until_tick if until_tick > LAST_TICK => (LAST_TICK, until_tick),
+                until_tick => (tick + ticks / 2, until_tick),
+            };
             let mut planner = SurvivalPlanner::new(SurvivalOptions { seed: self.seed, ..SurvivalOptions::default() });
             planner.set_plan(state, solution.moves, solution.final_tick);
-            let choice = planner.decide(world, state, meter.remaining());
-            let (renew_tick, until_tick) = (state.tick() + READY_PLAN_TICKS / 2, ready_until_tick);
+            let choice = planner.decide(world, state, share);
             self.guarded = Some(GuardedPlan { planner, renew_tick, until_tick });
-            return Some(Choice { source: Source::Search, simulated_ticks, ..choice });
-        }
-        None
-    }
-
-    fn find(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
-        for (guard, ticks) in GUARDS {
-            let until_tick = state.tick().saturating_add(ticks);
-            let mut planner = SurvivalPlanner::new(SurvivalOptions {
-                seed: self.seed,
-                guard,
-                guard_until_tick: until_tick,
-                ..SurvivalOptions::default()
-            });
-            let choice = planner.decide(world, state, part(meter.remaining(), GUARD_SHARE));
-            meter.add_search(choice.simulated_ticks);
-            if choice.survives() {
-                let renew_tick = if until_tick > LAST_TICK { LAST_TICK } else { state.tick() + ticks / 2 };
-                self.guarded = Some(GuardedPlan { planner, renew_tick, until_tick });
-                return Some(choice);
-            }
+            return Some(Choice { source: Source::Search, ..choice });
         }
         None
     }
