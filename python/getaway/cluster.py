@@ -1,4 +1,4 @@
-"""Series of games and discoveries from Python, on this machine or on a Ray cluster.
+"""Series of games, ladders and discoveries, on this machine or on a Ray cluster.
 
     from getaway import cluster
 
@@ -23,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -31,13 +32,17 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-__all__ = ["battle", "discover", "eval", "tournament"]
+__all__ = ["battle", "discover", "eval", "ladder", "tournament"]
 
 # Duration of a batch of games, long compared to the few milliseconds per task.
 BATCH_S = 0.5
 BATCH_GAMES_MAX = 256
 # Waiting and running batches per processor: enough that no processor runs out of work.
 BATCHES_PER_CPU = 3
+# Interval between questions for games while the command line has none and processors are idle.
+ASK_INTERVAL_S = 1.0
+# Entrants: an optional name, as getaway_arena::Entrant parses it, and a planner in Python.
+PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
 
 
 def eval(planners: str | Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
@@ -54,6 +59,13 @@ def battle(left: str, right: str, maps: Sequence[str] = (), *, address: str | No
 def tournament(entrants: Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
     """Plays a tournament: every entrant against every other."""
     return _run("tournament", entrants, address, options, _words("--map", list(maps)))
+
+
+def ladder(
+    folder: str | Path, added: Sequence[str] = (), maps: Sequence[str] = (), *, address: str | None = None, **options: Any
+) -> dict[str, Any]:
+    """Adds entrants to the ladder in a folder, and plays until no pairing tells more."""
+    return _run("ladder", [str(folder)], address, options, [*_words("--add", list(added)), *_words("--map", list(maps))])
 
 
 def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:
@@ -87,7 +99,7 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Plays games by index, or makes plays of a discovery, on a worker.
+    """Plays games, or makes plays of a discovery, on a worker.
 
     Returns their records and duration in seconds.
     """
@@ -95,7 +107,8 @@ def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[lis
 
     start = time.perf_counter()
     is_discovery = series.startswith('{"discovery"')
-    records = play_searches(series, json.dumps(items)) if is_discovery else play_games(series, items, callables)
+    work = json.dumps(items)
+    records = play_searches(series, work) if is_discovery else play_games(series, work, callables)
     return records, time.perf_counter() - start
 
 
@@ -110,8 +123,8 @@ def build() -> str:
     return f"{__build__}.{hashlib.sha256(b''.join(file.read_bytes() for file in files)).hexdigest()[:8]}"
 
 
-def _python_planners(series: str) -> dict[str, Any]:
-    """The Python planners of a series by name, for the workers.
+def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
+    """The planners in Python among entrants by `MODULE:NAME`, for the workers.
 
     Also sends modules of the working directory, which the nodes need not have. Installed modules
     must be installed on every node.
@@ -120,7 +133,9 @@ def _python_planners(series: str) -> dict[str, Any]:
     from ray import cloudpickle
 
     found: dict[str, Any] = {}
-    for name in map(str.strip, json.loads(series).get("planners", [])):
+    for entrant in entrants:
+        match = PYTHON_PLANNER.fullmatch(entrant.strip())
+        name = match[1] if match else ""
         module, _, path = name.partition(":")
         # Others are names with a number (`lookahead:12`), expressions and programs.
         if module in ("exec", "pipe") or not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
@@ -172,7 +187,7 @@ def check_nodes(ray: Any) -> None:
 
 
 class _Driver:
-    """Passes games or plays from the command line to Ray, over standard input and output."""
+    """Passes games or plays from the command line to Ray: the process of crates/arena/src/jobs.rs."""
 
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
@@ -180,10 +195,12 @@ class _Driver:
         # Retries crashes without limit, but not a game's own errors, which would recur.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
-        self.callables = ray.put(_python_planners(series))
+        self.planners = _python_planners(json.loads(series).get("planners", []))
+        self.callables = ray.put(self.planners)
         self.running: dict[Any, list[Any]] = {}
         self.waiting: deque[Any] = deque()
-        self.is_complete = False
+        self.has_more = True
+        self.is_short = False
         self.game_s: float | None = None
 
     def say(self, message: dict[str, Any]) -> None:
@@ -196,19 +213,27 @@ class _Driver:
             return 1
         return max(1, min(BATCH_GAMES_MAX, round(BATCH_S / max(self.game_s, 1e-6))))
 
+    def take(self, count: int) -> None:
+        """Asks the command line for games, and sends their planners in Python to the workers."""
+        self.say({"want": count})
+        more: list[Any] = json.loads(sys.stdin.readline() or "[]")
+        self.waiting.extend(more)
+        self.has_more, self.is_short = bool(more), len(more) < count
+        found = _python_planners({item["entrant"] for item in more if isinstance(item, dict) and "entrant" in item})
+        if not found.keys() <= self.planners.keys():
+            self.planners.update(found)
+            self.callables = self.ray.put(self.planners)
+
     def fill(self) -> None:
-        """Keeps every processor busy; batches shrink near the end so that all finish together."""
+        """Keeps every processor busy; batches shrink when games are few, so that all finish together."""
         cpus = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
         while len(self.running) < BATCHES_PER_CPU * cpus:
             size = self.batch_games()
-            if len(self.waiting) < size and not self.is_complete:
-                self.say({"want": size * BATCHES_PER_CPU * cpus})
-                more: list[Any] = json.loads(sys.stdin.readline() or "[]")
-                self.waiting.extend(more)
-                self.is_complete = not more
+            if len(self.waiting) < size and self.has_more:
+                self.take(size * BATCHES_PER_CPU * cpus)
             if not self.waiting:
                 return
-            if self.is_complete:
+            if self.is_short:
                 size = max(1, min(size, len(self.waiting) // (2 * cpus)))
             batch = [self.waiting.popleft() for _ in range(min(size, len(self.waiting)))]
             self.running[self.play.remote(self.series, batch, self.callables)] = batch
@@ -216,7 +241,7 @@ class _Driver:
     def run(self) -> None:
         self.fill()
         while self.running:
-            done, _ = self.ray.wait(list(self.running), num_returns=1)
+            done, _ = self.ray.wait(list(self.running), num_returns=1, timeout=None if self.has_more else ASK_INTERVAL_S)
             for task in done:
                 batch = self.running.pop(task)
                 records, seconds = self.ray.get(task)
@@ -225,11 +250,13 @@ class _Driver:
                 for item, record in zip(batch, records, strict=True):
                     self.channel.write(f'{{"played": [{json.dumps(item)}, {record}]}}\n')
             self.channel.flush()
+            # Results may lead to more games, and a ladder gets entrants at any time.
+            self.has_more = True
             self.fill()
 
 
 def main(arguments: Iterable[str]) -> int:
-    """Plays a series for the command line: see `getaway eval --ray`."""
+    """Plays for the command line: see `getaway eval --ray`."""
     (address,) = arguments
     series = sys.stdin.readline()
     # Output of Ray and its workers must not mix with the messages.

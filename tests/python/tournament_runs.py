@@ -40,6 +40,7 @@ from pathlib import Path
 from typing import Any
 
 import hostile_bot
+from waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -73,13 +74,10 @@ def open_ports() -> set[int]:
 def battle(program: Path, bot: str, games: int, tick_ms: int) -> dict[str, Any]:
     """Plays a bot against `survival` and checks that no process is left; returns the report."""
     command = [str(program), "battle", bot, "survival", "--samples", str(games), "--json", "--allow-failures", "--tick-ms", str(tick_ms)]
-    process = subprocess.Popen([*command, "snail", "--threads", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = subprocess.Popen([*command, "--map", "snail", "--threads", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     output, log = process.communicate(timeout=TIMEOUT_S)
     assert process.returncode == 0, log
-    end = time.monotonic() + 10
-    while left_processes(process.pid) and time.monotonic() < end:
-        time.sleep(0.05)
-    assert left_processes(process.pid) == [], "processes are left"
+    wait_until("no process is left", lambda: not left_processes(process.pid), timeout_s=10)
     report: dict[str, Any] = json.loads(output)
     return report
 
@@ -131,6 +129,10 @@ def tournament(program: Path, more: list[str]) -> list[str]:
     return [str(program), "tournament", *ENTRANTS, *SHELL_BOTS, "--allow-failures", *options, *more]
 
 
+def lines_of(file: Path) -> int:
+    return len(file.read_bytes().splitlines()) if file.exists() else 0
+
+
 def run_kills(program: Path, count: int, seed: int) -> list[str]:
     """Kills a tournament `count` times and resumes it; the result must be that of an undisturbed
     run."""
@@ -147,17 +149,13 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
             process = subprocess.Popen(tournament(program, resume), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
             # Each kill falls into its own share of the games, so the last one comes before the end.
             goal = max(played, rng.randint((kill - 1) * games // (count + 1), kill * games // (count + 1)))
-            while played < goal and process.poll() is None:
-                time.sleep(0.002)
-                played = len(file.read_bytes().splitlines()) - 1 if file.exists() else 0
+            reached = lambda: lines_of(file) > goal or process.poll() is not None
+            wait_until(f"{goal} games", reached, timeout_s=TIMEOUT_S, pause_s=0.002)
             time.sleep(rng.uniform(0, 0.05))
             process.send_signal(signal.SIGKILL)
             process.wait()
-            played = len(file.read_bytes().splitlines()) - 1 if file.exists() else 0
-            end = time.monotonic() + 10
-            while left_processes(process.pid) and time.monotonic() < end:
-                time.sleep(0.05)
-            assert left_processes(process.pid) == [], "a killed run leaves bots"
+            played = lines_of(file) - 1
+            wait_until("a killed run leaves no bots", lambda: not left_processes(process.pid), timeout_s=10)
             lines.append(f"kill {kill}: {played} of {games} games")
         resumed = standing(program, resume)
         different = [name for name in whole if whole[name] != resumed[name]]
@@ -236,13 +234,10 @@ def marked(mark: str) -> list[str]:
     return found
 
 
-def left_marked(mark: str) -> list[str]:
-    """Returns the remaining processes with the mark, after at most ten seconds."""
-    end = time.monotonic() + 10
+def wait_for_end(mark: str, what: str) -> None:
+    """Waits until no process has the mark."""
     # One search may miss a process that keeps moving to new processes.
-    while (found := [line for _ in range(5) for line in marked(mark)]) and time.monotonic() < end:
-        time.sleep(0.05)
-    return found
+    wait_until(f"no process is left: {what}", lambda: not any(marked(mark) for _ in range(5)), timeout_s=10)
 
 
 def start_marked(program: Path, mark: str, *options: str) -> subprocess.Popen[bytes]:
@@ -274,16 +269,13 @@ def run_stop(program: Path, transport: str, what: str, *, count: int, seed: int,
         series.send_signal(signal.SIGINT)
         series.wait(TIMEOUT_S)
         took_s.append(time.monotonic() - start)
-        assert left_marked(mark) == [], f"{transport} {what}"
+        wait_for_end(mark, f"{transport} {what}")
     assert max(took_s) <= limit_s, f"{transport} {what}: Ctrl-C took {max(took_s):.2f} s"
     return f"{transport} {what}: Ctrl-C took at most {max(took_s):.3f} s of {count}"
 
 
 def wait_for_bots(mark: str) -> None:
-    end = time.monotonic() + TIMEOUT_S
-    while not any(hostile_bot.__file__ in line and "eval" not in line for line in marked(mark)):
-        assert time.monotonic() < end, "no bot has started"
-        time.sleep(0.01)
+    wait_until("a bot has started", lambda: any(hostile_bot.__file__ in line and "eval" not in line for line in marked(mark)))
 
 
 def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
@@ -300,7 +292,7 @@ def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
         most = max(most, len(marked(mark)))
         time.sleep(0.1)
     assert series.returncode == 0, "the series failed"
-    assert left_marked(mark) == []
+    wait_for_end(mark, "a series that ended by itself")
     lines = [f"{samples * len(bots)} games of {len(bots)} bots: nothing is left; at most {most} processes at a time"]
     for number in range(kills):
         kill = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)[number % 3]
@@ -312,7 +304,7 @@ def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
         time.sleep(rng.uniform(0, 2))
         series.send_signal(kill)
         series.wait(TIMEOUT_S)
-        assert left_marked(mark) == [], kill.name
+        wait_for_end(mark, kill.name)
     return [*lines, f"{kills} series that were killed or interrupted: nothing is left"]
 
 
@@ -349,7 +341,7 @@ def run_ray(rounds: int, seconds: float) -> list[str]:
             for number in range(1, rounds + 1):
                 here_s, here = timed_eval(samples, Path(folder), f"here{number}", ["--threads", "2"])
                 there_s, there = timed_eval(samples, Path(folder), f"there{number}", ["--ray", nodes.address])
-                start_s, _ = timed_eval(1, Path(folder), f"start{number}", ["--ray", nodes.address, "--", "snail"], "random")
+                start_s, _ = timed_eval(1, Path(folder), f"start{number}", ["--ray", nodes.address, "--map", "snail"], "random")
                 assert there == here, "the cluster plays other games"
                 games = len(here.splitlines())
                 ratios.append(here_s / there_s)

@@ -1,9 +1,9 @@
 //! Jobs done by other processes: the protocol for games of a series and plays of a discovery.
 //!
 //! The process reads a line that describes the work. It writes `{"want": COUNT}` and reads an array
-//! of at most COUNT jobs, empty when no jobs are left. For each job it writes `{"played": [JOB,
-//! RESULT]}`, in any order, or it gives up with `{"error": TEXT}`. It closes its output when all
-//! jobs are done.
+//! of at most COUNT jobs. For each job it writes `{"played": [JOB, RESULT]}`, in any order, or it
+//! gives up with `{"error": TEXT}`. An empty array means that there are no jobs now: while jobs are
+//! in progress, it asks again later; otherwise it closes its output.
 
 use std::any::Any;
 use std::fmt::Display;
@@ -40,7 +40,8 @@ pub trait Jobs {
     /// The reason for ending early.
     type Break;
 
-    /// At most `count` jobs to do next; empty when none are left.
+    /// At most `count` jobs to do next; empty when there are none now. If no jobs are in progress,
+    /// there are none any more.
     fn next(&mut self, count: usize) -> Vec<Self::Job>;
     /// Receives the result of a job.
     fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;

@@ -58,8 +58,8 @@ pub use game::{Cost, GameError, GameRecord, MovesFingerprint, SourceCounts, TEAM
 pub use jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
 pub use journal::{FileKind, Journal, JournalError};
 pub use ladder::{
-    EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderRequest, LadderRow, LadderStanding,
-    LadderText, PairResult, VersionTest, ladder_page, request, run_ladder,
+    EntrantState, LadderError, LadderGame, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
+    LadderStanding, LadderText, PairResult, VersionTest, ladder_page, request, run_ladder,
 };
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
 pub use rating::{RatedPairs, ratings};

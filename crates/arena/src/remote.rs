@@ -1,16 +1,15 @@
-//! A series played by other processes.
+//! A series or a ladder played by other processes.
 //!
 //! Guarantees: a game depends only on the series and its index, so its record is the same on every
 //! machine, except for its times. A process of another version or build is rejected.
 
-use std::collections::HashSet;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::external::ExternalOptions;
+use super::external::{ExternalHost, ExternalOptions};
 use super::game::GameRecord;
 use super::jobs::{BUILD, Channel, Jobs, RemoteError, check_build};
 use super::series::{Games, Series, SeriesError, SeriesMap, SeriesOptions};
@@ -34,6 +33,16 @@ struct Spec {
     restart: bool,
     memory_mb_max: Option<u64>,
     cpu_ms_max: Option<u64>,
+}
+
+/// A game for another process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum RemoteGame {
+    /// The game of a series at this index.
+    OfSeries(usize),
+    /// The game of an entrant, as `NAME=SPEC`, in a unit of a ladder.
+    OfLadder { entrant: String, unit: usize },
 }
 
 struct Missing<'a, Wanted, OnGame> {
@@ -108,18 +117,30 @@ impl Series {
         Ok(Self::with_host(&maps, options, host)?.with_external(external))
     }
 
-    /// Plays the games at these indices in the calling thread; returns one line of JSON per game.
-    /// Fails like [`Series::play`].
-    pub fn play_lines(&self, indices: &[usize]) -> Result<Vec<String>, SeriesError> {
-        let wanted: HashSet<usize> = indices.iter().copied().collect();
-        let mut games = Games::new();
-        let flow =
-            self.play_wanted(&mut games, 1, &AtomicBool::new(false), &|index| wanted.contains(&index), |_, _| {
-                ControlFlow::<()>::Continue(())
-            })?;
-        debug_assert!(flow.is_continue());
-        let line = |&index: &usize| games.get(index).and_then(Option::as_ref).map(to_json);
-        indices.iter().map(|index| line(index).ok_or_else(|| SeriesError::Spec(format!("no game {index}")))).collect()
+    /// Plays the games of a JSON array in the calling thread; returns one line of JSON per game.
+    /// Fails if the array is malformed, a game is not of this series, or a game is aborted.
+    pub fn play_lines(&self, games: &str, host: Option<&dyn PlannerHost>) -> Result<Vec<String>, SeriesError> {
+        let games: Vec<RemoteGame> =
+            serde_json::from_str(games).map_err(|error| SeriesError::Spec(error.to_string()))?;
+        let bots = ExternalHost::new(self.external().clone());
+        games.into_iter().map(|game| self.play_line(game, host, &bots)).collect()
+    }
+
+    fn play_line(
+        &self,
+        game: RemoteGame,
+        host: Option<&dyn PlannerHost>,
+        bots: &ExternalHost,
+    ) -> Result<String, SeriesError> {
+        let play = |series: &Self, index: usize| {
+            let is_known = index < series.len();
+            let record = if is_known { series.play_one(index, Some(bots), &|| false)? } else { None };
+            record.as_ref().map(to_json).ok_or_else(|| SeriesError::Spec(format!("no game {index}")))
+        };
+        match game {
+            RemoteGame::OfSeries(index) => play(self, index),
+            RemoteGame::OfLadder { entrant, unit } => play(&self.with_planners(vec![entrant], host)?, unit),
+        }
     }
 
     /// Like [`Series::play_wanted`], but another process plays the missing games.
@@ -178,7 +199,7 @@ mod tests {
         let series = series();
         let again = Series::from_spec(&series.spec(), None).expect("a series");
         assert_eq!(again.maps()[0].layout, series.maps()[0].layout);
-        let lines = again.play_lines(&[5, 2]).expect("games");
+        let lines = again.play_lines("[5, 2]", None).expect("games");
         let here = play_here(&series);
         for (line, index) in lines.iter().zip([5, 2]) {
             let game: GameRecord = serde_json::from_str(line).expect("a game");

@@ -9,7 +9,7 @@ use std::hash::Hasher;
 use std::io;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -134,7 +134,7 @@ pub struct Series {
     /// The names that the entrants are shown by.
     names: Vec<String>,
     players: Vec<Player>,
-    maps: Vec<SeriesMap>,
+    maps: Arc<[SeriesMap]>,
 }
 
 #[derive(Clone, Debug)]
@@ -172,18 +172,6 @@ impl Series {
         options: SeriesOptions,
         host: Option<&dyn PlannerHost>,
     ) -> Result<Self, SeriesError> {
-        let entrants: Vec<Entrant> = options.planners.iter().map(|text| Entrant::parse(text)).collect();
-        let (mut labels, mut players) = (HashSet::new(), Vec::new());
-        for entrant in &entrants {
-            players.push(match ExternalBot::parse(&entrant.spec) {
-                Some(bot) if bot.command.is_empty() => return Err(SeriesError::NoCommand(entrant.spec.clone())),
-                Some(bot) => Player::External(bot),
-                None => Player::Bot(PlannerSpec::find(&entrant.spec, host)?),
-            });
-            if !labels.insert(entrant.label()) {
-                return Err(SeriesError::PlannerTwice(entrant.label().to_owned()));
-            }
-        }
         let mut map_names = HashSet::new();
         if let Some(map) = maps.iter().find(|map| !map_names.insert(&map.name)) {
             return Err(SeriesError::MapTwice(map.name.clone()));
@@ -195,8 +183,37 @@ impl Series {
             Ok(SeriesMap { name, layout: fingerprint(&map.layout), world })
         };
         let maps = maps.iter().map(prepare).collect::<Result<_, SeriesError>>()?;
+        let planners = options.planners.clone();
+        let (entrants, names, players) = (Vec::new(), Vec::new(), Vec::new());
+        let empty = Self { options, external: ExternalOptions::default(), entrants, names, players, maps };
+        empty.with_planners(planners, host)
+    }
+
+    /// The series with other planners, on the same maps.
+    ///
+    /// # Errors
+    /// When a planner is unknown or given twice.
+    pub(super) fn with_planners(
+        &self,
+        planners: Vec<String>,
+        host: Option<&dyn PlannerHost>,
+    ) -> Result<Self, SeriesError> {
+        let entrants: Vec<Entrant> = planners.iter().map(|text| Entrant::parse(text)).collect();
+        let (mut labels, mut players) = (HashSet::new(), Vec::new());
+        for entrant in &entrants {
+            players.push(match ExternalBot::parse(&entrant.spec) {
+                Some(bot) if bot.command.is_empty() => return Err(SeriesError::NoCommand(entrant.spec.clone())),
+                Some(bot) => Player::External(bot),
+                None => Player::Bot(PlannerSpec::find(&entrant.spec, host)?),
+            });
+            if !labels.insert(entrant.label()) {
+                return Err(SeriesError::PlannerTwice(entrant.label().to_owned()));
+            }
+        }
         let names = shown_names(&entrants);
-        Ok(Self { options, external: ExternalOptions::default(), entrants, names, players, maps })
+        let options = SeriesOptions { planners, ..self.options.clone() };
+        let (external, maps) = (self.external.clone(), Arc::clone(&self.maps));
+        Ok(Self { options, external, entrants, names, players, maps })
     }
 
     /// The series with other options for external bots.

@@ -19,6 +19,7 @@ import pytest
 import getaway
 from conftest import TIMEOUT_S
 from getaway import cluster
+from waiting import wait_until
 
 SMALL: dict[str, Any] = {"budget_ticks": 200, "samples": 4, "seed": 3}
 MAPS = ["corner-shop", "snail"]
@@ -44,7 +45,7 @@ def test_commands_return_plain_data() -> None:
 def test_worker_plays_the_games_of_a_series() -> None:
     play_games = getaway._getaway.play_games
     with pytest.raises(ValueError, match="the series: "):
-        play_games("{}", [0], {})
+        play_games("{}", "[0]", {})
 
 
 DISCOVERY: dict[str, Any] = {"budget_evals": 20, "plays": 4, "operators": 1, "unseen": 10, "finalists": 2}
@@ -122,6 +123,46 @@ def test_cluster_makes_the_same_discovery(two_nodes: Any, tmp_path: Path) -> Non
     assert len(journal.read_text().splitlines()) == len(lines)
 
 
+def test_ladder_takes_its_games_from_the_cluster(two_nodes: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "planners_of_mine.py").write_text("def upwards(state):\n    return 'U'\n")
+    monkeypatch.chdir(tmp_path)
+    options: dict[str, Any] = {"address": two_nodes[0], "budget_ticks": 60, "samples": 6}
+    league = tmp_path / "league"
+    entrants = ["random", "safest", "quits=pipe:exit 3", "mine=planners_of_mine:upwards"]
+    first = {row["name"]: row for row in cluster.ladder(league, entrants, MAPS, **options)["entrants"]}
+    assert first["random"]["games"] >= 10 and first["mine"]["games"] >= 10 and first["mine"]["failed"] == 0
+    assert "failed in 3 games in a row" in first["quits"]["state"]["set_aside"]
+    # Another process has made these games, and this one makes the same of the same settings.
+    here = cluster.ladder(tmp_path / "here", entrants, MAPS, budget_ticks=60, samples=6, threads=1)
+    assert [row["name"] for row in here["entrants"]] == list(first)
+    games = played(league)
+    assert games and all(played(tmp_path / "here").get(game, moves) == moves for game, moves in games.items())
+    second = cluster.ladder(league, ["sampling"], MAPS, **options)
+    assert second["games"] > len(games)
+    assert next(row for row in second["entrants"] if row["name"] == "sampling")["games"] >= 10
+
+
+def played(league: Path) -> dict[tuple[str, str, int], str]:
+    """The moves of each game of a ladder, by entrant, map and sample."""
+    events = [json.loads(line)["event"] for line in (league / "ladder.jsonl").read_text().splitlines()[1:]]
+    games = [event["game"] for event in events if "game" in event]
+    return {(game["planner"], game["map"], game["sample"]): game["moves"] for game in games}
+
+
+def test_interrupted_ladder_ends_at_once_and_resumes(two_nodes: Any, tmp_path: Path) -> None:
+    league = tmp_path / "league"
+    # The bot plays a game in about a minute, so that games are in progress.
+    slow = "slow=pipe:while read -r message; do sleep 0.03; echo; done"
+    command = [sys.executable, "-m", "getaway", "ladder", str(league), "--map", "snail", "--samples", "3", "--ray", two_nodes[0]]
+    process = subprocess.Popen([*command, "--add", "random", "--add", slow], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until("three games", lambda: (league / "ladder.jsonl").exists() and len(played(league)) >= 3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=30) == 0
+    games = played(league)
+    subprocess.run([*command, "--retire", "slow"], capture_output=True, timeout=TIMEOUT_S, check=True)
+    assert games.items() <= played(league).items()
+
+
 def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:
     address = two_nodes[0]
     options: dict[str, Any] = {"budget_ticks": 3000, "samples": 12}
@@ -165,18 +206,18 @@ def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path
     (tmp_path / "moves_of_mine.py").write_text("MOVE = 'U'")
     (tmp_path / "planners_of_mine.py").write_text(PLANNERS)
     monkeypatch.chdir(tmp_path)
-    entrants = ["planners_of_mine:upwards", "safest", "planners_of_mine:Turner"]
+    entrants = ["planners_of_mine:upwards", "safest", "turner=planners_of_mine:Turner"]
     here = cluster.tournament(entrants, MAPS, **SMALL)
     assert without_times(cluster.tournament(entrants, MAPS, address=two_nodes[0], **SMALL)) == without_times(here)
     # Ray may start workers in the same folder, but the sent code must work without the module.
     code = "import json, sys; from getaway import cluster; from ray import cloudpickle; "
-    send = code + "sys.stdout.buffer.write(cloudpickle.dumps(cluster._python_planners(json.dumps({'planners': sys.argv[1:]}))))"
+    send = code + "sys.stdout.buffer.write(cloudpickle.dumps(cluster._python_planners(sys.argv[1:])))"
     sent = subprocess.run([sys.executable, "-c", send, *entrants], capture_output=True, check=True, timeout=TIMEOUT_S).stdout
-    receive = code + "found = cloudpickle.loads(sys.stdin.buffer.read()); print([found[name] for name in sys.argv[1:]][0](None))"
+    receive = code + "found = cloudpickle.loads(sys.stdin.buffer.read()); print(found[sys.argv[1]](None), *found)"
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     done = subprocess.run([sys.executable, "-c", receive, entrants[0]], input=sent, cwd=folder, capture_output=True, check=True, timeout=TIMEOUT_S)
-    assert done.stdout.decode().split() == ["U"]
+    assert done.stdout.decode().split() == ["U", "planners_of_mine:upwards", "planners_of_mine:Turner"]
 
 
 # Builds with other Python files, and a version from before builds had a name.

@@ -33,7 +33,7 @@ use getaway::search::Budget;
 pub use page::{LadderText, ladder_page};
 pub use pairs::PairResult;
 use pairs::{PairState, Played};
-pub use run::{LadderNews, LadderOptions, run_ladder};
+pub use run::{LadderNews, LadderOptions, LadderPlayers, run_ladder};
 pub use standing::{LadderGame, LadderRow, LadderStanding, VersionTest};
 pub use store::{LadderError, LadderRequest, request};
 

@@ -1,5 +1,7 @@
 //! Runs a ladder: threads that play, and a loop that reads requests and reports.
 
+use std::iter;
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,6 +13,8 @@ use super::{Event, Job, Ladder, LadderMap, LadderStanding, Settings, index_of};
 use crate::entrant::Entrant;
 use crate::external::{ExternalHost, ExternalOptions};
 use crate::game::GameRecord;
+use crate::jobs::{Channel, Jobs};
+use crate::remote::RemoteGame;
 use crate::series::{Series, SeriesError, SeriesOptions};
 use getaway::game::World;
 use getaway::map::Map;
@@ -21,6 +25,10 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between attempts to write a journal on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
+/// Another process plays at most this many games at a time, or this part of the games so far if it
+/// is more: games chosen further ahead would not know the results of the earlier ones.
+const AHEAD_MIN: usize = 64;
+const AHEAD_SHARE: usize = 20;
 
 /// Options of a ladder.
 pub struct LadderOptions<'a> {
@@ -35,11 +43,17 @@ pub struct LadderOptions<'a> {
     pub external: ExternalOptions,
     /// Finds further planners.
     pub host: Option<&'a dyn PlannerHost>,
-    /// Number of parallel games.
-    pub threads: usize,
     /// How long to run, waiting for requests if there is nothing to play; `None` ends as soon as no
     /// further game would be informative.
     pub time: Option<Duration>,
+}
+
+/// What plays the games of a ladder.
+pub enum LadderPlayers {
+    /// This number of threads.
+    Threads(usize),
+    /// Another process.
+    Process(Channel),
 }
 
 /// The reports of a running ladder.
@@ -85,13 +99,14 @@ struct NumberedGame {
 ///
 /// # Errors
 /// When another process runs the ladder, it has other settings, its folder cannot be used, there
-/// are no entrants, or a game is aborted.
+/// are no entrants, a game is aborted, or the process that plays fails.
 pub fn run_ladder(
     options: &LadderOptions<'_>,
+    players: LadderPlayers,
     stop: &AtomicBool,
     report: &mut dyn FnMut(LadderNews<'_>),
 ) -> Result<LadderStanding, LadderError> {
-    let series = series(options, Vec::new())?;
+    let series = Series::new(options.maps, options.series.clone())?.with_external(options.external.clone());
     let settings = settings(options, &series);
     let names: Vec<String> = settings.maps.iter().map(|map| map.name.clone()).collect();
     let units_max = names.len() * options.series.samples as usize;
@@ -105,7 +120,8 @@ pub fn run_ladder(
         ladder.apply(event)
     };
     let store = Store::open(options.folder, &settings, read)?;
-    let series = Arc::new(self::series(options, ladder.entrants())?);
+    let spec = series.spec();
+    let series = Arc::new(series.with_planners(ladder.entrants(), options.host)?);
     let (unsaved, news, notes) = (Vec::new(), Vec::new(), Vec::new());
     let shared =
         Shared { ladder, store, series, unsaved, news, notes, error: None, has_changed: true, is_waiting: false };
@@ -114,12 +130,25 @@ pub fn run_ladder(
     let ended = AtomicBool::new(false);
     let is_stopped = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
     let result = thread::scope(|scope| {
-        for _ in 0..options.threads.max(1) {
-            let play = || play_games(&shared, &host, &is_stopped);
-            thread::Builder::new().spawn_scoped(scope, play).map_err(SeriesError::Threads)?;
+        let mut process = None;
+        match players {
+            LadderPlayers::Threads(threads) => {
+                for _ in 0..threads.max(1) {
+                    let play = || play_games(&shared, &host, &is_stopped);
+                    thread::Builder::new().spawn_scoped(scope, play).map_err(SeriesError::Threads)?;
+                }
+            }
+            LadderPlayers::Process(channel) => {
+                process = Some(channel.process);
+                let channel = Channel { process: Box::new(()), ..channel };
+                let play = || play_remotely(channel, &spec, &shared, &is_stopped);
+                thread::Builder::new().spawn_scoped(scope, play).map_err(SeriesError::Threads)?;
+            }
         }
         let result = watch(options, &shared, &is_stopped, report);
         ended.store(true, Ordering::Relaxed);
+        // Ends the process, so that its thread does not wait for games in progress.
+        drop(process);
         result
     });
     let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -131,11 +160,6 @@ pub fn run_ladder(
     }
     report(LadderNews::Standing(&standing));
     result.map(|()| standing)
-}
-
-fn series(options: &LadderOptions<'_>, planners: Vec<String>) -> Result<Series, SeriesError> {
-    let series_options = SeriesOptions { planners, ..options.series.clone() };
-    Ok(Series::with_host(options.maps, series_options, options.host)?.with_external(options.external.clone()))
 }
 
 fn settings(options: &LadderOptions<'_>, series: &Series) -> Settings {
@@ -165,6 +189,48 @@ fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn()
         };
         let played = series.play_one(index_of(&series, job), Some(host), is_stopped);
         lock(shared).finish(job, played);
+    }
+}
+
+/// Lets another process play until it ends.
+fn play_remotely(channel: Channel, spec: &str, shared: &Mutex<Shared>, is_stopped: &dyn Fn() -> bool) {
+    let mut games = RemoteGames { shared, is_stopped, in_progress: 0 };
+    if let Err(error) = channel.run(spec, &mut games) {
+        // A stopped process may end early.
+        if !is_stopped() {
+            lock(shared).error = Some(error.into());
+        }
+    }
+}
+
+/// Games that another process plays.
+struct RemoteGames<'a> {
+    shared: &'a Mutex<Shared>,
+    is_stopped: &'a dyn Fn() -> bool,
+    in_progress: usize,
+}
+
+impl Jobs for RemoteGames<'_> {
+    type Job = RemoteGame;
+    type Result = GameRecord;
+    type Break = ();
+
+    fn next(&mut self, count: usize) -> Vec<RemoteGame> {
+        while !(self.is_stopped)() {
+            let games = lock(self.shared).start_several(count, self.in_progress);
+            self.in_progress += games.len();
+            if self.in_progress > 0 {
+                return games;
+            }
+            thread::sleep(POLL_INTERVAL);
+        }
+        Vec::new()
+    }
+
+    fn done(&mut self, _: RemoteGame, record: GameRecord) -> ControlFlow<()> {
+        self.in_progress = self.in_progress.saturating_sub(1);
+        lock(self.shared).save(Event::Game(Box::new(record)));
+        if (self.is_stopped)() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     }
 }
 
@@ -218,6 +284,18 @@ impl Shared {
             return None;
         }
         Some((self.ladder.next()?, Arc::clone(&self.series)))
+    }
+
+    /// At most `count` games for another process that plays `in_progress` games.
+    fn start_several(&mut self, count: usize, in_progress: usize) -> Vec<RemoteGame> {
+        let ahead_max = AHEAD_MIN.max(self.ladder.games() as usize / AHEAD_SHARE);
+        let count = count.min(ahead_max.saturating_sub(in_progress));
+        let entrants = self.ladder.entrants();
+        let start = |()| {
+            let (Job { entrant, unit }, _) = self.start()?;
+            Some(RemoteGame::OfLadder { entrant: entrants[entrant].clone(), unit })
+        };
+        iter::repeat_n((), count).map_while(start).collect()
     }
 
     fn finish(&mut self, job: Job, played: Result<Option<GameRecord>, SeriesError>) {
@@ -306,8 +384,8 @@ impl Shared {
                 let name = self.ladder.free_name(&entrant);
                 let mut entrants = self.ladder.entrants();
                 entrants.push(format!("{name}={}", entrant.spec));
-                let series = series(options, entrants).map_err(|error| format!("{text} is not added: {error}"))?;
-                self.series = Arc::new(series);
+                let series = self.series.with_planners(entrants, options.host);
+                self.series = Arc::new(series.map_err(|error| format!("{text} is not added: {error}"))?);
                 self.notes.push(format!("{name} is added"));
                 self.save(Event::Add { name, spec: entrant.spec, at, request: request_id });
             }

@@ -1,21 +1,25 @@
 //! Guarantees of ladders: the state follows from the journal, whatever happened in between.
 
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use crate::common;
 use getaway::game::Rules;
 use getaway::map::Map;
 use getaway::search::Budget;
+use serde_json::Value;
+
 use getaway_arena::{
-    EntrantState, ExternalOptions, LadderError, LadderNews, LadderOptions, LadderRequest, LadderRow, LadderStanding,
-    MeanCost, PairResult, SeriesOptions, request, run_ladder,
+    Channel, EntrantState, ExternalOptions, LadderError, LadderNews, LadderOptions, LadderPlayers, LadderRequest,
+    LadderRow, LadderStanding, MeanCost, PairResult, Series, SeriesOptions, request, run_ladder,
 };
 
 /// Runs a ladder on two maps; `on_game` gets the number of each game and can stop the ladder.
 fn run(
     folder: &Path,
-    threads: usize,
+    players: LadderPlayers,
     mut on_game: impl FnMut(u64, &AtomicBool),
 ) -> Result<LadderStanding, LadderError> {
     let maps: Vec<Map> =
@@ -32,11 +36,10 @@ fn run(
         },
         external: ExternalOptions { restart: true, ..ExternalOptions::default() },
         host: None,
-        threads,
         time: None,
     };
     let stop = AtomicBool::new(false);
-    run_ladder(&options, &stop, &mut |news| {
+    run_ladder(&options, players, &stop, &mut |news| {
         if let LadderNews::Game { number, .. } = news {
             on_game(number, &stop);
         }
@@ -66,14 +69,15 @@ const ENTRANTS: [&str; 4] = ["random", "safest", "sampling", "lookahead:2"];
 fn ladder_ends_when_no_game_tells_more_however_often_it_is_interrupted() {
     let [whole, parts] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
     add(whole.path(), &ENTRANTS);
-    let expected = settled(run(whole.path(), 1, |_, _| ()).expect("a standing"));
+    let expected = settled(run(whole.path(), LadderPlayers::Threads(1), |_, _| ()).expect("a standing"));
     assert_eq!(expected.entrants.last().map(|row| row.name.as_str()), Some("random"));
     assert!(expected.games < 4 * 30, "{} games: pairs that are decided play no further", expected.games);
     add(parts.path(), &ENTRANTS);
     let mut goal = 0;
     let standing = loop {
         goal += 9;
-        let standing = run(parts.path(), 1, |number, stop| stop.store(number >= goal, Ordering::Relaxed));
+        let standing =
+            run(parts.path(), LadderPlayers::Threads(1), |number, stop| stop.store(number >= goal, Ordering::Relaxed));
         let standing = settled(standing.expect("a standing"));
         if standing.games == expected.games {
             break standing;
@@ -89,12 +93,12 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
     let path = folder.path();
     add(path, &["random", "mine=safest"]);
     let mut refused = None;
-    let standing = run(path, 2, |number, _| match number {
+    let standing = run(path, LadderPlayers::Threads(2), |number, _| match number {
         5 => {
             add(path, &["mine=sampling", "pipe:read -r x; exit 3"]);
             request(path, LadderRequest::Retire("random".to_owned())).expect("a request");
         }
-        8 => refused = Some(run(path, 1, |_, _| ())),
+        8 => refused = Some(run(path, LadderPlayers::Threads(1), |_, _| ())),
         _ => {}
     });
     let standing = standing.expect("a standing");
@@ -110,7 +114,7 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
         "{test:?}"
     );
     // Nothing is left to play, and the standing is that of the journal.
-    let again = run(path, 2, |_, _| ()).expect("a standing");
+    let again = run(path, LadderPlayers::Threads(2), |_, _| ()).expect("a standing");
     assert_eq!(settled(again), settled(standing));
 }
 
@@ -118,7 +122,62 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
 fn equal_planners_are_found_equal_or_exhausted() {
     let folder = tempfile::tempdir().expect("a folder");
     add(folder.path(), &["a=safest", "b=safest"]);
-    let standing = run(folder.path(), 1, |_, _| ()).expect("a standing");
+    let standing = run(folder.path(), LadderPlayers::Threads(1), |_, _| ()).expect("a standing");
     assert_eq!((standing.entrants[0].next, standing.open_pairs), (Some(PairResult::Exhausted), 0));
     assert!(standing.games <= 20, "{} games of planners that repeat themselves", standing.games);
+}
+
+/// A process that plays the games that it gets: `batch` at a time, and asks for more while it has
+/// some left. It ends after `games_max` games.
+fn process(batch: usize, games_max: usize) -> LadderPlayers {
+    let (input, mut from_process) = io::pipe().expect("a pipe");
+    let (to_process, output) = io::pipe().expect("a pipe");
+    thread::spawn(move || {
+        let mut lines = BufReader::new(to_process).lines();
+        let mut line = || lines.next().and_then(Result::ok);
+        let series = Series::from_spec(&line()?, None).expect("a series");
+        let (mut waiting, mut played) = (Vec::new(), 0);
+        while played < games_max {
+            writeln!(from_process, "{{\"want\": {batch}}}").ok()?;
+            let more: Vec<Value> = serde_json::from_str(&line()?).expect("games");
+            waiting.extend(more);
+            // The last game first: the order of results is not that of the games.
+            let Some(game) = waiting.pop() else { break };
+            let records = series.play_lines(&Value::from(vec![game.clone()]).to_string(), None).expect("a record");
+            writeln!(from_process, "{{\"played\": [{game}, {}]}}", records[0]).ok()?;
+            played += 1;
+        }
+        Some(())
+    });
+    LadderPlayers::Process(Channel {
+        input: Box::new(BufReader::new(input)),
+        output: Box::new(output),
+        process: Box::new(()),
+    })
+}
+
+#[test]
+fn another_process_plays_the_games_of_a_thread() {
+    let [here, there, ahead] = [(); 3].map(|()| tempfile::tempdir().expect("a folder"));
+    [&here, &there, &ahead].iter().for_each(|folder| add(folder.path(), &ENTRANTS));
+    let expected = settled(run(here.path(), LadderPlayers::Threads(1), |_, _| ()).expect("a standing"));
+    let standing = run(there.path(), process(1, usize::MAX), |_, _| ()).expect("a standing");
+    assert_eq!(settled(standing), expected);
+    let standing = run(ahead.path(), process(5, usize::MAX), |number, _| {
+        if number == 20 {
+            add(ahead.path(), &["late=lookahead:1"]);
+        }
+    });
+    assert!(row(&standing.expect("a standing"), "late").games >= 10);
+}
+
+#[test]
+fn process_that_ends_early_ends_the_ladder_and_loses_no_finished_game() {
+    let folder = tempfile::tempdir().expect("a folder");
+    add(folder.path(), &ENTRANTS);
+    let error = run(folder.path(), process(5, 7), |_, _| ()).expect_err("an error").to_string();
+    assert_eq!(error, "the cluster: it ended before everything was played");
+    let mut numbers = Vec::new();
+    let standing = run(folder.path(), LadderPlayers::Threads(1), |number, _| numbers.push(number));
+    assert_eq!(numbers, (1..=standing.expect("a standing").games).collect::<Vec<u64>>());
 }

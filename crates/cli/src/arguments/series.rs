@@ -2,67 +2,46 @@ use std::path::PathBuf;
 
 use clap::Args;
 use getaway::search::Budget;
-use getaway_arena::MARGIN_DEFAULT;
+use getaway_arena::{MARGIN_DEFAULT, SeriesOptions};
 
 use super::{ANY, BudgetArgs, ExternalArgs, RulesArgs, SeriesMapArgs, integer};
+use crate::CliError;
 use crate::output::{OutputArgs, note};
 
 /// Reproducible, and enough for `survival` to play as well as within 75 ms.
-pub(crate) const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
+const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 pub(crate) const MAX_SAMPLES: u64 = 100_000;
 pub(crate) const MAX_THREADS: u64 = 1024;
 
+/// What plays, where, and with which seeds: shared by a series and a ladder.
 #[derive(Args)]
-pub(crate) struct SeriesArgs {
+pub(crate) struct GamesArgs {
     #[command(flatten)]
     pub maps: SeriesMapArgs,
-    /// Number of games per planner and map
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<u32>(1..=MAX_SAMPLES))]
-    pub samples: u32,
     /// Number of parallel games [default: number of physical cores]
     #[arg(long, value_name = "N", value_parser = integer::<u16>(1..=MAX_THREADS))]
     threads: Option<u16>,
-    #[command(flatten)]
-    budget: BudgetArgs,
-    #[command(flatten)]
-    pub rules: RulesArgs,
-    /// Seed of the series; each sample has a seed that all planners
-    /// {n}share
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
-    pub seed: u64,
-    /// Append each finished game to this file as a line of JSON, and
-    /// {n}skip the games that it contains; created if missing
-    #[arg(long, value_name = "FILE")]
-    pub resume: Option<PathBuf>,
-    /// Write a self-contained HTML report with replays of the games,
-    /// {n}next to a .csv of the games and a .json of the result
-    #[arg(long, value_name = "FILE.html")]
-    pub report: Option<PathBuf>,
     /// Play on the Ray cluster at this address: HOST:PORT, auto for
     /// {n}the one on this machine, or local for a new one; needs the
     /// {n}Python package with its extra `cluster`
     #[arg(long, value_name = "ADDRESS", conflicts_with_all = ["threads", "logs"])]
     pub ray: Option<String>,
     #[command(flatten)]
-    pub output: OutputArgs,
+    budget: BudgetArgs,
+    #[command(flatten)]
+    pub rules: RulesArgs,
+    /// Seed of all games; each sample has a seed that all entrants share
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    seed: u64,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
-    /// Mean score difference in points that matters; verdicts say whether
-    /// {n}planners differ, or are equal within it
-    #[arg(long, value_name = "POINTS", default_value_t = MARGIN_DEFAULT as u32, value_parser = integer::<u32>(1..=10_000))]
-    margin: u32,
-    /// Exit with 0 although a bot has failed in a game
-    #[arg(long)]
-    pub allow_failures: bool,
-    #[command(flatten)]
-    pub external: ExternalArgs,
 }
 
-impl SeriesArgs {
-    /// The mean score difference in points that matters.
-    pub fn margin(&self) -> f64 {
-        self.margin.into()
+impl GamesArgs {
+    /// The options of the games of these planners.
+    pub fn options(&self, planners: Vec<String>, samples: u32) -> Result<SeriesOptions, CliError> {
+        Ok(SeriesOptions { planners, samples, seed: self.seed, rules: self.rules.rules()?, budget: self.budget() })
     }
 
     pub fn budget(&self) -> Budget {
@@ -82,5 +61,40 @@ impl SeriesArgs {
             ));
         }
         threads
+    }
+}
+
+#[derive(Args)]
+pub(crate) struct SeriesArgs {
+    #[command(flatten)]
+    pub games: GamesArgs,
+    /// Number of games per planner and map
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<u32>(1..=MAX_SAMPLES))]
+    pub samples: u32,
+    /// Append each finished game to this file as a line of JSON, and
+    /// {n}skip the games that it contains; created if missing
+    #[arg(long, value_name = "FILE")]
+    pub resume: Option<PathBuf>,
+    /// Write a self-contained HTML report with replays of the games,
+    /// {n}next to a .csv of the games and a .json of the result
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// Mean score difference in points that matters; verdicts say whether
+    /// {n}planners differ, or are equal within it
+    #[arg(long, value_name = "POINTS", default_value_t = MARGIN_DEFAULT as u32, value_parser = integer::<u32>(1..=10_000))]
+    margin: u32,
+    /// Exit with 0 although a bot has failed in a game
+    #[arg(long)]
+    pub allow_failures: bool,
+    #[command(flatten)]
+    pub external: ExternalArgs,
+}
+
+impl SeriesArgs {
+    /// The mean score difference in points that matters.
+    pub fn margin(&self) -> f64 {
+        self.margin.into()
     }
 }

@@ -15,17 +15,14 @@ use getaway::files;
 use getaway::planner::PlannerSpec;
 use getaway::protocol::{for_script, to_json};
 use getaway_arena::{
-    Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderRequest, LadderRow,
+    Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
     LadderStanding, LadderText, PairResult, SeriesOptions, ladder_page, request, run_ladder,
 };
 use getaway_viewer::Page;
 
-use crate::arguments::{
-    ANY, BudgetArgs, DEFAULT_BUDGET, ExternalArgs, MAX_SAMPLES, MAX_THREADS, RulesArgs, SeriesMapArgs, external_bot,
-    integer,
-};
+use crate::arguments::{ExternalArgs, GamesArgs, MAX_SAMPLES, external_bot, integer};
 use crate::output::{OutputFile, Progress, count, milliseconds, note, one_line, or_dash, write_table};
-use crate::series::{replay_json, stop_on_interrupt};
+use crate::series::{cluster, replay_json, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
 const GAME_PAGE: &str = include_str!("ladder_game.html");
@@ -64,23 +61,10 @@ pub(crate) struct LadderArgs {
     #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=MAX_MINUTES))]
     minutes: Option<u64>,
     #[command(flatten)]
-    maps: SeriesMapArgs,
+    games: GamesArgs,
     /// Maximum number of games per entrant and map
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = integer::<u32>(1..=MAX_SAMPLES))]
     samples: u32,
-    /// Number of parallel games [default: number of physical cores]
-    #[arg(long, value_name = "N", value_parser = integer::<u16>(1..=MAX_THREADS))]
-    threads: Option<u16>,
-    #[command(flatten)]
-    budget: BudgetArgs,
-    #[command(flatten)]
-    rules: RulesArgs,
-    /// Seed of the ladder; each sample has a seed that all entrants share
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
-    seed: u64,
-    /// Print the standing as one JSON object
-    #[arg(long)]
-    json: bool,
     #[command(flatten)]
     external: ExternalArgs,
 }
@@ -98,10 +82,8 @@ struct Output<'a> {
 pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
     let requests = args.requests(invocation)?;
     let has_requests = !requests.is_empty();
-    let maps = args.maps.load()?;
-    let rules = args.rules.rules()?;
-    let budget = args.budget.or(DEFAULT_BUDGET);
-    let series = SeriesOptions { planners: Vec::new(), samples: args.samples, seed: args.seed, rules, budget };
+    let maps = args.games.maps.load()?;
+    let series = args.games.options(Vec::new(), args.samples)?;
     let is_new = !["ladder.jsonl", "inbox"].iter().any(|name| args.folder.join(name).exists());
     if is_new && !has_requests && args.minutes.is_none() {
         return Err(input(LadderError::Empty));
@@ -116,13 +98,13 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
         series,
         external: args.external.options(),
         host: invocation.host,
-        threads: args.threads.map_or_else(num_cpus::get_physical, usize::from),
         time: args.minutes.map(|minutes| Duration::from_secs(60 * minutes)),
     };
-    let heading = format!("{}, at most {} per decision, seed {}", count(maps.len(), "map"), budget.words(), args.seed);
+    let SeriesOptions { budget, seed, .. } = &options.series;
+    let heading = format!("{}, at most {} per decision, seed {seed}", count(maps.len(), "map"), budget.words());
     let mut folder = Folder::new(&args.folder, heading);
     let progress = Progress::open_ended();
-    let standing = run_ladder(&options, &stop, &mut |news| folder.show(news, &progress));
+    let standing = run_ladder(&options, args.players()?, &stop, &mut |news| folder.show(news, &progress));
     drop(progress);
     match standing {
         Err(LadderError::Running { .. }) if has_requests => {
@@ -131,7 +113,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
         Err(error) => Err(input(error)),
         Ok(standing) => {
             folder.finish(&standing);
-            if args.json {
+            if args.games.json {
                 return Ok(writeln!(
                     out,
                     "{}",
@@ -152,6 +134,13 @@ fn input(error: LadderError) -> CliError {
 }
 
 impl LadderArgs {
+    fn players(&self) -> Result<LadderPlayers, CliError> {
+        match &self.games.ray {
+            Some(address) => Ok(LadderPlayers::Process(cluster::start(address).map_err(CliError::Input)?)),
+            None => Ok(LadderPlayers::Threads(self.games.threads())),
+        }
+    }
+
     /// The requests, with planners and bots checked.
     fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>, CliError> {
         for text in &self.added {

@@ -131,13 +131,11 @@ fn processor() -> String {
 
 impl<'a> SeriesRun<'a> {
     pub fn new(args: &'a SeriesArgs, planners: Vec<String>, invocation: &'a Invocation<'a>) -> Result<Self, CliError> {
-        let maps = args.maps.load()?;
-        let names = &args.maps.names;
+        let maps = args.games.maps.load()?;
+        let names = &args.games.maps.names;
         let map_arguments =
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.clone() };
-        let SeriesArgs { samples, seed, .. } = *args;
-        let rules = args.rules.rules()?;
-        let options = SeriesOptions { planners, samples, seed, rules, budget: args.budget() };
+        let options = args.games.options(planners, args.samples)?;
         let series = Series::with_host(&maps, options, invocation.host)?.with_external(args.external.options());
         // Unwritable outputs must fail before hours of games.
         let report = args.report.as_ref().map(|path| ReportFiles::new(path, args.output)).transpose()?;
@@ -156,7 +154,7 @@ impl<'a> SeriesRun<'a> {
         is_wanted: &(dyn Fn(usize) -> bool + Sync),
         mut status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>,
     ) -> Result<(), CliError> {
-        let threads = self.args.threads();
+        let threads = self.args.games.threads();
         let mut file = None;
         if let Some(path) = &self.args.resume {
             let (opened, games) = resume(path, &self.series)?;
@@ -175,7 +173,7 @@ impl<'a> SeriesRun<'a> {
                 progress.inc(1);
                 status(series, games).map_break(Ok).map_continue(|text| progress.set_message(text))
             };
-            let flow = match &self.args.ray {
+            let flow = match &self.args.games.ray {
                 Some(address) => {
                     let channel = cluster::start(address).map_err(CliError::Input)?;
                     series.play_remotely(games, channel, &stop, is_wanted, on_game)?
@@ -194,7 +192,7 @@ impl<'a> SeriesRun<'a> {
     }
 
     fn announce(&self, threads: usize) -> Result<(), CliError> {
-        if self.args.ray.is_some() {
+        if self.args.games.ray.is_some() {
             return Ok(());
         }
         let missing = self.series.len() - self.played();
@@ -237,7 +235,7 @@ impl<'a> SeriesRun<'a> {
     fn replay_command(&self, map: usize, game: &GameRecord) -> String {
         let mut words = vec!["getaway".to_owned(), "play".to_owned(), shell_quoted(&self.map_arguments[map])];
         let mut option = |name: &str, value: &str| words.extend([format!("--{name}"), shell_quoted(value)]);
-        for dir in &self.args.maps.library.dirs {
+        for dir in &self.args.games.maps.library.dirs {
             option("maps", &dir.display().to_string());
         }
         option("planner", game.spec());
@@ -250,7 +248,7 @@ impl<'a> SeriesRun<'a> {
             }
         }
         option("seed", &game.seed.to_string());
-        words.extend(self.args.rules.words());
+        words.extend(self.args.games.rules.words());
         words.join(" ")
     }
 
@@ -271,7 +269,7 @@ impl<'a> SeriesRun<'a> {
         if let Some(files) = &self.report {
             self.write_report(files, title, shown, &json)?;
         }
-        if self.args.json {
+        if self.args.games.json {
             writeln!(out, "{json}")?;
         } else {
             write_text(&self, &results, out)?;
@@ -300,7 +298,7 @@ impl<'a> SeriesRun<'a> {
             let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
             Some(self.replay_command(self.series.key(index).map, game))
         };
-        let replays = report_replays(&self.series, &self.games, self.args.thread_count())?;
+        let replays = report_replays(&self.series, &self.games, self.args.games.thread_count())?;
         let result = ReportResult { replays: Some(&replays), ..shown };
         files.page.write(report(&self.series, &self.games, result, text, command_of).as_bytes())?;
         files.csv.write(getaway_arena::csv(&self.series, &self.games).as_bytes())?;
@@ -323,9 +321,9 @@ impl<'a> SeriesRun<'a> {
             ("version", env!("CARGO_PKG_VERSION").to_owned()),
             ("commit", commit),
             ("processor", processor()),
-            match &self.args.ray {
+            match &self.args.games.ray {
                 Some(address) => ("cluster", address.clone()),
-                None => ("threads", self.args.thread_count().to_string()),
+                None => ("threads", self.args.games.thread_count().to_string()),
             },
             ("budget per decision", budget.words()),
             ("rules", rules),

@@ -142,29 +142,29 @@ impl<T: ?Sized> Last<T> {
 static SERIES: Last<Series> = Last::new();
 static BANK: Last<dyn Bank> = Last::new();
 
-/// Play games of a series; returns a record of each as JSON.
+/// Play games of a series or a ladder; returns a record of each as JSON.
 ///
 /// Releases the interpreter lock.
 ///
 /// Args:
 ///     series: the series as JSON, as the command line sends it to `getaway.cluster`.
-///     indices: the indices of the games in the series, from 0.
+///     games: the games, as JSON.
 ///     callables: the Python planners by name.
 ///
 /// Raises:
-///     ValueError: for a series of another build, or one that cannot be played.
+///     ValueError: for a series of another build, one that cannot be played, or a malformed game.
 #[pyfunction]
 pub(crate) fn play_games(
     py: Python<'_>,
     series: &str,
-    indices: Vec<usize>,
+    games: &str,
     callables: HashMap<String, Py<PyAny>>,
 ) -> PyResult<Vec<String>> {
     let is_kept = callables.is_empty();
+    let host = Host::new(callables);
     let work = match SERIES.get(py, series).filter(|_| is_kept) {
         Some(work) => work,
         None => {
-            let host = Host::new(callables);
             let read = without_gil(py, || Series::from_spec(series, Some(&host)))?;
             let work = Arc::new(read.map_err(|error| library_error(py, &error))?);
             if is_kept {
@@ -173,7 +173,7 @@ pub(crate) fn play_games(
             work
         }
     };
-    without_gil(py, || work.play_lines(&indices))?.map_err(|error| library_error(py, &error))
+    without_gil(py, || work.play_lines(games, Some(&host)))?.map_err(|error| library_error(py, &error))
 }
 
 /// Make plays of a discovery; returns the score of each as JSON.
