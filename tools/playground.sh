@@ -24,7 +24,7 @@ build_page() {
   html=$(<"$page/index.html")
   html=${html/'{{DRAWING}}'/"$(<"$viewer/drawing.json")"}
   for part in '<meta name="viewport",<link rel="icon",META' '<header>,</header>,HEADER' '    <div id="boards">,^    </div>,BOARDS' \
-    '<fieldset id="layers">,</fieldset>,LAYERS' '<footer>,</footer>,FOOTER'; do
+    '    <div id="pad",^    </div>,PAD' '<fieldset id="layers">,</fieldset>,LAYERS' '<footer>,</footer>,FOOTER'; do
     IFS=, read -r first last name <<<"$part"
     html=${html/"{{$name}}"/"$(sed -n "\#$first#,\#$last#p" "$viewer/index.html")"}
   done

@@ -69,6 +69,8 @@ export class Session extends EventTarget {
     this.client = client;
     this.board = new Board();
     this.board.takeOver = this;
+    // The plan would tell the user the moves.
+    this.board.setLayer("plan", false);
     this.board.onPosition = () => this.notice();
     /** `{ name, map, rules, moves }`, or null while the board is empty. */
     this.game = null;

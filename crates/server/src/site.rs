@@ -27,7 +27,8 @@ use super::shared::{Shared, on_thread};
 use getaway::game::State as GameState;
 use getaway::protocol::to_json;
 use getaway_viewer::{
-    Analysis, Branch, GameLibrary, LiveGame, LiveReplay, Page, PageSource, RecordingSource, analysis_budget, body, pack,
+    Analysis, Branch, GameLibrary, GameStates, LiveReplay, Page, PageSource, RecordingSource, analysis_budget, body,
+    pack,
 };
 
 /// Headers of every response: other sites must not frame, read or embed the page, and nothing is
@@ -58,12 +59,13 @@ impl Endpoint {
 }
 
 /// The endpoints of both servers.
-pub static ENDPOINTS: [Endpoint; 6] = [
+pub static ENDPOINTS: [Endpoint; 7] = [
     Endpoint::new(Method::GET, "/", |method| on(method, page)),
     Endpoint::new(Method::POST, "/games", |method| on(method, games)),
     Endpoint::new(Method::POST, "/open", |method| on(method, open)),
     Endpoint::new(Method::POST, "/replay/{game}/{from}", |method| on(method, replay)),
     Endpoint::new(Method::POST, "/analysis/{game}", |method| on(method, analysis)),
+    Endpoint::new(Method::POST, "/analysis/{game}/{index}/{moves}", |method| on(method, branch_analysis)),
     Endpoint::new(Method::POST, "/branch/{game}/{index}/{moves}/{planner}", |method| on(method, branch)),
 ];
 
@@ -124,6 +126,22 @@ impl Site {
             Ok(answer) => answer.into_response(),
             Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         }
+    }
+
+    /// The states of a game up to a frame. Fails with 404 without such a frame, and with 409 if the
+    /// game server is still playing the game.
+    fn states(&self, game: u64, index: usize) -> Result<GameStates, Failure> {
+        let found = match &self.games {
+            Games::Recorded(library) => library.states(game, index),
+            Games::Live(live) => {
+                let mut found = live.states(game).ok_or(status(StatusCode::NOT_FOUND))?;
+                self.check_over(&found.states)?;
+                let is_known = index < found.states.len();
+                found.states.truncate(index + 1);
+                is_known.then_some(found)
+            }
+        };
+        found.ok_or(status(StatusCode::NOT_FOUND))
     }
 
     /// Fails with 409 if the game server is still playing the game.
@@ -218,7 +236,7 @@ async fn analysis(State(site): State<Arc<Site>>, Path(game): Path<u64>) -> Respo
         let json = match &site.games {
             Games::Recorded(library) => library.analysis(game).ok_or(status(StatusCode::NOT_FOUND))?,
             Games::Live(live) => {
-                let LiveGame { title, world, states } = live.states(game).ok_or(status(StatusCode::NOT_FOUND))?;
+                let GameStates { title, world, states } = live.states(game).ok_or(status(StatusCode::NOT_FOUND))?;
                 site.check_over(&states)?;
                 to_json(&Analysis::of_states(&world, &states, Some(title), analysis_budget()))
             }
@@ -234,19 +252,31 @@ async fn branch(
     Path((game, index, moves, planner)): Path<(u64, usize, String, String)>,
 ) -> Response {
     let played = move |site: &Site| {
-        let branch = Branch::parse(&moves, &planner);
-        let branch = branch.map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))?;
-        let packed = match &site.games {
-            Games::Recorded(library) => library.branch(game, index, &branch),
-            Games::Live(live) => {
-                let LiveGame { world, states, .. } = live.states(game).ok_or(status(StatusCode::NOT_FOUND))?;
-                site.check_over(&states)?;
-                states.get(index).map(|state| pack(&branch.play(&world, state), game, 0))
-            }
-        };
-        packed.map(|packed| body(&packed)).ok_or(status(StatusCode::NOT_FOUND))
+        let branch = parse_branch(&moves, &planner)?;
+        let GameStates { world, states, .. } = site.states(game, index)?;
+        let from = states.last().ok_or(status(StatusCode::NOT_FOUND))?;
+        Ok(body(&pack(&branch.play(&world, from), game, 0)))
     };
     site.compute(played).await
+}
+
+/// The analysis of a game that leaves the game `game` in a frame.
+async fn branch_analysis(
+    State(site): State<Arc<Site>>,
+    Path((game, index, moves)): Path<(u64, usize, String)>,
+) -> Response {
+    let analysis = move |site: &Site| {
+        let branch = parse_branch(&moves, "-")?;
+        let GameStates { title, world, mut states } = site.states(game, index)?;
+        let from = states.pop().ok_or(status(StatusCode::NOT_FOUND))?;
+        states.extend(world.states_along(&from, &branch.moves));
+        Ok(to_json(&Analysis::of_states(&world, &states, Some(title), analysis_budget())).into_bytes())
+    };
+    site.compute(analysis).await
+}
+
+fn parse_branch(moves: &str, planner: &str) -> Result<Branch, Failure> {
+    Branch::parse(moves, planner).map_err(|error| (StatusCode::UNPROCESSABLE_ENTITY, error.to_string()))
 }
 
 async fn not_found(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) -> (StatusCode, &'static str) {

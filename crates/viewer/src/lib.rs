@@ -27,7 +27,7 @@ pub use annotation::{Annotation, Intent, IntentKind};
 pub use branch::{Branch, BranchError};
 pub use game_log::{GameLog, LoggedTick, Misprediction, OtherGame, RecordingSource};
 pub use library::{GameLibrary, LibraryError, analysis_budget};
-pub use live::{LiveGame, LiveReplay};
+pub use live::{GameStates, LiveReplay};
 pub use pack::{body, pack};
 pub use page::{Page, PageSource, game_json};
 #[cfg(feature = "picture")]

@@ -6,11 +6,11 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::analysis::{ANALYSIS_TICKS, Analysis, serialize_end};
-use super::branch::Branch;
 use super::game_log::{GameLog, RecordingSource};
+use super::live::GameStates;
 use super::pack::pack;
 use super::replay::Replay;
-use getaway::game::{POINTS_PER_TICK, Rules, Status};
+use getaway::game::{POINTS_PER_TICK, Rules, State, Status};
 use getaway::map::Map;
 use getaway::planner::Budget;
 use getaway::protocol::to_json;
@@ -99,12 +99,18 @@ impl GameLibrary {
         Some(to_json(game.analysis.get_or_init(|| Analysis::of_log(&game.log, analysis_budget()))))
     }
 
-    /// A packed branch of a game from a frame on.
-    pub fn branch(&self, number: u64, index: usize, branch: &Branch) -> Option<(String, Vec<u8>)> {
-        let game = self.game(number)?;
-        let ticks = &game.log.ticks;
-        let state = if index == ticks.len() { game.log.last.as_ref()? } else { ticks.get(index)?.state.as_ref()? };
-        Some(pack(&branch.play(&game.log.world, state), number, 0))
+    /// The states of a game up to a frame, without those before a gap in the recording; `None`
+    /// without such a game, or without a state in that frame.
+    pub fn states(&self, number: u64, index: usize) -> Option<GameStates> {
+        let LibraryGame { log, .. } = &*self.game(number)?;
+        let ticks = log.ticks.get(..=index).unwrap_or(&log.ticks);
+        let last = log.last.as_ref().filter(|_| index == log.ticks.len());
+        let known = ticks.iter().rev().map_while(|tick| tick.state.as_ref());
+        let mut states: Vec<State> = last.into_iter().chain(known).cloned().collect();
+        states.reverse();
+        let is_known = index < log.ticks.len() && log.ticks[index].state.is_some() || last.is_some();
+        let title = log.map.clone().unwrap_or_else(|| log.title.clone());
+        is_known.then(|| GameStates { title, world: Arc::clone(&log.world), states })
     }
 
     fn game(&self, number: u64) -> Option<Arc<LibraryGame>> {

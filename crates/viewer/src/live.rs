@@ -42,7 +42,8 @@ struct Built {
     forecast_at: Option<Instant>,
 }
 
-pub struct LiveGame {
+/// A game up to some tick.
+pub struct GameStates {
     pub title: String,
     pub world: Arc<World>,
     pub states: Vec<State>,
@@ -77,11 +78,11 @@ impl LiveReplay {
         }
     }
 
-    /// A copy of a game, if it is the current one.
-    pub fn states(&self, number: u64) -> Option<LiveGame> {
+    /// A copy of the game so far, if it is the current one.
+    pub fn states(&self, number: u64) -> Option<GameStates> {
         let game = lock(&self.game);
         let game = game.as_ref().filter(|game| game.number == number)?;
-        Some(LiveGame { title: game.title.clone(), world: Arc::clone(&game.world), states: game.states.clone() })
+        Some(GameStates { title: game.title.clone(), world: Arc::clone(&game.world), states: game.states.clone() })
     }
 
     /// The packed replay from a frame on, or from the start if `game` is not the current game;

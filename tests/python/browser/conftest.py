@@ -34,6 +34,7 @@ OpenPage = Callable[..., Page]
 View = Callable[..., str]
 
 GAMES = ROOT / "games"
+KEYS = {"L": "ArrowLeft", "R": "ArrowRight", "U": "ArrowUp", "D": "ArrowDown", ".": "."}
 CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 
 
@@ -130,6 +131,33 @@ def wait_for_frame(page: Page) -> None:
 def open_analysed(page: Page, url: str) -> None:
     page.goto(url)
     wait_until(page, "window.viewer?.analysis !== null && window.viewer?.replay?.last >= 0")
+
+
+def open_game_of_user(page: Page, view: View) -> None:
+    page.goto(view("roundabout", "--planner", "human"))
+    wait_until(page, "window.panel?.branch != null")
+
+
+def assert_board_is_clear(page: Page, *others: str) -> None:
+    """The board is on the screen as the page opens, and none of the other elements covers it."""
+    size = page.viewport_size
+    assert size
+    boxes = page.evaluate(
+        """(names) => names.map((name) => {
+          const { left, right, top, bottom } = document.querySelector(name).getBoundingClientRect();
+          return { name, left, right, top, bottom };
+        })""",
+        ["#canvas", *others],
+    )
+    board = boxes[0]
+    assert board["right"] - board["left"] >= 150 and board["bottom"] - board["top"] >= 150, board
+    for box in boxes:
+        if box["name"] in ("#canvas", "#pad", "#play"):
+            assert box["top"] >= 0 and box["left"] >= 0 and box["bottom"] <= size["height"] and box["right"] <= size["width"], (box, size)
+    for box in boxes[1:]:
+        apart = box["right"] <= board["left"] or board["right"] <= box["left"] or box["bottom"] <= board["top"] or board["bottom"] <= box["top"]
+        assert apart, (board, box)
+    assert page.evaluate("document.documentElement.scrollWidth") <= size["width"]
 
 
 def load_axe(page: Page) -> None:

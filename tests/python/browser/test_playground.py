@@ -17,10 +17,9 @@ from playwright.sync_api import Page, expect
 import getaway
 from conftest import TARGET
 
-from .conftest import CAUGHT, OpenPage, drop, load_axe, tick, violations, wait_until
+from .conftest import CAUGHT, KEYS, OpenPage, assert_board_is_clear, drop, load_axe, tick, violations, wait_until
 
 FOLDER = TARGET / "playground"
-KEYS = {"L": "ArrowLeft", "R": "ArrowRight", "U": "ArrowUp", "D": "ArrowDown", ".": "."}
 SCRIPT = "<img src=x onerror='window.hacked = 1'>"
 
 
@@ -189,18 +188,7 @@ def test_names_are_text(page: Page, url: str) -> None:
 def test_board_and_pad_are_visible_and_nothing_covers_the_board(page: Page, url: str, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})
     start(page, url)
-    board, *others = page.evaluate(
-        """['#canvas', '#pad', '#drive', 'footer', 'header', '#tabs'].map((name) => {
-          const { left, right, top, bottom } = document.querySelector(name).getBoundingClientRect();
-          return { left, right, top, bottom };
-        })"""
-    )
-    for box in (board, others[0]):
-        assert box["top"] >= 0 and box["left"] >= 0 and box["bottom"] <= size[1] and box["right"] <= size[0], (box, size)
-    for box in others:
-        apart = box["right"] <= board["left"] or board["right"] <= box["left"] or box["bottom"] <= board["top"] or board["bottom"] <= box["top"]
-        assert apart, (board, box)
-    assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+    assert_board_is_clear(page, "#pad", "#drive", "footer", "header", "#tabs")
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

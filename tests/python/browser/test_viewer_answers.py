@@ -13,10 +13,25 @@ import pytest
 from playwright.sync_api import Page, expect
 from websockets.sync.client import connect
 
+import getaway
 from conftest import ROOT, RealServer
 
-from .conftest import CAUGHT, GAMES, OpenPage, View, drop, load_axe, open_analysed, stay, tick, violations, wait_until
-
+from .conftest import (
+    CAUGHT,
+    GAMES,
+    KEYS,
+    OpenPage,
+    View,
+    assert_board_is_clear,
+    drop,
+    load_axe,
+    open_analysed,
+    open_game_of_user,
+    stay,
+    tick,
+    violations,
+    wait_until,
+)
 
 
 def test_page_says_why_the_game_was_lost(page: Page, view: View) -> None:
@@ -42,7 +57,7 @@ def test_surviving_line_is_played_beside_the_game(page: Page, view: View) -> Non
     assert page.evaluate("viewer.other.replay.header.status") == "complete"
     page.keyboard.press("End")
     assert tick(page) == 2001
-    page.locator("#leave-branch").click()
+    page.locator("#one-board").click()
     expect(page.locator("#other")).to_be_hidden()
     assert tick(page) == 108
 
@@ -50,20 +65,34 @@ def test_surviving_line_is_played_beside_the_game(page: Page, view: View) -> Non
 def test_arrow_keys_and_planners_take_over_from_any_tick(page: Page, view: View) -> None:
     open_analysed(page, view(str(CAUGHT)))
     page.locator("#scrub").fill("59")
+    page.locator("#let-play").click()
+    expect(page.locator("#other-title")).to_contain_text("survival from tick 60 on: survived: 10,005")
     page.locator("#take-over").click()
-    wait_until(page, "viewer.other !== null")
+    wait_until(page, "panel.branch !== null")
     for moves, key in enumerate([".", ".", "ArrowLeft", "."], start=1):
         page.keyboard.press(key)
-        wait_until(page, f"viewer.other.replay.last === {moves}")
+        wait_until(page, f"panel.branch.moves.length === {moves} && viewer.index === {59 + moves}")
     assert tick(page) == 64
     page.keyboard.press("Backspace")
-    wait_until(page, "viewer.other.replay.last === 3")
+    wait_until(page, "viewer.replay.last === 62")
     page.get_by_role("button", name="Undo").click()
-    wait_until(page, "viewer.other.replay.last === 2")
+    wait_until(page, "viewer.replay.last === 61")
     page.locator("#branch-planner").fill("survival")
     page.locator("#let-play").click()
-    wait_until(page, "viewer.other.replay.header.status === 'complete'")
-    expect(page.locator("#other-title")).to_contain_text("survival from tick 60 on: survived: 10,005")
+    wait_until(page, "viewer.replay.header.status === 'complete'")
+    expect(page.locator("#sentence")).to_contain_text("survival from tick 62 on: survived: 10,005")
+    # A move from an earlier tick drops the later ones, which can be taken back.
+    page.locator("#scrub").fill("49")
+    page.locator("#title").click()
+    page.keyboard.press("ArrowUp")
+    wait_until(page, "viewer.replay.last === 50 && panel.branch.index === 49")
+    expect(page.locator("#subtitle")).to_have_text("you, from tick 50 on")
+    page.keyboard.press("Backspace")
+    wait_until(page, "viewer.replay.last === 2000 && panel.branch.index === 59")
+    page.locator("#leave-branch").click()
+    expect(page.locator("#drive")).to_be_hidden()
+    expect(page.locator("#sentence")).to_contain_text("Lost in tick 107")
+    wait_until(page, "viewer.replay.last === 107")
 
 
 def test_page_names_planners_of_the_library_only(open_page: OpenPage, view: View) -> None:
@@ -75,13 +104,42 @@ def test_page_names_planners_of_the_library_only(open_page: OpenPage, view: View
         expect(page.locator("#banner")).to_contain_text(f"Cannot play from here: no planner named {planner}: ")
 
 
-def test_human_plays_a_map_from_the_start(page: Page, view: View) -> None:
-    page.goto(view("roundabout", "--planner", "human"))
-    wait_until(page, "window.viewer?.other != null")
-    page.keyboard.press("ArrowRight")
-    wait_until(page, "viewer.other.replay.last === 1")
-    assert tick(page) == 2
-    expect(page.locator("#other-title")).to_contain_text("you: arrows to move")
+def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -> None:
+    open_game_of_user(page, view)
+    # Nothing is told before it is asked for.
+    expect(page.locator("#analysis-title")).to_have_text("your game")
+    expect(page.locator("#other")).to_be_hidden()
+    expect(page.locator("[name=plan]")).not_to_be_checked()
+    expect(page.locator("#curve")).to_be_hidden()
+    assert page.evaluate("viewer.layers.plan") is False
+    game = getaway.Game("roundabout")
+    moves = "RRUL.D"
+    for count, move in enumerate(moves, start=1):
+        page.keyboard.press(KEYS[move])
+        wait_until(page, f"viewer.replay.last === {count} && viewer.index === {count}")
+        game.step("LRUD.".index(move))
+    # The panels follow the game.
+    assert tick(page) == len(moves) + 1
+    assert page.evaluate("[...viewer.replay.frames[viewer.index].positions.slice(0, 2)]") == list(game.state.player)
+    assert all(page.locator("#threats span").all_inner_texts())
+    # Staying loses this game; the reason is told on request.
+    while page.evaluate("!viewer.replay.isOver"):
+        page.evaluate("panel.play(panel.branch.moves + '.'.repeat(50))")
+    expect(page.locator("#outcome")).to_contain_text("caught by the")
+    assert page.locator("#sentence").inner_text() == ""
+    page.locator("#analyse").click()
+    expect(page.locator("#sentence")).to_contain_text("Lost in tick")
+    page.locator("#show-line").click()
+    expect(page.locator("#other-title")).to_contain_text("a surviving line")
+    assert page.evaluate("viewer.other.replay.header.status") == "complete"
+    assert page.evaluate("viewer.divergence - viewer.replay.indexOfTick(panel.analysis.last_savable_tick)") == 1
+
+
+@pytest.mark.parametrize("size", [(1280, 800), (700, 500), (390, 844)], ids=str)
+def test_board_and_pad_are_visible_and_nothing_covers_the_board(page: Page, view: View, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    open_game_of_user(page, view)
+    assert_board_is_clear(page, "#pad", "#drive", "header", "footer", "aside")
 
 
 def test_link_opens_a_tick_and_the_address_follows(page: Page, view: View) -> None:
@@ -241,6 +299,9 @@ def test_exported_page_has_the_answer_and_works_in_a_frame(page: Page, getaway_p
     file = tmp_path / "game.html"
     subprocess.run([str(getaway_program), "view", str(CAUGHT), "--html", str(file)], cwd=ROOT, check=True, capture_output=True)
     assert file.stat().st_size < 400_000
+    page.set_viewport_size({"width": 700, "height": 500})
+    open_analysed(page, file.as_uri())
+    assert_board_is_clear(page, "#play", "header", "footer", "aside")
     (tmp_path / "notebook.html").write_text('<!doctype html><title>notebook</title><iframe src="game.html" width="900" height="700"></iframe>')
     page.goto((tmp_path / "notebook.html").as_uri())
     frame = page.frame_locator("iframe")

@@ -10,7 +10,7 @@ from playwright.sync_api import Page, expect
 
 from conftest import ROOT, RealServer
 
-from .conftest import CAUGHT, GAMES, OpenPage, View, drop, open_analysed, stay, tick, wait_for_frame, wait_until
+from .conftest import CAUGHT, GAMES, OpenPage, View, drop, open_analysed, open_game_of_user, stay, tick, wait_for_frame, wait_until
 
 #: The controls of the page, with the tests that use them here and in the other viewer files.
 CONTROLS = {
@@ -24,7 +24,9 @@ CONTROLS = {
     "analyse": "test_analysis_can_be_asked_for_again",
     "go-decisive": "test_page_says_why_the_game_was_lost",
     "show-line": "test_surviving_line_is_played_beside_the_game",
-    "leave-branch": "test_surviving_line_is_played_beside_the_game",
+    "one-board": "test_surviving_line_is_played_beside_the_game",
+    "undo": "test_pad_moves_the_car",
+    "leave-branch": "test_arrow_keys_and_planners_take_over_from_any_tick",
     "take-over": "test_arrow_keys_and_planners_take_over_from_any_tick",
     "branch-planner": "test_arrow_keys_and_planners_take_over_from_any_tick",
     "let-play": "test_arrow_keys_and_planners_take_over_from_any_tick",
@@ -33,7 +35,6 @@ CONTROLS = {
     "data-letter=D": "test_pad_moves_the_car",
     "data-letter=R": "test_pad_moves_the_car",
     "data-letter=.": "test_pad_moves_the_car",
-    "data-letter=undo": "test_pad_moves_the_car",
     "name=plan": "test_layers_change_the_picture",
     "name=paths": "test_layers_change_the_picture",
     "name=arrival": "test_layers_change_the_picture",
@@ -173,25 +174,23 @@ def test_threats_are_chosen_in_the_list_and_on_the_map(page: Page, view: View) -
 
 
 def test_pad_moves_the_car(page: Page, view: View) -> None:
-    page.goto(view("roundabout", "--planner", "human"))
-    wait_until(page, "window.viewer?.other != null")
+    open_game_of_user(page, view)
     steps = {"Left": (-1, 0), "Right": (1, 0), "Up": (0, -1), "Down": (0, 1), "Stay": (0, 0)}
-    place = "[...viewer.other.replay.frames.at(-1).positions.slice(0, 2)]"
+    place = "[...viewer.replay.frames.at(-1).positions.slice(0, 2)]"
     moved = set()
     for count, name in enumerate(["Left", "Right", "Right", "Left", "Up", "Down", "Stay"], start=1):
         before = page.evaluate(place)
         page.get_by_role("button", name=name, exact=True).click()
-        wait_until(page, f"viewer.other.replay.last === {count}")
+        wait_until(page, f"viewer.replay.last === {count}")
         after = page.evaluate(place)
         difference = (after[0] - before[0], after[1] - before[1])
         assert difference in (steps[name], (0, 0)), name
         moved.add(difference)
     assert len(moved) >= 3
     page.get_by_role("button", name="Undo").click()
-    wait_until(page, "viewer.other.replay.last === 6")
+    wait_until(page, "viewer.replay.last === 6")
     page.keyboard.press("Escape")
-    expect(page.locator("#other")).to_be_hidden()
-    expect(page.locator("#pad")).to_be_hidden()
+    expect(page.locator("#pad")).to_be_visible()
 
 
 def test_analysis_can_be_asked_for_again(open_page: OpenPage, view: View) -> None:

@@ -2,15 +2,20 @@
 // server, or the program that wrote the page, computes everything about the game.
 
 const LETTERS = { ArrowLeft: "L", ArrowRight: "R", ArrowUp: "U", ArrowDown: "D", ".": "." };
+const KEYS_HINT = "Arrow keys or the pad move, a dot stays, Backspace takes back. You can go back to any tick and continue differently.";
 
 class AnalysisPanel {
   /** `source`: `{ analysis, line }` in a self-contained page, `{ game }` on a server, or null. */
   constructor(player) {
     this.player = player;
     this.source = null;
-    /** The branch in progress: `{ index, moves }`. */
+    /** True if the user plays the game from its first tick, so there is no other to go back to. */
+    this.isGameOfUser = false;
+    /**
+     * The branch on the board: `{ index, moves, wanted, replay, game, analysis, hadPlan, history }`.
+     * `game` is the replay that it left in frame `index`; `wanted` are the moves asked for, or null.
+     */
     this.branch = null;
-    this.request = 0;
     player.takeOver = this;
     const click = (id, action) => element(id).addEventListener("click", action);
     click("analyse", () => this.load());
@@ -18,7 +23,9 @@ class AnalysisPanel {
     click("go-decisive", () => player.seekTick(this.analysis.last_savable_tick));
     click("take-over", () => this.start(player.index));
     click("let-play", () => this.letPlay());
+    click("undo", () => this.undo());
     click("leave-branch", () => this.leave());
+    click("one-board", () => this.openBeside(null));
     for (const button of element("pad").querySelectorAll("button")) {
       button.addEventListener("click", () => this.move(button.dataset.letter));
     }
@@ -30,28 +37,22 @@ class AnalysisPanel {
 
   attach(source) {
     this.source = source;
-    this.branch = null;
+    this.endBranch();
     const isServed = Boolean(source?.game);
     element("analysis").hidden = !source;
     element("take-over-controls").hidden = !isServed;
     element("take-over-hint").hidden = isServed;
-    element("pad").hidden = element("leave-branch").hidden = true;
-    element("analyse").hidden = true;
-    element("sentence").textContent = "";
-    element("verdict").textContent = "";
-    this.render(null);
-    if (!source) return;
-    if (source.analysis) this.render(source.analysis);
-    else if (this.player.replay.header.isLive) element("analyse").hidden = true;
-    else this.load();
+    this.render(source?.analysis ?? null);
+    if (isServed && !this.player.replay.header.isLive) this.load();
   }
 
   async load() {
-    const { game } = this.source;
+    const { branch, source } = this;
     element("analyse").hidden = true;
     element("sentence").textContent = "Looking for the tick that decided the game…";
-    const answer = await ask(`analysis/${game}`).catch(() => null);
-    if (this.source?.game !== game) return;
+    const moves = branch?.moves;
+    const answer = await ask(`analysis/${source.game}${branch ? `/${branch.index}/m${moves}` : ""}`).catch(() => null);
+    if (this.source !== source || this.branch !== branch || branch?.moves !== moves) return;
     if (!answer?.ok) {
       element("sentence").textContent = answer?.status === 409 ? "The game is being played: ask again when it is over." : "The server does not respond.";
       element("analyse").hidden = false;
@@ -61,21 +62,26 @@ class AnalysisPanel {
   }
 
   render(analysis) {
-    const { player } = this;
+    const { player, branch, source } = this;
     player.analysis = analysis;
     player.timeline.key = "";
     const isLost = Boolean(analysis?.kind);
     const hasLine = Boolean(isLost && analysis.line);
-    element("show-line").hidden = !hasLine || !(this.source.line || this.source.game);
+    const isOver = Boolean(player.replay?.isOver);
+    element("analysis-title").textContent = branch ? "your game" : player.replay?.header.isLive ? "play on" : "why it ended";
+    element("take-over").hidden = Boolean(branch);
+    element("analyse").hidden = !branch || !isOver || Boolean(analysis);
+    element("show-line").hidden = !hasLine || !(source.line || source.game);
     element("go-decisive").hidden = !hasLine;
     element("curve-text").hidden = !analysis?.room.length;
+    element("sentence").textContent = analysis?.sentence ?? (branch && !isOver ? KEYS_HINT : "");
+    element("sentence").dataset.lost = String(isLost);
+    element("verdict").textContent = "";
     if (analysis) {
-      element("sentence").textContent = analysis.sentence;
-      element("sentence").dataset.lost = String(isLost);
       const tick = analysis.last_savable_tick;
       element("go-decisive").textContent = `tick ${tick}`;
       const proof = analysis.proven ? "proven" : "a line was found; a later tick is not excluded";
-      element("verdict").textContent = hasLine ? `Last tick from which survival was possible: ${tick} (${proof}).` : "";
+      if (hasLine) element("verdict").textContent = `Last tick from which survival was possible: ${tick} (${proof}).`;
       element("curve-text").textContent = `Curve: tiles where the car can be alive ${analysis.room_ticks} ticks later. Red: the move that lost the game; orange: moves after which a third or less was left.`;
     }
     player.refresh();
@@ -83,54 +89,100 @@ class AnalysisPanel {
 
   /** Shows the surviving line beside the game, from the tick that decided it. */
   async showLine() {
-    const { player, source, analysis } = this;
+    const { player, source, analysis, branch } = this;
     const index = player.replay.indexOfTick(analysis.last_savable_tick);
-    const replay = source.line ? await Replay.fromPage(source.line) : await this.fetchBranch(index, analysis.line, "-");
+    // The server knows the game, but not the frames of a branch.
+    const start = Math.min(index, branch?.index ?? index);
+    const moves = (branch?.moves.slice(0, index - start) ?? "") + analysis.line;
+    const replay = source.line ? await Replay.fromPage(source.line) : await this.fetchBranch(start, moves, "-");
     if (!replay) return;
-    this.leave();
-    player.compare({ replay, offset: index, title: "a surviving line" });
-    element("leave-branch").hidden = false;
+    this.openBeside({ replay, offset: start, title: "a surviving line" });
     player.seek(index);
   }
 
-  /** Shows another game beside the current one, from the first tick in which they differ. */
-  openBeside(replay, title) {
+  /** Shows another replay beside the one on the board, or none; see `Player.other`. */
+  openBeside(other) {
     const { player } = this;
-    this.leave();
-    player.compare({ replay, offset: 0, title });
-    element("leave-branch").hidden = false;
+    player.compare(other);
+    element("one-board").hidden = !other;
     if (player.divergence !== null) player.seek(player.divergence);
   }
 
   async fetchBranch(index, moves, planner) {
     const answer = await ask(`branch/${this.source.game}/${index}/m${moves}/${encodeURIComponent(planner)}`).catch(() => null);
     if (answer?.status === 200) return Replay.fromAnswer(await answer.arrayBuffer());
-    const reasons = { 409: "the game is being played: take over when it is over", 422: await answer?.text() };
+    const reasons = {
+      404: "the recorded game does not follow the rules here",
+      409: "the game is being played: take over when it is over",
+      422: await answer?.text(),
+    };
     showBanner(`Cannot play from here: ${reasons[answer?.status] ?? "the server does not respond"}.`);
     return null;
   }
 
-  start(index) {
-    if (!this.source?.game) return;
-    this.branch = { index, moves: "" };
-    element("pad").hidden = element("leave-branch").hidden = false;
-    this.update();
+  /** Puts a branch from a frame of the game onto the board. */
+  async start(index) {
+    const { player, source } = this;
+    if (!source?.game || this.branch) return;
+    const answer = await this.fetchBranch(index, "", "-");
+    if (!answer || this.source !== source || this.branch) return;
+    // The plan would tell the user the moves.
+    const hadPlan = player.setLayer("plan", false);
+    this.branch = { index, moves: "", wanted: null, replay: null, game: player.replay, analysis: this.analysis, hadPlan, history: [] };
+    this.leaveGame(index, answer);
+    element("drive").hidden = false;
+    element("leave-branch").hidden = this.isGameOfUser;
+    element("map").scrollIntoView({ block: "nearest" });
   }
 
-  /** Lets a planner play a branch to its end. */
+  /** Starts the branch in a frame of its game. */
+  leaveGame(index, answer) {
+    const { branch, player } = this;
+    const replay = branch.game.upTo(index);
+    if (index) replay.header.subtitle = `you, from tick ${replay.frames[index].tick} on`;
+    Object.assign(branch, { index, moves: "", replay });
+    element("one-board").hidden = true;
+    player.exchange(replay, null);
+    player.playhead = index;
+    this.adopt("", answer);
+  }
+
+  /** Shows the branch with other moves; `answer` is the replay from where it starts. */
+  adopt(moves, answer) {
+    const { branch, player } = this;
+    let kept = 0;
+    while (kept < moves.length && moves[kept] === branch.moves[kept]) kept++;
+    branch.replay.continueWith(answer, branch.index, branch.index + kept);
+    // Moves after the end were not played.
+    branch.moves = moves.slice(0, answer.last);
+    player.showFilters();
+    player.compare(null);
+    element("one-board").hidden = true;
+    this.render(null);
+    element("undo").disabled = !branch.history.length;
+  }
+
+  /** Lets a planner play on: on the board after a takeover, or else beside the game. */
   async letPlay() {
-    const { player } = this;
+    const { player, branch, source } = this;
     const planner = element("branch-planner").value.trim() || "survival";
-    const { index, moves } = this.branch ?? { index: player.index, moves: "" };
+    const index = this.indexOnShow;
+    const moves = branch?.moves.slice(0, Math.max(0, index - branch.index)) ?? "";
+    const start = Math.min(index, branch?.index ?? index);
     element("let-play").disabled = true;
-    const replay = await this.fetchBranch(index, moves, planner);
+    const answer = await this.fetchBranch(start, moves, planner);
     element("let-play").disabled = false;
-    if (!replay) return;
-    this.branch = null;
-    element("pad").hidden = true;
-    element("leave-branch").hidden = false;
-    player.compare({ replay, offset: index, title: `${planner} from tick ${player.replay.frames[index].tick} on: ${replay.outcome || "still alive"}` });
-    player.seek(index + moves.length);
+    if (!answer || this.source !== source || this.branch !== branch) return;
+    const { tick } = player.replay.frames[index];
+    if (!branch) {
+      this.openBeside({ replay: answer, offset: start, title: `${planner} from tick ${tick} on: ${answer.outcome || "still alive"}` });
+      return player.seek(index);
+    }
+    this.remember();
+    if (start < branch.index) this.leaveGame(start, answer);
+    this.adopt(answer.movesFrom(0), answer);
+    element("sentence").textContent = `${planner} from tick ${tick} on: ${answer.outcome || "still alive"}.`;
+    player.seek(index);
   }
 
   /** Handles a key while a branch is in progress; returns whether the branch uses it. */
@@ -144,36 +196,75 @@ class AnalysisPanel {
     return true;
   }
 
-  move(letter) {
-    if (!this.branch) return;
-    if (letter === "undo") return this.undo();
-    const { other } = this.player;
-    if (other?.replay.isOver && this.branch.moves.length >= other.replay.last) return;
-    this.branch.moves += letter;
-    this.update();
-  }
-
-  undo() {
-    this.branch.moves = this.branch.moves.slice(0, -1);
-    this.update();
-  }
-
-  async update() {
+  /** The index on show, or the one that was asked for. */
+  get indexOnShow() {
     const { player, branch } = this;
-    const request = ++this.request;
-    const replay = await this.fetchBranch(branch.index, branch.moves, "-");
-    // Only the latest response counts.
-    if (!replay || request !== this.request || this.branch !== branch) return;
-    const end = replay.outcome ? `: ${replay.outcome}` : ": arrows to move, . to stay, Backspace to undo, Escape to leave";
-    // Moves after the end were not played.
-    branch.moves = branch.moves.slice(0, replay.last);
-    player.compare({ replay, offset: branch.index, title: `you${end}` });
-    player.seek(branch.index + branch.moves.length);
+    return branch?.wanted != null ? branch.index + branch.wanted.length : (player.target ?? player.index);
   }
 
+  /** Moves from the position on show on; later moves are dropped unless they are equal. */
+  async move(letter) {
+    const { branch, player } = this;
+    if (!branch) return;
+    const index = this.indexOnShow;
+    if (index === branch.replay.last && branch.replay.isOver) return;
+    if (index < branch.index) {
+      const answer = await this.fetchBranch(index, letter, "-");
+      if (!answer || this.branch !== branch) return;
+      this.remember();
+      this.leaveGame(index, answer);
+      this.adopt(letter, answer);
+      return player.glide(index + 1);
+    }
+    const place = index - branch.index;
+    if (branch.wanted === null && branch.moves[place] === letter) return player.glide(index + 1);
+    this.remember();
+    this.play((branch.wanted ?? branch.moves).slice(0, place) + letter);
+  }
+
+  remember() {
+    const { index, moves, wanted, history } = this.branch;
+    history.push({ index, moves: wanted ?? moves });
+  }
+
+  /** Takes back the last change. */
+  async undo() {
+    const { branch } = this;
+    const last = branch?.history.pop();
+    if (!last) return;
+    if (last.index !== branch.index) {
+      const answer = await this.fetchBranch(last.index, "", "-");
+      if (!answer || this.branch !== branch) return;
+      this.leaveGame(last.index, answer);
+    }
+    this.play(last.moves);
+  }
+
+  /** Asks for the branch with other moves; only the latest answer counts. */
+  async play(moves) {
+    const { player, branch } = this;
+    branch.wanted = moves;
+    const answer = await this.fetchBranch(branch.index, moves, "-");
+    if (this.branch !== branch || branch.wanted !== moves) return;
+    branch.wanted = null;
+    if (!answer) return;
+    this.adopt(moves, answer);
+    player.glide(branch.index + branch.moves.length);
+  }
+
+  /** Puts the game back onto the board. */
   leave() {
+    const { branch, player } = this;
+    if (!branch || this.isGameOfUser) return;
+    this.endBranch();
+    player.exchange(branch.game, branch.analysis);
+    this.render(branch.analysis);
+    player.seek(branch.index);
+  }
+
+  endBranch() {
+    if (this.branch) this.player.setLayer("plan", this.branch.hadPlan);
     this.branch = null;
-    element("pad").hidden = element("leave-branch").hidden = true;
-    if (this.player.other) this.player.compare(null);
+    element("drive").hidden = element("one-board").hidden = true;
   }
 }

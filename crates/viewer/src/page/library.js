@@ -101,7 +101,7 @@ class Library {
     const replay = await this.fetchReplay(game).catch(() => showBanner("The server does not respond."));
     if (!replay) return;
     this.toggle(false);
-    this.panel.openBeside(replay, title);
+    this.panel.openBeside({ replay, offset: 0, title });
   }
 }
 

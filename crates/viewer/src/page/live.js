@@ -29,8 +29,8 @@ class Follower {
   async poll() {
     try {
       const { following, replay } = this.player;
-      // A user who is looking at the end of a game is not switched to the next one.
-      const stays = !following && replay && (replay.isOver || this.isNextOn);
+      // A user who plays, or is looking at the end of a game, is not switched to the next one.
+      const stays = this.panel.branch || (!following && replay && (replay.isOver || this.isNextOn));
       if (this.hasNewState && !stays && !this.hasEnded) {
         await this.fetch();
         this.succeed();
@@ -69,7 +69,8 @@ class Follower {
         this.hasEnded = true;
         player.follow(false);
         element("follow").hidden = true;
-        this.panel.start(0);
+        this.panel.isGameOfUser = true;
+        await this.panel.start(0);
       }
     } else {
       player.replay.append(header, { frames, forecast });
@@ -130,7 +131,7 @@ class Follower {
   receive(state) {
     this.hasNewState = true;
     const { replay } = this.player;
-    if (!replay || replay.isOver || state.tick !== replay.frames[replay.last].tick + 1) return;
+    if (!replay || this.panel.branch || replay.isOver || state.tick !== replay.frames[replay.last].tick + 1) return;
     const directions = ["left", "right", "up", "down"];
     const { x, y } = state.yourCharacter.position;
     const threats = state.threats.flatMap(({ position, direction }) => [position.x, position.y, directions.indexOf(direction)]);
@@ -166,7 +167,7 @@ async function start() {
   player.show(await Replay.fromPage(source));
   panel.attach(source.analysis ? { analysis: source.analysis, line: source.line } : null);
   const { beside } = source;
-  if (beside) panel.openBeside(await Replay.fromPage(beside), beside.title);
+  if (beside) panel.openBeside({ replay: await Replay.fromPage(beside), offset: 0, title: beside.title });
   if (source.tick) player.seekTick(source.tick);
   else player.followHash();
 }

@@ -127,13 +127,23 @@ class Player {
     this.refresh();
   }
 
-  recolor() {
-    const { playhead, pinned, other, analysis } = this;
-    this.show(this.replay);
+  /** Shows another course of the same game, at the same tick as far as it has that. */
+  exchange(replay, analysis, other = null) {
+    const { playhead, pinned } = this;
+    this.show(replay);
     this.compare(other);
     this.analysis = analysis;
-    this.playhead = playhead;
+    this.playhead = Math.min(playhead, this.end);
     this.pin(pinned);
+  }
+
+  /** Shows or hides a layer; returns whether it was shown. */
+  setLayer(name, isShown) {
+    const box = element("layers").querySelector(`[name=${name}]`);
+    const wasShown = box.checked;
+    box.checked = this.layers[name] = isShown;
+    this.refresh();
+    return wasShown;
   }
 
   showAbout() {
@@ -160,12 +170,15 @@ class Player {
 
   /** Shows one checkbox for each kind of mark in the game. */
   showFilters() {
-    const kinds = Object.keys(MARKS).filter((kind) => this.replay.header.marks.some((mark) => mark.kind === kind));
+    const { marks } = this.replay.header;
+    const counts = Object.keys(MARKS).map((kind) => [kind, marks.filter((mark) => mark.kind === kind).length]);
+    const kinds = counts.filter(([, count]) => count);
     if (String(kinds) === this.filterKinds) return;
     this.filterKinds = String(kinds);
     element("filters").hidden = !kinds.length;
+    const focused = document.activeElement?.closest("#filter-boxes") && document.activeElement.name;
     element("filter-boxes").replaceChildren(
-      ...kinds.map((kind) => {
+      ...kinds.map(([kind, count]) => {
         const [label, box, icon, name] = ["label", "input", "canvas", "span"].map((tag) => document.createElement(tag));
         box.type = "checkbox";
         box.name = `mark-${kind}`;
@@ -180,12 +193,12 @@ class Player {
         context.scale(2, 2);
         context.fillStyle = context.strokeStyle = MARKS[kind].color;
         MARKS[kind].draw(context, 7, 18);
-        const count = this.replay.header.marks.filter((mark) => mark.kind === kind).length;
         name.textContent = `${MARKS[kind].name} (${count})`;
         label.append(box, icon, name);
         return label;
       }),
     );
+    if (focused) element("filter-boxes").querySelector(`[name=${focused}]`)?.focus();
   }
 
   threatRow(style, threat) {
@@ -486,7 +499,7 @@ class Player {
     still.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));
     new ResizeObserver(() => this.refresh()).observe(element("map"));
-    dark.addEventListener("change", () => this.replay && this.recolor());
+    dark.addEventListener("change", () => this.replay && this.exchange(this.replay, this.analysis, this.other));
     this.listenToPointer();
   }
 

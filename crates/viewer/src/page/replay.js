@@ -127,6 +127,40 @@ class Replay {
     this.forecastFrom = header.from + frames.length;
   }
 
+  /** The game up to a frame, from which it can be continued by other moves. */
+  upTo(index) {
+    const { marks, about } = this.header;
+    const upTo = (list) => list?.slice(0, index);
+    const replay = new Replay({
+      ...this.header,
+      marks: marks.filter((mark) => mark.index <= index),
+      about: { ...about, decisions: upTo(about.decisions), commands: upTo(about.commands), learnt: about.learnt?.filter(([at]) => at < index) },
+    });
+    replay.frames = this.frames.slice(0, index + 1);
+    return replay;
+  }
+
+  /** Replaces the frames after an index by those of a branch that starts in frame `start`. */
+  continueWith(branch, start, index) {
+    const isNew = (mark) => mark.index > index;
+    const marks = branch.header.marks.map((mark) => ({ ...mark, index: mark.index + start }));
+    this.header.marks = [...this.header.marks.filter((mark) => !isNew(mark)), ...marks.filter(isNew)];
+    this.header.status = branch.header.status;
+    this.header.isLive = false;
+    this.frames = [...this.frames.slice(0, index + 1), ...branch.frames.slice(index + 1 - start)];
+    this.forecast = branch.forecast;
+    this.forecastFrom = this.frames.length;
+  }
+
+  /** The player's moves from a frame to the last, as letters; a blocked move is a stay. */
+  movesFrom(index) {
+    const step = (at) => {
+      const [[x, y], [nextX, nextY]] = [this.frames[at].positions, this.frames[at + 1].positions];
+      return "LRUD"[STEP.findIndex(([dx, dy]) => nextX - x === dx && nextY - y === dy)] ?? ".";
+    };
+    return Array.from({ length: this.last - index }, (_, i) => step(index + i)).join("");
+  }
+
   get last() {
     return this.frames.length - 1;
   }
