@@ -1,4 +1,4 @@
-//! Planners by name, from the table of the parent module.
+//! Planners by name. The table of all planners is in the parent module.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,9 +8,28 @@ use thiserror::Error;
 
 use super::grammar::ExpressionPlanner;
 use super::host::{ExternalPlanner, PlannerFactory, PlannerFailure, PlannerHost, is_external_name};
-use super::row::{Make, Parameter, PlannerEntry};
 use super::{Budget, PLANNERS, Planner, SurvivalOptions};
 use crate::search::{Expression, ParseError};
+
+pub(super) struct PlannerEntry {
+    pub name: &'static str,
+    /// One line of help, which contains the expression if there is one.
+    pub about: &'static str,
+    /// The number after the name and a colon, if the planner takes one.
+    pub parameter: Option<Parameter>,
+    pub make: Make,
+}
+
+pub(super) struct Parameter {
+    pub default: u16,
+    pub max: u16,
+}
+
+/// The constructor, whose argument is the parameter or 0.
+pub(super) enum Make {
+    Planner(fn(u16, SurvivalOptions) -> Box<dyn Planner>),
+    Expression(fn(u16) -> String),
+}
 
 /// All names with one-line descriptions.
 pub const NAMES: [(&str, &str); PLANNERS.len()] = {
@@ -98,9 +117,9 @@ pub struct PlannerSpec(Kind);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    /// A row of [`PLANNERS`], with the parameter from the text.
+    /// An entry of [`PLANNERS`], with the parameter from the text.
     Named {
-        row: usize,
+        index: usize,
         parameter: Option<u16>,
     },
     Expression(Expression),
@@ -109,7 +128,7 @@ enum Kind {
 
 impl Default for PlannerSpec {
     fn default() -> Self {
-        DEFAULT_NAME.parse().expect("a row of the table")
+        DEFAULT_NAME.parse().expect("a registered name")
     }
 }
 
@@ -128,7 +147,7 @@ impl PlannerSpec {
             Some((name, parameter)) => (name, Some(parameter)),
             None => (text, None),
         };
-        let Some(row) = PLANNERS.iter().position(|row| row.name == name) else {
+        let Some(index) = PLANNERS.iter().position(|entry| entry.name == name) else {
             let name = text.to_owned();
             if !is_external_name(text) {
                 return Err(PlannerError::Unknown { name });
@@ -139,8 +158,8 @@ impl PlannerSpec {
                 Err(source) => Err(PlannerError::External { name, source }),
             };
         };
-        let parameter = parameter.map(|parameter| parse_parameter(&PLANNERS[row], parameter)).transpose()?;
-        Ok(Self(Kind::Named { row, parameter }))
+        let parameter = parameter.map(|parameter| parse_parameter(&PLANNERS[index], parameter)).transpose()?;
+        Ok(Self(Kind::Named { index, parameter }))
     }
 
     /// Creates the specification of an external planner.
@@ -150,16 +169,16 @@ impl PlannerSpec {
 
     /// Creates the planner, with random numbers from `seed`.
     pub fn build(&self, seed: u64) -> Box<dyn Planner> {
-        let (row, parameter) = match &self.0 {
+        let (entry, parameter) = match &self.0 {
             Kind::Expression(expression) => return Box::new(ExpressionPlanner::new(expression.clone(), seed)),
             Kind::External(planner) => return Arc::clone(&planner.factory).build(seed),
-            Kind::Named { row, parameter } => (&PLANNERS[*row], parameter),
+            Kind::Named { index, parameter } => (&PLANNERS[*index], parameter),
         };
-        let parameter = parameter.or(row.parameter.as_ref().map(|parameter| parameter.default)).unwrap_or(0);
-        match row.make {
+        let parameter = parameter.or(entry.parameter.as_ref().map(|parameter| parameter.default)).unwrap_or(0);
+        match entry.make {
             Make::Planner(make) => make(parameter, SurvivalOptions { seed, ..SurvivalOptions::default() }),
             Make::Expression(text) => {
-                let expression = text(parameter).parse().expect("a row has a valid expression");
+                let expression = text(parameter).parse().expect("an entry has a valid expression");
                 Box::new(ExpressionPlanner::new(expression, seed))
             }
         }
@@ -170,7 +189,7 @@ impl PlannerSpec {
         match self.0 {
             Kind::Expression(_) => true,
             Kind::External(_) => false,
-            Kind::Named { row, .. } => matches!(PLANNERS[row].make, Make::Expression(_)),
+            Kind::Named { index, .. } => matches!(PLANNERS[index].make, Make::Expression(_)),
         }
     }
 
@@ -191,8 +210,8 @@ impl fmt::Display for PlannerSpec {
         match &self.0 {
             Kind::Expression(expression) => write!(f, "{expression}"),
             Kind::External(planner) => f.write_str(&planner.name),
-            Kind::Named { row, parameter: None } => f.write_str(PLANNERS[*row].name),
-            Kind::Named { row, parameter: Some(parameter) } => write!(f, "{}:{parameter}", PLANNERS[*row].name),
+            Kind::Named { index, parameter: None } => f.write_str(PLANNERS[*index].name),
+            Kind::Named { index, parameter: Some(parameter) } => write!(f, "{}:{parameter}", PLANNERS[*index].name),
         }
     }
 }
@@ -205,13 +224,13 @@ impl FromStr for PlannerSpec {
     }
 }
 
-fn parse_parameter(row: &PlannerEntry, parameter: &str) -> Result<u16, PlannerError> {
+fn parse_parameter(entry: &PlannerEntry, parameter: &str) -> Result<u16, PlannerError> {
     let error = |expected| {
-        let (name, parameter) = (row.name.to_owned(), parameter.to_owned());
+        let (name, parameter) = (entry.name.to_owned(), parameter.to_owned());
         PlannerError::Parameter { name, parameter, expected }
     };
-    let Some(Parameter { max, .. }) = row.parameter else {
-        return Err(error(format!("{} without a parameter", row.name)));
+    let Some(Parameter { max, .. }) = entry.parameter else {
+        return Err(error(format!("{} without a parameter", entry.name)));
     };
     let number = parameter.parse().ok().filter(|number| (1..=max).contains(number));
     number.ok_or_else(|| error(format!("a whole number from 1 to {max}")))
@@ -234,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_complete_and_describes_what_it_makes() {
+    fn every_entry_is_complete_and_describes_what_it_makes() {
         for PlannerEntry { name, about, parameter, make } in PLANNERS {
             let _ = spec(name).build(1);
             assert!(!about.is_empty(), "{name}");
@@ -247,7 +266,7 @@ mod tests {
                 assert!(about.contains(&format!(": {}", text(default))), "{name}: {about}");
             }
         }
-        assert!(PLANNERS.iter().any(|row| row.name == DEFAULT_NAME));
+        assert!(PLANNERS.iter().any(|entry| entry.name == DEFAULT_NAME));
     }
 
     #[test]
