@@ -136,7 +136,8 @@ class Place:
 
     def takes(self) -> set[str]:
         """Returns the kinds of files that are not foreign for this argument."""
-        names = (f"{self.value} of {self.command}", self.name, self.value)
+        option = self.name if self.index is None else ""
+        names = (option, f"{self.value} of {self.command}", self.value)
         return next((TAKES[name] for name in names if name in TAKES), set())
 
 
