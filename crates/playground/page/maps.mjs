@@ -49,7 +49,7 @@ export class Maps {
         button.dataset.map = name;
         label.textContent = name;
         button.title = `${difficulty}, ${threats.length} threats`;
-        button.append(thumbnail({ rows: tiles, player }), label);
+        button.append(thumbnail({ rows: tiles, place: player }), label);
         button.addEventListener("click", () => this.play(name, { tiles, player, threats }));
         return button;
       }),

@@ -10,15 +10,11 @@ const HISTORY_MAX = 5000;
 class Board extends Player {
   constructor() {
     super();
-    /** Called after the texts of a position were written. */
-    this.onPosition = () => {};
     /** The judgement of the position on show, or null. */
     this.judgement = null;
   }
 
-  updateHash() {
-    this.onPosition();
-  }
+  updateHash() {}
 
   followHash() {}
 
@@ -71,7 +67,7 @@ export class Session extends EventTarget {
     this.board.takeOver = this;
     // The plan would tell the user the moves.
     this.board.setLayer("plan", false);
-    this.board.onPosition = () => this.notice();
+    this.board.onTexts = () => this.notice();
     /** `{ name, map, rules, moves }`, or null while the board is empty. */
     this.game = null;
     /** The recorded game on show, `{ file, name }`: read-only until the user moves. */

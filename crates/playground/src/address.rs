@@ -16,8 +16,8 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use getaway::game::{Layout, Plan, Rules};
-use getaway::map::MapLibrary;
+use getaway::game::{Plan, Rules};
+use getaway_viewer::SharedGame;
 
 use crate::Game;
 
@@ -35,31 +35,13 @@ pub struct Position {
     pub index: usize,
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Content {
-    name: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    map: Option<Layout>,
-    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
-    rules: serde_json::Map<String, Value>,
-    #[serde(default, skip_serializing_if = "str::is_empty")]
-    moves: String,
-}
-
 /// The address of a position.
 ///
 /// # Errors
 /// If the game is too large for an address.
 pub fn encode(position: &Position) -> Result<String, String> {
     let Game { name, map, rules, moves } = &position.game;
-    let is_bundled = bundled(name).is_some_and(|layout| layout == *map);
-    let content = Content {
-        name: name.clone(),
-        map: (!is_bundled).then(|| map.clone()),
-        rules: differing(rules),
-        moves: moves.to_string(),
-    };
+    let content = SharedGame { moves: moves.to_string(), ..SharedGame::new(name, map, rules) };
     let json = serde_json::to_vec(&content).map_err(|error| error.to_string())?;
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
     let zipped = zipped.write_all(&json).and_then(|()| zipped.finish()).map_err(|error| error.to_string())?;
@@ -92,12 +74,9 @@ fn read(address: &str) -> Result<Position, String> {
     if !unzipped.into_inner().into_inner().is_empty() {
         return Err(damaged());
     }
-    let content: Content = serde_json::from_slice(&json).map_err(|_| damaged())?;
+    let content: SharedGame = serde_json::from_slice(&json).map_err(|_| damaged())?;
+    let map = content.layout().cloned().ok_or_else(|| "its map is not one of this page".to_owned())?;
     let rules: Rules = serde_json::from_value(Value::Object(content.rules)).map_err(|error| error.to_string())?;
-    let map = match content.map {
-        Some(map) => map,
-        None => bundled(&content.name).ok_or_else(|| "its map is not one of this page".to_owned())?,
-    };
     let moves: Plan = content.moves.parse().map_err(|_| damaged())?;
     let game = Game { name: content.name, map, rules, moves };
     let world = game.world()?;
@@ -113,27 +92,11 @@ fn read(address: &str) -> Result<Position, String> {
     Ok(Position { game, index: tick - 1 })
 }
 
-fn bundled(name: &str) -> Option<Layout> {
-    let library = MapLibrary::with_our_maps([""; 0]);
-    let entries = library.list().ok()?;
-    Some(entries.iter().find(|entry| entry.name == name)?.load().ok()?.layout)
-}
-
-/// The fields of rules that differ from the server's.
-fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
-    let fields = |rules: &Rules| match serde_json::to_value(rules) {
-        Ok(Value::Object(fields)) => fields,
-        _ => serde_json::Map::new(),
-    };
-    let server = fields(&Rules::BLITZ_2025);
-    fields(rules).into_iter().filter(|(name, value)| server.get(name) != Some(value)).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use getaway::game::{Move, World};
-    use getaway::map::{GeneratorKind, GeneratorOptions, generate};
+    use getaway::map::{GeneratorKind, GeneratorOptions, MapLibrary, generate};
 
     fn random_moves(seed: u64) -> Vec<Move> {
         let mut random = seed;

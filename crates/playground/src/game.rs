@@ -41,7 +41,7 @@ impl Game {
         let mut state = log.world.start();
         let count = log.world.play_moves(&mut state, &moves);
         Some(Self {
-            name: log.map.clone().unwrap_or_else(|| log.title.clone()),
+            name: log.title().to_owned(),
             map: log.world.layout().clone(),
             rules: *log.world.rules(),
             moves: Plan::from(&moves[..count]),

@@ -42,7 +42,7 @@ use tokio::time::{sleep, timeout};
 
 use getaway::files::Existing;
 use getaway::recording::{RecordingError, RecordingWriter};
-use getaway_viewer::PageSource;
+use getaway_viewer::{Page, PageSource};
 use limits::{
     ACCEPT_RETRY_DELAY, CLOSE_TIMEOUT, HTTP_TIMEOUT, MAX_CONNECTIONS, MAX_REQUEST_HEAD_BYTES, MAX_WAITING_BOTS,
 };
@@ -133,8 +133,10 @@ impl Server {
             all_played: watch::Sender::new(false),
         };
         let shared = Arc::new(shared);
-        let (source, games) = (PageSource::Live { socket: true, human: false }, Games::Live(Arc::clone(&shared.live)));
-        let router = Site::new(source, games, on_loopback, Some(Arc::clone(&shared))).router();
+        let source = PageSource::Live { socket: true, human: false };
+        let page = Page::new(source, shared.options.playground.as_deref());
+        let games = Games::Live(Arc::clone(&shared.live));
+        let router = Site::new(page, games, on_loopback, Some(Arc::clone(&shared))).router();
         Ok(Self { listener, shared, router, events, connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)) })
     }
 

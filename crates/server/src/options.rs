@@ -21,6 +21,8 @@ pub struct ServerOptions {
     /// The recording of the first game, `game.jsonl`; later ones are `game-2.jsonl` and so on.
     pub recording: Option<PathBuf>,
     pub existing_recordings: Existing,
+    /// The address of a playground, to which the page links.
+    pub playground: Option<String>,
 }
 
 impl ServerOptions {
@@ -35,6 +37,7 @@ impl ServerOptions {
             rules: Rules::BLITZ_2025,
             recording: None,
             existing_recordings: Existing::Keep,
+            playground: None,
         }
     }
 

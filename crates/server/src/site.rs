@@ -27,8 +27,7 @@ use super::shared::{Shared, on_thread};
 use getaway::game::State as GameState;
 use getaway::protocol::to_json;
 use getaway_viewer::{
-    Analysis, Branch, GameLibrary, GameStates, LiveReplay, Page, PageSource, RecordingSource, analysis_budget, body,
-    pack,
+    Analysis, Branch, GameLibrary, GameStates, LiveReplay, Page, RecordingSource, analysis_budget, body, pack,
 };
 
 /// Headers of every response: other sites must not frame, read or embed the page, and nothing is
@@ -81,7 +80,8 @@ pub(crate) struct Site {
     /// The game server, if any. While it plays, the page cannot request computations, because the
     /// bot needs the processor.
     game_server: Option<Arc<Shared>>,
-    /// Requests are computed one at a time, so that pages use at most one thread.
+    /// Requests are computed one at a time, so that pages use at most one thread. Without a bot, two
+    /// at a time: a game opens while the list waits for an analysis.
     permits: Semaphore,
 }
 
@@ -94,8 +94,9 @@ fn status(code: StatusCode) -> Failure {
 
 impl Site {
     /// Creates a site for `games`; `on_loopback` restricts it to clients on this machine.
-    pub fn new(source: PageSource<'_>, games: Games, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
-        Self { page: Page::new(source), games, on_loopback, game_server, permits: Semaphore::new(1) }
+    pub fn new(page: Page, games: Games, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
+        let permits = Semaphore::new(if game_server.is_some() { 1 } else { 2 });
+        Self { page, games, on_loopback, game_server, permits }
     }
 
     pub fn router(self) -> Router {

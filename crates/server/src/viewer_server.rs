@@ -6,7 +6,7 @@ use axum::Router;
 use tokio::net::TcpListener;
 
 use super::site::{Games, Site};
-use getaway_viewer::{GameLibrary, LiveReplay, PageSource};
+use getaway_viewer::{GameLibrary, LiveReplay, Page};
 
 /// Serves the viewer's page to this machine only.
 pub struct ViewerServer {
@@ -15,18 +15,18 @@ pub struct ViewerServer {
 }
 
 impl ViewerServer {
-    /// Binds the port; port 0 means a free one. The page shows `source`; live pages fetch the
-    /// replay in `live`, and others the games of the library.
+    /// Binds the port; port 0 means a free one. Live pages fetch the replay in `live`, and
+    /// others the games of the library.
     /// Fails if the port cannot be bound.
     pub async fn bind(
         port: u16,
-        source: PageSource<'_>,
+        page: Page,
         live: Arc<LiveReplay>,
         library: Option<Arc<GameLibrary>>,
     ) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let games = library.map_or(Games::Live(live), Games::Recorded);
-        Ok(Self { listener, router: Site::new(source, games, true, None).router() })
+        Ok(Self { listener, router: Site::new(page, games, true, None).router() })
     }
 
     /// The address of the server.

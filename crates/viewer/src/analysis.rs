@@ -448,7 +448,7 @@ fn late_command(ticks: &[LoggedTick], index: usize) -> Option<(u32, f64)> {
     })
 }
 
-fn catchers(world: &World, state: &State) -> Vec<String> {
+pub(super) fn catchers(world: &World, state: &State) -> Vec<String> {
     if state.status() != Status::Caught {
         return Vec::new();
     }

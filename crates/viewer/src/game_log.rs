@@ -7,7 +7,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::recorded::{Positions, file_title, note_on, team_of};
+use super::recorded::{Positions, file_stem, note_on, team_of};
 use getaway::game::{Direction, Move, Position, Rules, State, Status, Threat, Tile, World};
 use getaway::map::Map;
 use getaway::protocol::{GameMessage, MessageMap, MessageThreat};
@@ -48,9 +48,8 @@ pub struct Misprediction {
 #[derive(Clone, Debug)]
 pub struct GameLog {
     /// The recording's name without extensions.
-    pub title: String,
-    /// A sentence on the team that played.
-    pub subtitle: String,
+    pub file: String,
+    pub team: Option<String>,
     pub notes: Option<GameNotes>,
     /// The map's name: as recorded, or that of a known map with the same layout.
     pub map: Option<String>,
@@ -115,8 +114,8 @@ impl GameLog {
         let world = world_of(path, message, &report, known, &rules)?;
         let recorded_map = notes.as_ref().and_then(|notes| notes.map.clone());
         let mut log = Self {
-            title: file_title(path),
-            subtitle: team_of(message),
+            file: file_stem(path),
+            team: team_of(message),
             map: recorded_map.or_else(|| known.map(|map| map.name.clone())),
             notes,
             styles: message.threats.iter().map(|threat| threat.style.to_string()).collect(),
@@ -299,6 +298,17 @@ impl GameLog {
         let mut threats: Vec<_> = message.threats.iter().map(threat).collect();
         threats.resize(self.styles.len(), (Position::new(-1, -1), Direction::Up));
         Positions { player: message.your_character.position, threats }
+    }
+
+    /// The map's name, or else the recording's.
+    pub fn title(&self) -> &str {
+        self.map.as_ref().unwrap_or(&self.file)
+    }
+
+    /// The planner or team that played.
+    pub fn player(&self) -> &str {
+        let planner = self.notes.as_ref().and_then(|notes| notes.planner.as_deref());
+        planner.or(self.team.as_deref()).unwrap_or("unknown player")
     }
 
     /// A note on where the game breaks the rules.

@@ -20,6 +20,7 @@ mod picture;
 mod played;
 mod recorded;
 mod replay;
+mod shared_game;
 mod svg;
 
 pub use analysis::{ANALYSIS_TICKS, Analysis, CommandCounts, Fall, LossKind, ROOM_TICKS};
@@ -35,4 +36,5 @@ pub use picture::{GifOptions, Layers, PictureError, PictureOptions, Pixels, Them
 pub use played::PlayedGame;
 pub use recorded::Positions;
 pub use replay::{Frame, GameHeader, Mark, MarkKind, Replay};
+pub use shared_game::{Shareable, SharedGame};
 pub use svg::{svg, svg_animation};

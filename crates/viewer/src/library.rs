@@ -1,14 +1,17 @@
 //! The recorded games of a viewer, with their replays, analyses and branches.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::analysis::{ANALYSIS_TICKS, Analysis, serialize_end};
+use super::analysis::{ANALYSIS_TICKS, Analysis, LossKind, catchers, serialize_end};
 use super::game_log::{GameLog, RecordingSource};
 use super::live::GameStates;
 use super::pack::pack;
+use super::page::{Page, PageSource};
+use super::recorded::file_stem;
 use super::replay::Replay;
 use getaway::game::{POINTS_PER_TICK, Rules, State, Status};
 use getaway::map::Map;
@@ -19,13 +22,23 @@ use getaway::recording::RecordingError;
 const ANALYSIS_TIME: Duration = Duration::from_secs(4);
 /// Maximum number of games: each takes a few megabytes once it was viewed.
 const GAMES_MAX: usize = 1000;
+/// The name of a gallery's list.
+const INDEX: &str = "index";
 
-/// Recorded games, numbered from 1.
+/// Recorded games, numbered from 1, and recordings that cannot be read.
 #[derive(Debug, Default)]
 pub struct GameLibrary {
-    games: Mutex<Vec<Arc<LibraryGame>>>,
+    entries: Mutex<Vec<Entry>>,
     maps: Vec<Map>,
     rules: Option<Rules>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry {
+    /// Unique in the library: the recording's name without extensions, with a number if necessary.
+    name: String,
+    /// The game, or the reason why it cannot be read.
+    game: Result<Arc<LibraryGame>, String>,
 }
 
 #[derive(Debug)]
@@ -37,25 +50,49 @@ struct LibraryGame {
 
 /// An entry of the list. Serialized as an object with these fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-struct Entry {
+struct ListEntry {
     game: u64,
-    title: String,
-    map: Option<String>,
-    planner: Option<String>,
+    name: String,
+    #[serde(flatten)]
+    content: ListContent,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+enum ListContent {
+    Game(ListGame),
+    Unreadable { error: String },
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct ListGame {
+    map: String,
+    player: String,
     score: u32,
     #[serde(serialize_with = "serialize_end")]
-    end: Status,
+    status: Status,
     tick: u32,
+    catchers: Vec<String>,
     rows: Vec<String>,
-    player: [i32; 2],
+    place: [i32; 2],
     /// True if a command was late, missing, unreadable or ignored, or the bot disconnected.
     has_incidents: bool,
+    /// Only if the game was analysed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    analysis: Option<ListAnalysis>,
+}
+
+/// The fields of an [`Analysis`] from which a page names the reason for a loss.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct ListAnalysis {
+    kind: Option<LossKind>,
+    last_savable_tick: Option<u16>,
 }
 
 impl GameLibrary {
     /// Creates an empty library. `rules` override those of the recordings; `maps` are known maps.
     pub fn new(rules: Option<Rules>, maps: Vec<Map>) -> Self {
-        Self { games: Mutex::default(), maps, rules }
+        Self { entries: Mutex::default(), maps, rules }
     }
 
     /// Adds a recording and returns its number.
@@ -66,24 +103,72 @@ impl GameLibrary {
         self.add_log(GameLog::read(source, self.rules.as_ref(), &self.maps)?)
     }
 
+    /// Adds a file, which is only listed with its error if it cannot be read.
+    ///
+    /// # Errors
+    /// If the library is full.
+    pub fn add_file(&self, path: &Path) -> Result<(), LibraryError> {
+        let read = GameLog::read(&RecordingSource::File(path.to_owned()), self.rules.as_ref(), &self.maps);
+        match read {
+            Ok(log) => self.add_log(log).map(drop),
+            Err(error) => self.add_entry(&file_stem(path), Err(error.to_string())).map(drop),
+        }
+    }
+
     /// Adds a parsed recording and returns its number.
     ///
     /// # Errors
     /// If the library is full.
     pub fn add_log(&self, log: GameLog) -> Result<u64, LibraryError> {
-        let mut games = self.games.lock().unwrap_or_else(PoisonError::into_inner);
-        if games.len() == GAMES_MAX {
+        let name = log.file.clone();
+        self.add_entry(&name, Ok(Arc::new(LibraryGame { log, replay: OnceLock::new(), analysis: OnceLock::new() })))
+    }
+
+    fn add_entry(&self, name: &str, game: Result<Arc<LibraryGame>, String>) -> Result<u64, LibraryError> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if entries.len() == GAMES_MAX {
             return Err(LibraryError::Full);
         }
-        games.push(Arc::new(LibraryGame { log, replay: OnceLock::new(), analysis: OnceLock::new() }));
-        Ok(games.len() as u64)
+        // In a gallery, names are those of files, whose case some systems ignore.
+        let is_free = |name: &str| {
+            let name = name.to_lowercase();
+            name != INDEX && entries.iter().all(|entry| entry.name.to_lowercase() != name)
+        };
+        let numbered = (2..).map(|number| format!("{name}-{number}"));
+        let name = std::iter::once(name.to_owned()).chain(numbered).find(|name| is_free(name));
+        entries.push(Entry { name: name.expect("a free name"), game });
+        Ok(entries.len() as u64)
+    }
+
+    /// The errors of the recordings that cannot be read.
+    pub fn errors(&self) -> Vec<String> {
+        self.entries().into_iter().filter_map(|entry| entry.game.err()).collect()
     }
 
     /// The list of the games as JSON.
     pub fn list(&self) -> String {
-        let games = self.games.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let entries: Vec<Entry> = games.iter().enumerate().map(|(index, game)| game.entry(index as u64 + 1)).collect();
-        to_json(&entries)
+        let entry = |(index, Entry { name, game }): (usize, Entry)| ListEntry {
+            game: index as u64 + 1,
+            name,
+            content: game
+                .map_or_else(|error| ListContent::Unreadable { error }, |game| ListContent::Game(game.entry())),
+        };
+        to_json(&self.entries().into_iter().enumerate().map(entry).collect::<Vec<_>>())
+    }
+
+    /// The names of the games that can be read, with their numbers.
+    pub fn names(&self) -> Vec<(u64, String)> {
+        let numbered = (1..).zip(self.entries());
+        numbered.filter(|(_, entry)| entry.game.is_ok()).map(|(number, entry)| (number, entry.name)).collect()
+    }
+
+    /// The page of a game in a gallery, with its analysis within a budget.
+    pub fn page(&self, number: u64, budget: Budget, playground: Option<&str>) -> Option<Page> {
+        let game = self.game(number)?;
+        let log = &game.log;
+        let analysis = game.analysis.get_or_init(|| Analysis::of_log(log, budget));
+        let line = analysis.line_replay(&log.world, log.ticks.iter().filter_map(|logged| logged.state.as_ref()));
+        Some(Page::new(PageSource::InGallery(&Replay::of_log(log), analysis, line.as_ref()), playground))
     }
 
     /// The packed replay of a game from a frame on.
@@ -109,13 +194,17 @@ impl GameLibrary {
         let mut states: Vec<State> = last.into_iter().chain(known).cloned().collect();
         states.reverse();
         let is_known = index < log.ticks.len() && log.ticks[index].state.is_some() || last.is_some();
-        let title = log.map.clone().unwrap_or_else(|| log.title.clone());
+        let title = log.title().to_owned();
         is_known.then(|| GameStates { title, world: Arc::clone(&log.world), states })
     }
 
+    fn entries(&self) -> Vec<Entry> {
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     fn game(&self, number: u64) -> Option<Arc<LibraryGame>> {
-        let games = self.games.lock().unwrap_or_else(PoisonError::into_inner);
-        games.get(usize::try_from(number).ok()?.checked_sub(1)?).cloned()
+        let entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        entries.get(usize::try_from(number).ok()?.checked_sub(1)?)?.game.as_ref().ok().cloned()
     }
 }
 
@@ -125,29 +214,31 @@ pub fn analysis_budget() -> Budget {
 }
 
 impl LibraryGame {
-    fn entry(&self, game: u64) -> Entry {
+    fn entry(&self) -> ListGame {
         let log = &self.log;
         let (layout, last) = (log.world.layout(), log.ticks.last());
         let row = |y: i32| (0..layout.width).map(|x| layout.tiles[(y * layout.width + x) as usize].letter()).collect();
         let tick = log.last.as_ref().map(|state| u32::from(state.tick()));
         let tick = tick.or(last.map(|tick| tick.tick)).unwrap_or(0);
-        let player = log.last.as_ref().map(|state| log.world.player(state));
-        let player = player.or(last.map(|tick| tick.positions.player)).unwrap_or(layout.player);
+        let place = log.last.as_ref().map(|state| log.world.player(state));
+        let place = place.or(last.map(|tick| tick.positions.player)).unwrap_or(layout.player);
         let is_incident = |tick: &super::game_log::LoggedTick| match &tick.wire {
             Some(wire) => wire.command.is_none() || !wire.late.is_empty() || !wire.unreadable.is_empty(),
             None => tick.played.is_some() && tick.said != tick.played,
         };
-        Entry {
-            game,
-            title: log.title.clone(),
-            map: log.map.clone(),
-            planner: log.notes.as_ref().and_then(|notes| notes.planner.clone()),
+        let caught = log.last.as_ref().filter(|state| state.is_caught());
+        let shortened = |&Analysis { kind, last_savable_tick, .. }: &Analysis| ListAnalysis { kind, last_savable_tick };
+        ListGame {
+            map: log.title().to_owned(),
+            player: log.player().to_owned(),
             score: tick * POINTS_PER_TICK,
-            end: log.status(),
+            status: log.status(),
             tick,
+            catchers: caught.map_or_else(Vec::new, |state| catchers(&log.world, state)),
             rows: (0..layout.height).map(row).collect(),
-            player: [player.x, player.y],
+            place: [place.x, place.y],
             has_incidents: log.ticks.iter().any(is_incident),
+            analysis: self.analysis.get().map(shortened),
         }
     }
 }

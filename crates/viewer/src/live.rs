@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::pack::pack;
-use super::replay::{ReplayBuilder, forecast};
+use super::replay::{ReplayBuilder, forecast, shareable};
 use getaway::game::{State, World};
 use getaway::recording::WireNotes;
 
@@ -109,7 +109,8 @@ impl LiveReplay {
         let game = game.as_ref()?;
         if built.as_ref().is_none_or(|built| built.number != game.number) {
             let world = Arc::clone(&game.world);
-            let builder = ReplayBuilder::new(&game.title, &game.subtitle, &world);
+            let mut builder = ReplayBuilder::new(&game.title, &game.subtitle, &world);
+            builder.replay.shareable = shareable(&game.title, &world, game.states.first());
             *built = Some(Built { number: game.number, world, builder, forecast_at: None, note_count: 0 });
         }
         let frame_count = built.as_ref().map_or(0, |built| built.builder.replay.frames.len());

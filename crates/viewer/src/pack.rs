@@ -15,6 +15,7 @@ use serde::Serialize;
 use super::annotation::{Annotation, Intent, IntentKind};
 use super::recorded::Positions;
 use super::replay::{Frame, GameHeader, Mark, Replay, phases};
+use super::shared_game::Shareable;
 use getaway::game::{LAST_TICK, POINTS_PER_TICK, Status};
 
 const NEVER: i32 = 4096;
@@ -43,6 +44,8 @@ struct Header<'a> {
     score: u32,
     marks: &'a [Mark],
     about: &'a GameHeader,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shareable: &'a Option<Shareable>,
     game: u64,
     /// Index of the first frame that follows, and the number of frames.
     from: usize,
@@ -77,6 +80,7 @@ pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
         score: replay.score(),
         marks: &replay.marks,
         about: &replay.header,
+        shareable: &replay.shareable,
         game,
         from,
         count: replay.frames.len() - from,

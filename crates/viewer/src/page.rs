@@ -17,13 +17,14 @@ use getaway::protocol::{for_script, to_json};
 
 const TEMPLATE: &str = include_str!("page/index.html");
 const STYLE: &str = include_str!("page/style.css");
-const SCRIPTS: [&str; 7] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("page/replay.js"),
     include_str!("page/map_view.js"),
     include_str!("page/timeline.js"),
     include_str!("page/player.js"),
     include_str!("page/analysis.js"),
     include_str!("page/library.js"),
+    include_str!("page/playground_link.js"),
     include_str!("page/live.js"),
 ];
 
@@ -34,6 +35,11 @@ pub enum PageSource<'a> {
     Replay(&'a Replay),
     /// Embedded with its analysis and, if one exists, the line that survives.
     Analysed(&'a Replay, &'a Analysis, Option<&'a Replay>),
+    /// The same, with a link to the list of its gallery.
+    InGallery(&'a Replay, &'a Analysis, Option<&'a Replay>),
+    /// The list of a gallery, from [`GameLibrary::list`](crate::GameLibrary::list): each game has a
+    /// page of its name in the same folder.
+    Gallery(&'a str),
     /// The recorded games of the server, listed by its [`GameLibrary`](crate::GameLibrary).
     Library,
     /// A game in progress, requested from the page's server.
@@ -55,21 +61,21 @@ pub struct Page {
 }
 
 impl Page {
-    /// Builds a page.
-    pub fn new(source: PageSource) -> Self {
+    /// Builds a page; it links to the playground at an address, if it has one.
+    pub fn new(source: PageSource, playground: Option<&str>) -> Self {
         let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
-        let ([before, after], policy) = Self::around(if is_served { "'self'" } else { "'none'" });
+        let ([before, after], policy) = Self::around(if is_served { "'self'" } else { "'none'" }, playground);
         Self { html: [before, game_json(source), after].concat(), policy }
     }
 
     /// The page before and after its data ([`game_json`]), for documents with one viewer and many
     /// games. The data may add `tick`, where to open, and `beside`, a second game with its `title`.
-    pub fn halves() -> [String; 2] {
-        Self::around("'none'").0
+    pub fn halves(playground: Option<&str>) -> [String; 2] {
+        Self::around("'none'", playground).0
     }
 
     /// The page around its data, and its policy; scripts may connect to `connect`.
-    fn around(connect: &str) -> ([String; 2], String) {
+    fn around(connect: &str, playground: Option<&str>) -> ([String; 2], String) {
         let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
         let policy = format!(
             "default-src 'none'; script-src '{}'; style-src '{}'; img-src data:; connect-src {connect}; base-uri 'none'; form-action 'none'",
@@ -77,6 +83,8 @@ impl Page {
             hash(STYLE),
         );
         let (before, after) = TEMPLATE.split_once("{{REPLAY}}").expect("the template has a place for the game");
+        let playground = playground.unwrap_or_default().replace('&', "&amp;").replace('"', "&quot;");
+        let before = before.replace("{{PLAYGROUND}}", &playground);
         let before = before.replace("{{POLICY}}", &policy).replace("{{STYLE}}", STYLE).replace("{{DRAWING}}", DRAWING);
         ([before, after.replace("{{SCRIPT}}", &script)], policy)
     }
@@ -87,15 +95,21 @@ fn hash(text: &str) -> String {
 }
 
 /// The data for the script: `{"header": ..., "data": <base64 of gzip>}`, with `analysis` and `line`
-/// if the game was analysed; `{"library": true}`; or `{"live": {"socket": true}}`.
+/// if the game was analysed; `{"gallery": [...]}`; `{"library": true}`; or `{"live": {"socket": true}}`.
 pub fn game_json(source: PageSource) -> String {
     let (replay, analysis, line) = match source {
         PageSource::Live { socket, human } => return format!("{{\"live\":{{\"socket\":{socket},\"human\":{human}}}}}"),
         PageSource::Library => return "{\"library\":true}".to_owned(),
+        PageSource::Gallery(list) => return format!("{{\"gallery\":{}}}", for_script(list)),
         PageSource::Replay(replay) => (replay, None, None),
-        PageSource::Analysed(replay, analysis, line) => (replay, Some(analysis), line),
+        PageSource::Analysed(replay, analysis, line) | PageSource::InGallery(replay, analysis, line) => {
+            (replay, Some(analysis), line)
+        }
     };
     let mut json = packed_json(replay);
+    if matches!(source, PageSource::InGallery(..)) {
+        json.insert_str(1, "\"isInGallery\":true,");
+    }
     if let Some(analysis) = analysis {
         json.truncate(json.len() - 1);
         let _ = write!(json, ",\"analysis\":{}", for_script(&to_json(analysis)));
@@ -125,7 +139,7 @@ mod tests {
 
     #[test]
     fn policy_allows_exactly_the_embedded_script_and_style() {
-        let Page { html, policy } = Page::new(PageSource::Live { socket: true, human: false });
+        let Page { html, policy } = Page::new(PageSource::Live { socket: true, human: false }, None);
         let script =
             html.split_once("<script>").and_then(|(_, rest)| rest.split_once("</script>")).expect("a script").0;
         let style = html.split_once("<style>").and_then(|(_, rest)| rest.split_once("</style>")).expect("a style").0;
@@ -139,7 +153,7 @@ mod tests {
     fn names_cannot_close_the_script_element() {
         let world = World::new(&Layout::parse("P..").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let replay = Replay::new("</script><script>alert(1)</script>", "{{SCRIPT}}", &world);
-        let html = Page::new(PageSource::Replay(&replay)).html;
+        let html = Page::new(PageSource::Replay(&replay), None).html;
         assert_eq!(html.matches("</script>").count(), 3, "the drawing, the replay, the script");
         assert!(html.contains("\\u003c/script>"));
     }

@@ -21,14 +21,13 @@ pub(super) fn note_on(report: &VerifyReport) -> Option<String> {
     ))
 }
 
-/// The title of a file: `a` for `games/a.jsonl.gz`.
-pub(super) fn file_title(path: &Path) -> String {
+/// The name of a file without extensions: `a` for `games/a.jsonl.gz`.
+pub(super) fn file_stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);
     name.strip_suffix(".jsonl").unwrap_or(name).to_owned()
 }
 
-pub(super) fn team_of(message: &GameMessage) -> String {
-    let team = message.your_character.team_id.as_ref().and_then(|team| team.as_str());
-    team.map_or_else(|| "saved game".to_owned(), |team| format!("saved game of {team}"))
+pub(super) fn team_of(message: &GameMessage) -> Option<String> {
+    Some(message.your_character.team_id.as_ref()?.as_str()?.to_owned())
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::annotation::{Annotation, Annotator};
 use super::game_log::{GameLog, LoggedTick, RecordingSource};
 use super::recorded::Positions;
+use super::shared_game::Shareable;
 use getaway::game::{LAST_TICK, Layout, Personality, Position, Rules, State, Status, World};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::recording::{RecordingError, WireNotes};
@@ -70,9 +71,9 @@ pub struct Mark {
 /// A game for display.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// The title: a map's or a file's name.
+    /// The title: the map's name, or else the recording's.
     pub title: String,
-    /// The subtitle: the team or planner.
+    /// The subtitle: the planner or team.
     pub subtitle: String,
     /// The map. Only threats with a known style are spawned on it.
     pub layout: Layout,
@@ -94,6 +95,8 @@ pub struct Replay {
     pub note: Option<String>,
     /// Facts for the page's header.
     pub header: GameHeader,
+    /// The part that an address of the playground can hold.
+    pub shareable: Option<Shareable>,
 }
 
 /// Facts about a game for the viewer's header.
@@ -102,6 +105,9 @@ pub struct Replay {
 pub struct GameHeader {
     /// The map's name.
     pub map: Option<String>,
+    /// The recording's name without extensions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub file: Option<String>,
     /// The bot's planner.
     pub planner: Option<String>,
     /// The program that recorded the game, with its version.
@@ -135,6 +141,7 @@ impl GameHeader {
         Self {
             learnt: log.ticks.iter().enumerate().filter_map(learnt).collect(),
             map: log.map.clone(),
+            file: Some(log.file.clone()),
             planner: notes.planner,
             recorder: notes.recorder,
             tick_ms: notes.tick_ms,
@@ -161,6 +168,7 @@ impl Replay {
             is_live: true,
             note: None,
             header: GameHeader::default(),
+            shareable: None,
         }
     }
 
@@ -172,6 +180,7 @@ impl Replay {
         }
         let mut replay = builder.replay;
         replay.is_live = false;
+        replay.shareable = shareable(&replay.title, world, states.first());
         if let Some(state) = states.last().filter(|state| !state.is_over()) {
             replay.forecast = forecast(world, state);
         }
@@ -198,6 +207,7 @@ impl Replay {
         }
         let mut replay = builder.replay;
         replay.is_live = false;
+        replay.shareable = shareable(&replay.title, world, states.first());
         if let Some(state) = states.last().filter(|state| !state.is_over()) {
             replay.forecast = forecast(world, state);
         }
@@ -217,11 +227,12 @@ impl Replay {
     /// The replay of a parsed recording; see [`Replay::of_recording`].
     pub fn of_log(log: &GameLog) -> Self {
         let world = &log.world;
-        let mut replay = Self::new(&log.title, &log.subtitle, world);
+        let mut replay = Self::new(log.title(), log.player(), world);
         replay.styles.clone_from(&log.styles);
         let mut builder = ReplayBuilder::with(replay, log.indices.clone());
         builder.replay.note = log.note();
         builder.replay.header = GameHeader::of_log(log);
+        builder.replay.shareable = Shareable::of_log(log);
         for tick in &log.ticks {
             let replayed = tick.state.as_ref().filter(|_| tick.is_exact);
             builder.push_logged(world, tick, replayed);
@@ -332,6 +343,11 @@ impl ReplayBuilder {
         let marks = marks_of(&replay.rules, &replay.frames, replay.status, &replay.styles);
         replay.marks.extend(marks.map(|(kind, text)| Mark { index, kind, text }));
     }
+}
+
+/// What an address can hold of a game named after its map, if it starts in the first tick.
+pub(super) fn shareable(name: &str, world: &World, first: Option<&State>) -> Option<Shareable> {
+    first.filter(|&first| *first == world.start()).and_then(|_| Shareable::of_world(name, world))
 }
 
 /// Forecasts the positions after a state by the moves of the survival search.

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import http.server
 import json
 import random
+import re
+import subprocess
 import threading
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Frame, Page, expect
 
 import getaway
-from conftest import TARGET
+from conftest import ROOT, TARGET
 
-from .conftest import CAUGHT, KEYS, OpenPage, assert_board_is_clear, drop, load_axe, tick, violations, wait_until
+from .conftest import CAUGHT, KEYS, OpenPage, View, assert_board_is_clear, drop, load_axe, tick, violations, wait_until
 
 FOLDER = TARGET / "playground"
 SCRIPT = "<img src=x onerror='window.hacked = 1'>"
@@ -149,6 +152,74 @@ def test_a_shared_address_opens_the_same_game(open_page: OpenPage, url: str) -> 
         start(second, shared)
         state = "JSON.stringify([session.game, session.index])"
         assert second.evaluate(state) == first.evaluate(state), name
+
+
+VIEWED = "[...viewer.replay.frames[viewer.index].positions, viewer.index, viewer.replay.frames.length]"
+PLAYED = "[...session.board.replay.frames[session.board.index].positions, session.board.index, session.board.replay.frames.length]"
+
+
+def follow_link(page: Page, viewer: Page | Frame) -> None:
+    """Follows the link to the playground, and compares what both show."""
+    link = viewer.locator("#playground-link")
+    expect(link).to_have_attribute("href", re.compile(f"&tick={viewer.evaluate('viewer.index') + 1}$"))
+    assert len(link.get_attribute("href") or "") <= 2000
+    with page.expect_popup() as popup:
+        link.click()
+    played = popup.value
+    wait_until(played, "document.body.dataset.ready !== undefined")
+    wait_until(played, f"session.index === {viewer.evaluate('viewer.index')}")
+    assert played.evaluate(PLAYED) == viewer.evaluate(VIEWED)
+    assert played.locator("#title").inner_text() == viewer.evaluate("viewer.replay.header.shareable.name")
+    played.close()
+
+
+def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, view: View, getaway_program: Path, tmp_path: Path) -> None:
+    file = tmp_path / "game.html"
+    options = ["--playground", url]
+    subprocess.run([getaway_program, "view", CAUGHT, "--html", file, *options], check=True, capture_output=True, cwd=ROOT)
+    for name in ("#tick=60", "#tick=108"):
+        page.goto("about:blank")
+        page.goto(file.as_uri() + name)
+        wait_until(page, "window.viewer?.replay?.last > 0")
+        follow_link(page, page)
+    # A map of no library, rules of its own, and the user's own moves.
+    map_file = tmp_path / "yard.txt"
+    map_file.write_text("#########\n#P..~..s#\n#.##.##.#\n#o.....b#\n#########\n")
+    page.goto(view(str(map_file), "--planner", "human", "--no-jump", *options))
+    wait_until(page, "window.panel?.branch != null")
+    for count, move in enumerate("R.DDL", start=1):
+        page.keyboard.press(KEYS[move])
+        wait_until(page, f"viewer.index === {count} || viewer.replay.isOver")
+    follow_link(page, page)
+    # A whole game, live.
+    page.goto(view("metropolis", "--planner", "survival", *options))
+    wait_until(page, "window.viewer?.replay?.isOver && viewer.index === viewer.replay.last")
+    follow_link(page, page)
+
+
+def test_reports_and_ladders_link_to_the_playground(page: Page, url: str, getaway_program: Path, tmp_path: Path) -> None:
+    options = ["--map", "corner-shop", "--samples", "1", "--budget-ticks", "30", "--playground", url]
+    report, ladder = tmp_path / "report.html", tmp_path / "ladder"
+    subprocess.run([getaway_program, "eval", "--planner", "random", *options, "--report", report], check=True, capture_output=True)
+    subprocess.run([getaway_program, "ladder", ladder, "--add", "random", "--add", "safest", *options], check=True, capture_output=True)
+    for address, name in ((report.as_uri() + "#game=1&tick=9", "watch-frame"), ((ladder / "game.html").as_uri() + "#1", "frame")):
+        page.goto(address)
+        element = page.locator(f"#{name}").element_handle()
+        frame = element.content_frame() if element else None
+        assert frame
+        frame.locator("#playground-link").wait_for()
+        follow_link(page, frame)
+
+
+def test_games_that_an_address_cannot_hold_have_no_link(page: Page, url: str, view: View, tmp_path: Path) -> None:
+    late = tmp_path / "late.jsonl"
+    late.write_bytes(b"".join(gzip.decompress(CAUGHT.read_bytes()).splitlines(keepends=True)[5:]))
+    page.goto(view(str(late), "--playground", url))
+    wait_until(page, "window.viewer?.replay?.last > 0")
+    expect(page.locator("#playground-link")).to_be_hidden()
+    page.goto(view(str(CAUGHT)))
+    wait_until(page, "window.viewer?.replay?.last > 0")
+    expect(page.locator("#playground-link")).to_be_hidden()
 
 
 def test_a_damaged_address_gives_one_sentence_and_an_empty_board(page: Page, url: str) -> None:

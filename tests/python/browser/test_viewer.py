@@ -70,7 +70,9 @@ def test_a_recording_is_shown_tick_by_tick(page: Page, view: View, messages: lis
     open_analysed(page, view(str(CAUGHT)))
     assert_shows(page, messages[0])
     assert colour_at_player(page) == [0xF0, 0xE4, 0x42, 0xFF]
-    expect(page.locator("#title")).to_have_text("cul-de-sacs-stroll-until-caught")
+    expect(page.locator("#title")).to_have_text("cul-de-sacs")
+    expect(page.locator("#subtitle")).to_have_text("team")
+    expect(page.locator("#about")).to_contain_text("cul-de-sacs-stroll-until-caught")
     for tick in (50, 17):
         page.locator("#scrub").fill(str(tick - 1))
         assert_shows(page, messages[tick - 1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -173,12 +174,13 @@ def test_folder_is_a_list_that_sorts_filters_and_compares(page: Page, view: View
     rows = page.locator("#library-rows tr")
     expect(rows).to_have_count(len(list(GAMES.glob("*.jsonl.gz"))))
     page.get_by_role("button", name="score", exact=True).click()
-    scores = [int(row.locator("td").nth(4).inner_text().replace(",", "")) for row in rows.all()]
+    scores = [int(row.locator("td").nth(3).inner_text().replace(",", "")) for row in rows.all()]
     assert scores == sorted(scores)
     page.get_by_role("searchbox").fill("caught cul-de-sacs")
     expect(rows).to_have_count(1)
-    page.get_by_role("button", name=re.compile("^Open cul-de-sacs")).click()
-    expect(page.locator("#title")).to_have_text("cul-de-sacs-stroll-until-caught")
+    expect(rows).to_contain_text("caught by the owl in tick 108: blunder in tick 107")
+    page.get_by_role("link", name=re.compile("^Open cul-de-sacs")).click()
+    expect(page.locator("#title")).to_have_text("cul-de-sacs")
     page.get_by_role("button", name="games", exact=True).click()
     page.get_by_role("searchbox").fill("cul-de-sacs")
     page.get_by_role("button", name=re.compile("^Show cul-de-sacs.* beside")).click()
@@ -190,11 +192,81 @@ def test_folder_is_a_list_that_sorts_filters_and_compares(page: Page, view: View
     wait_until(page, "viewer.divergence === 0")
 
 
+def test_address_names_the_game_and_survives_a_reload(page: Page, view: View) -> None:
+    url = view(str(GAMES))
+    page.goto(url)
+    page.get_by_role("link", name=re.compile("^Open cul-de-sacs")).click()
+    wait_until(page, "window.viewer?.replay?.last >= 0")
+    page.locator("#scrub").fill("59")
+    wait_until(page, "location.hash === '#game=cul-de-sacs-stroll-until-caught&tick=60'")
+    page.reload()
+    wait_until(page, "window.viewer?.replay?.header.title === 'cul-de-sacs'")
+    assert tick(page) == 60
+    page.evaluate("location.hash = '#game=roundabout-flee-300-ticks&tick=7'")
+    wait_until(page, "viewer.replay.header.title === 'roundabout'")
+    assert tick(page) == 7
+    page.go_back()
+    wait_until(page, "viewer.replay.header.title === 'cul-de-sacs'")
+    assert tick(page) == 60
+    page.goto("about:blank")
+    page.goto(f"{url}#game=no-such-game&tick=7")
+    expect(page.locator("#banner")).to_contain_text("This folder has no game no-such-game.")
+    expect(page.locator("#library")).to_be_visible()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two readable games of one name, and a file that is no recording."""
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+        shutil.copy(CAUGHT, tmp_path / name / CAUGHT.name)
+    (tmp_path / "b" / "broken <b>.jsonl").write_text("not a recording\n")
+    return tmp_path
+
+
+def test_unreadable_file_is_listed_with_its_error(page: Page, view: View, folder: Path) -> None:
+    page.goto(view(str(folder / "a"), str(folder / "b")))
+    rows = page.locator("#library-rows tr")
+    expect(rows).to_have_count(3)
+    broken = rows.filter(has_text="broken <b>")
+    expect(broken).to_contain_text("broken <b>.jsonl, line 1: ")
+    expect(broken.get_by_role("link")).to_have_count(0)
+    page.get_by_role("link", name=re.compile("until-caught-2$")).click()
+    expect(page.locator("#sentence")).to_contain_text("Lost in tick 107")
+
+
+def test_gallery_is_a_folder_of_pages(open_page: OpenPage, getaway_program: Path, folder: Path) -> None:
+    gallery = folder / "gallery"
+    command = [str(getaway_program), "view", str(folder / "a"), str(folder / "b"), "--html", str(gallery)]
+    made = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert made.stdout == f"{gallery / 'index.html'}\n"
+    assert "broken <b>.jsonl, line 1: " in made.stderr
+    name = CAUGHT.name.split(".")[0]
+    assert sorted(file.name for file in gallery.iterdir()) == sorted(["index.html", f"{name}.html", f"{name}-2.html"])
+    page = open_page()
+    load_axe(page)
+    page.goto((gallery / "index.html").as_uri())
+    rows = page.locator("#library-rows tr")
+    expect(rows).to_have_count(3)
+    expect(rows.filter(has_text="-2")).to_contain_text("caught by the owl in tick 108: blunder in tick 107")
+    expect(rows.filter(has_text="broken <b>")).to_contain_text("line 1: ")
+    assert violations(page) == []
+    page.get_by_role("link", name=re.compile("until-caught-2$")).click()
+    expect(page.locator("#sentence")).to_contain_text("Lost in tick 107")
+    page.get_by_role("button", name="games", exact=True).click()
+    expect(rows).to_have_count(3)
+    again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert again.returncode == 2
+    assert "already exists (overwrite only with --force)" in again.stderr
+
+
 def test_recording_can_be_dropped_onto_the_page(open_page: OpenPage, view: View, tmp_path: Path) -> None:
     page = open_page()
     open_analysed(page, view(str(CAUGHT)))
     drop(page, GAMES / "roundabout-flee-300-ticks.jsonl.gz", "dropped game.jsonl.gz")
-    expect(page.locator("#title")).to_have_text("dropped game")
+    expect(page.locator("#title")).to_have_text("roundabout")
+    expect(page.locator("#about")).to_contain_text("dropped game")
+    wait_until(page, "location.hash === '#game=dropped+game&tick=1'")
     expect(page.locator("#sentence")).to_contain_text("The recording ends in tick 301")
 
 

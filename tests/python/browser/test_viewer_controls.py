@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -12,15 +13,15 @@ from conftest import ROOT, RealServer
 
 from .conftest import CAUGHT, GAMES, OpenPage, View, drop, open_analysed, open_game_of_user, stay, tick, wait_for_frame, wait_until
 
-#: The controls of the page, with the tests that use them here and in the other viewer files.
+#: The controls of the page, with the tests that use them.
 CONTROLS = {
     "banner-close": "test_banner_can_be_closed",
     "library-filter": "test_folder_is_a_list_that_sorts_filters_and_compares",
-    "data-field=title": "test_list_sorts_by_every_column",
     "data-field=map": "test_list_sorts_by_every_column",
-    "data-field=planner": "test_list_sorts_by_every_column",
+    "data-field=player": "test_list_sorts_by_every_column",
     "data-field=score": "test_list_sorts_by_every_column",
     "data-field=end": "test_list_sorts_by_every_column",
+    "data-field=name": "test_list_sorts_by_every_column",
     "analyse": "test_analysis_can_be_asked_for_again",
     "go-decisive": "test_page_says_why_the_game_was_lost",
     "show-line": "test_surviving_line_is_played_beside_the_game",
@@ -35,6 +36,7 @@ CONTROLS = {
     "data-letter=D": "test_pad_moves_the_car",
     "data-letter=R": "test_pad_moves_the_car",
     "data-letter=.": "test_pad_moves_the_car",
+    "playground-link": "test_pages_link_to_the_playground_at_the_tick_on_show",
     "name=plan": "test_layers_change_the_picture",
     "name=paths": "test_layers_change_the_picture",
     "name=arrival": "test_layers_change_the_picture",
@@ -68,12 +70,12 @@ def press_keys(page: Page, *keys: str) -> list[int]:
 def test_every_control_of_the_page_has_a_test(page: Page, view: View) -> None:
     open_analysed(page, view(str(CAUGHT)))
     found = page.evaluate(
-        """() => [...document.querySelectorAll("button, input, select, textarea, a[href]")]
+        """() => [...document.querySelectorAll("button, input, select, textarea, a")]
           .filter((e) => !e.closest("#threats, #filter-boxes, #library-rows"))
           .map((e) => e.id || (e.dataset.field ? `data-field=${e.dataset.field}` : e.dataset.letter ? `data-letter=${e.dataset.letter}` : `name=${e.name}`))"""
     )
     assert sorted(found) == sorted(CONTROLS)
-    tests = "".join(file.read_text() for file in Path(__file__).parent.glob("test_viewer*.py"))
+    tests = "".join(file.read_text() for file in Path(__file__).parent.glob("test_*.py"))
     missing = {test for test in CONTROLS.values() if f"def {test}(" not in tests}
     assert not missing
 
@@ -208,7 +210,7 @@ def test_list_sorts_by_every_column(page: Page, view: View) -> None:
     page.goto(view(str(GAMES)))
     rows = page.locator("#library-rows tr")
     expect(rows).to_have_count(len(list(GAMES.glob("*.jsonl.gz"))))
-    for column, field in enumerate(["title", "map", "planner", "score", "end"], start=1):
+    for column, field in enumerate(["map", "player", "score", "end", "name"], start=1):
         header = page.locator(f"#library th button[data-field={field}]")
         for direction in ("ascending", "descending"):
             header.click()
@@ -218,7 +220,7 @@ def test_list_sorts_by_every_column(page: Page, view: View) -> None:
                 assert [int(value.replace(",", "")) for value in values] == sorted(
                     (int(value.replace(",", "")) for value in values), reverse=direction == "descending"
                 )
-            elif field in ("title", "map"):
+            elif field in ("map", "name"):
                 assert values == sorted(values, key=str.casefold, reverse=direction == "descending"), field
     assert rows.first.locator("canvas").count() == 1
 
@@ -290,6 +292,27 @@ def test_themes_differ_and_a_phone_has_every_control_in_reach(open_page: OpenPag
     page.locator("#show-line").tap()
     expect(page.locator("#other")).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling"
+
+
+def test_marks_of_hundreds_of_jumps_are_told_apart(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    marks = "viewer.replay.header.marks.filter(({ kind }) => kind === 'jump')"
+    page.evaluate(
+        "(viewer.replay.header.marks = [...viewer.replay.frames.keys()].map((index) => ({ index, kind: 'jump', text: 'passes through the owl' })),"
+        " viewer.timeline.key = '', viewer.refresh())"
+    )
+    # Marks of one kind are at least half their width apart, and name how many they stand for.
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 844})
+        wait_for_frame(page)
+        places = page.evaluate(f"viewer.timeline.clusters({marks}, viewer.end).map(({{ index, last }}) => (viewer.timeline.x(index, viewer.end) + viewer.timeline.x(last, viewer.end)) / 2)")
+        assert len(places) > 20
+        assert min(b - a for a, b in zip(places, places[1:], strict=False)) >= 7
+        assert sum(page.evaluate(f"viewer.timeline.clusters({marks}, viewer.end).map(({{ count }}) => count)")) == page.evaluate(f"{marks}.length")
+    box = page.locator("#marks").bounding_box()
+    assert box
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 8)
+    expect(page.locator("#mark-text")).to_have_text(re.compile(r"^ticks \d+ to \d+: jumps over a threat \(\d+\)$"))
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,7 @@ use clap::Args;
 use getaway::search::Budget;
 use getaway_arena::{MARGIN_DEFAULT, SeriesOptions};
 
-use super::{ANY, BudgetArgs, ExternalArgs, RulesArgs, SeriesMapArgs, integer};
+use super::{ANY, BudgetArgs, ExternalArgs, PlaygroundArgs, RulesArgs, SeriesMapArgs, integer};
 use crate::CliError;
 use crate::output::{OutputArgs, note};
 
@@ -33,6 +33,8 @@ pub(crate) struct GamesArgs {
     /// Seed of all games; each sample has a seed that all entrants share
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
+    #[command(flatten)]
+    pub playground: PlaygroundArgs,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

@@ -107,7 +107,7 @@ fn write_text(log: &GameLog, analysis: &Analysis, out: &mut impl Write) -> Resul
     let end = ending(*end, *final_tick);
     let planner = log.notes.as_ref().and_then(|notes| notes.planner.as_deref());
     let planner = planner.map_or_else(String::new, |planner| format!(", planner {planner}"));
-    writeln!(out, "{}: {}, {end}, score {score}{}", one_line(&log.title), one_line(map), one_line(&planner))?;
+    writeln!(out, "{}: {}, {end}, score {score}{}", one_line(&log.file), one_line(map), one_line(&planner))?;
     writeln!(out, "{}", one_line(&analysis.sentence))?;
     if let Some(note) = log.note() {
         writeln!(out, "Note: {}.", one_line(&note))?;

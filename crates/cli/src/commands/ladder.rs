@@ -102,7 +102,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     };
     let SeriesOptions { budget, seed, .. } = &options.series;
     let heading = format!("{}, at most {} per decision, seed {seed}", count(maps.len(), "map"), budget.words());
-    let mut folder = Folder::new(&args.folder, heading);
+    let mut folder = Folder::new(&args.folder, heading, args.games.playground.address());
     let progress = Progress::open_ended();
     let standing = run_ladder(&options, args.players()?, &stop, &mut |news| folder.show(news, &progress));
     drop(progress);
@@ -158,6 +158,8 @@ impl LadderArgs {
 struct Folder<'a> {
     path: &'a Path,
     heading: String,
+    /// The address of a playground, to which the games link.
+    playground: Option<&'a str>,
     /// True until the games of earlier runs have been read.
     is_loading: bool,
     /// The problem with the last page. Later ones are not reported until a page is written again.
@@ -165,8 +167,8 @@ struct Folder<'a> {
 }
 
 impl<'a> Folder<'a> {
-    fn new(path: &'a Path, heading: String) -> Self {
-        Self { path, heading, is_loading: true, problem: None }
+    fn new(path: &'a Path, heading: String, playground: Option<&'a str>) -> Self {
+        Self { path, heading, playground, is_loading: true, problem: None }
     }
 
     fn name(&self) -> String {
@@ -192,7 +194,7 @@ impl<'a> Folder<'a> {
             LadderNews::Standing(standing) => {
                 if self.is_loading {
                     self.is_loading = false;
-                    let viewer = GAME_PAGE.replace(VIEWER, &for_script(&to_json(&Page::halves())));
+                    let viewer = GAME_PAGE.replace(VIEWER, &for_script(&to_json(&Page::halves(self.playground))));
                     let written = write_page(&self.path.join("game.html"), &viewer);
                     self.tell(written, progress);
                 }

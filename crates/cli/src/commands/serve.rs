@@ -9,7 +9,7 @@ use getaway::protocol::write_line;
 use getaway_server::{Event, GameResult, Server, ServerError, ServerOptions};
 
 use crate::CliError;
-use crate::arguments::{ANY, MapArgs, RulesArgs, integer};
+use crate::arguments::{ANY, MapArgs, PlaygroundArgs, RulesArgs, integer};
 use crate::output::{OutputArgs, ending, note, one_line};
 
 /// An upper limit, so that a typing error cannot cause a tick of several days.
@@ -56,6 +56,8 @@ pub(crate) struct ServeArgs {
     /// {n}gzipped if FILE ends in .gz
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
+    #[command(flatten)]
+    playground: PlaygroundArgs,
     #[command(flatten)]
     output: OutputArgs,
     /// Print one JSON object per game; all other messages go to standard error
@@ -112,6 +114,7 @@ fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
         rules: args.rules.rules()?,
         recording: args.record.clone(),
         existing_recordings: args.output.existing(),
+        playground: args.playground.address().map(str::to_owned),
     })
 }
 

@@ -1,6 +1,7 @@
 //! `getaway view`: shows a recorded or running game in the viewer, or writes it to a file.
 
 use std::convert::Infallible;
+use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,24 +10,25 @@ use std::sync::Arc;
 use std::thread;
 
 use clap::{ArgGroup, Args};
+use rayon::prelude::*;
 
 use getaway::bot::{Bot, BotOptions};
 use getaway::game::{State, World};
 use getaway::map::Map;
-use getaway::planner::{DEFAULT_NAME, PlannerSpec};
+use getaway::planner::{Budget, DEFAULT_NAME, PlannerSpec};
 use getaway::recording::WireNotes;
 use getaway_arena::{Entrant, ExternalBot, ExternalGame, ExternalOptions, ExternalTick, SeriesError, play_external};
 use getaway_server::ViewerServer;
 use getaway_viewer::{
-    Analysis, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource, PictureOptions, RecordingSource, Replay,
-    Theme, analysis_budget, gif, png,
+    ANALYSIS_TICKS, Analysis, GameLibrary, GifOptions, Layers, LiveReplay, Page, PageSource, PictureOptions,
+    RecordingSource, Replay, Theme, analysis_budget, gif, png,
 };
 
 use super::analyse::{known_maps, read, read_log};
 use super::replay::list_files;
 
-use crate::arguments::{ANY, BotArgs, MapArgs, RulesArgs, external_bot, integer, world_of};
-use crate::output::{OutputArgs, one_line};
+use crate::arguments::{ANY, BotArgs, MapArgs, PlaygroundArgs, RulesArgs, external_bot, integer, world_of};
+use crate::output::{OutputArgs, OutputFile, Progress, note, one_line};
 use crate::{CliError, Host};
 
 const EXAMPLES: &str = "Examples:
@@ -36,6 +38,7 @@ const EXAMPLES: &str = "Examples:
   getaway view roundabout --planner human        play it yourself, with the arrow keys
   getaway view games/a.jsonl games/b.jsonl       a list of games; two of them side by side
   getaway view games/last.jsonl --html last.html  one file to send to a friend
+  getaway view games --html gallery              a folder of pages: a list, and one page per game
   getaway view games/last.jsonl --png tick.png --tick 1200 --layers plan,paths,deadly
   getaway view roundabout --gif chase.gif --from 950 --to 1050 --speed 0.5";
 
@@ -71,8 +74,9 @@ pub(crate) struct ViewArgs {
     /// Do not open a browser
     #[arg(long)]
     no_open: bool,
-    /// Write a self-contained HTML page instead
-    #[arg(long, value_name = "OUT.html")]
+    /// Write a self-contained HTML page instead; of several games, a folder
+    /// {n}with a page each and a list, index.html
+    #[arg(long, value_name = "OUT.html|FOLDER")]
     html: Option<PathBuf>,
     /// Write a PNG image of one tick instead
     #[arg(long, value_name = "OUT.png", requires = "tick", conflicts_with = "html")]
@@ -103,6 +107,8 @@ pub(crate) struct ViewArgs {
     #[arg(long)]
     dark: bool,
     #[command(flatten)]
+    playground: PlaygroundArgs,
+    #[command(flatten)]
     output: OutputArgs,
     #[command(flatten)]
     bot: BotArgs,
@@ -122,6 +128,11 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     let source = source(args)?;
     let theme = if args.dark { Theme::Dark } else { Theme::Light };
     let options = PictureOptions { layers: args.layers, theme };
+    if let (Some(folder), Source::Recordings(paths)) = (&args.html, &source)
+        && (paths.len() > 1 || args.sources.iter().any(|source| Path::new(source).is_dir()))
+    {
+        return write_gallery(args, paths, folder, out);
+    }
     let (file, content) = if let Some(path) = &args.html {
         (args.output.file(path)?, page(args, &source, host)?.html.into_bytes())
     } else if let (Some(path), Some(tick)) = (&args.png, args.tick) {
@@ -168,13 +179,61 @@ fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
 }
 
 fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliError> {
+    let playground = args.playground.address();
     let Source::Recordings(paths) = source else {
-        return Ok(Page::new(PageSource::Replay(&replay(args, source, host)?)));
+        return Ok(Page::new(PageSource::Replay(&replay(args, source, host)?), playground));
     };
     let log = read(single(paths)?, args.with.as_deref(), &args.maps, &args.rules)?;
     let analysis = Analysis::of_log(&log, analysis_budget());
     let line = analysis.line_replay(&log.world, log.ticks.iter().filter_map(|logged| logged.state.as_ref()));
-    Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref())))
+    Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref()), playground))
+}
+
+/// The games of files; of several, some may be unreadable.
+fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> {
+    let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
+    if let Some(with) = args.with.as_deref() {
+        let log = read_log(single(paths)?, Some(with), rules.as_ref(), &maps)?;
+        let games = GameLibrary::new(rules, maps);
+        games.add_log(log)?;
+        return Ok(games);
+    }
+    let games = GameLibrary::new(rules, maps);
+    if let [path] = paths {
+        games.add(&RecordingSource::File(path.clone()))?;
+        return Ok(games);
+    }
+    for path in paths {
+        games.add_file(path)?;
+    }
+    match games.errors() {
+        errors if errors.len() == paths.len() => {
+            Err(CliError::Input(format!("none of {} recordings can be read; the first: {}", paths.len(), errors[0])))
+        }
+        _ => Ok(games),
+    }
+}
+
+/// Writes the list of the games, `index.html`, and a page per game.
+fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut impl Write) -> Result<(), CliError> {
+    let failed = |error| CliError::Input(format!("cannot make the folder {}: {error}", folder.display()));
+    let games = library(args, paths)?;
+    fs::create_dir_all(folder).map_err(failed)?;
+    let index = args.output.file(folder.join("index.html"))?;
+    let output = |(number, name): (u64, String)| Ok((number, args.output.file(folder.join(format!("{name}.html")))?));
+    let outputs: Vec<(u64, OutputFile)> = games.names().into_iter().map(output).collect::<Result<_, CliError>>()?;
+    let progress = Progress::of(outputs.len() as u64, "games");
+    outputs.par_iter().try_for_each(|(number, file)| {
+        let page = games
+            .page(*number, Budget::ticks(ANALYSIS_TICKS), args.playground.address())
+            .expect("a game of the library");
+        progress.inc(1);
+        file.write(page.html.as_bytes())
+    })?;
+    drop(progress);
+    index.write(Page::new(PageSource::Gallery(&games.list()), None).html.as_bytes())?;
+    games.errors().iter().for_each(|error| note(error));
+    Ok(writeln!(out, "{}", one_line(&index.path().display().to_string()))?)
 }
 
 fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, CliError> {
@@ -284,22 +343,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
     let mut library = None;
     let is_human = args.planner == HUMAN;
     match source {
-        Source::Recordings(paths) => {
-            let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
-            let merged = match args.with.as_deref() {
-                Some(with) => Some(read_log(single(paths)?, Some(with), rules.as_ref(), &maps)?),
-                None => None,
-            };
-            let games = GameLibrary::new(rules, maps);
-            if let Some(log) = merged {
-                games.add_log(log)?;
-            } else {
-                for path in paths {
-                    games.add(&RecordingSource::File(path.clone()))?;
-                }
-            }
-            library = Some(Arc::new(games));
-        }
+        Source::Recordings(paths) => library = Some(Arc::new(self::library(args, paths)?)),
         Source::Map(map) if is_human => {
             let world = Arc::new(world_of(map, &args.rules.rules()?)?);
             live.begin(&map.name, "you", Arc::clone(&world));
@@ -326,7 +370,8 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
             let hint = if error.kind() == io::ErrorKind::AddrInUse { " (try --port 0)" } else { "" };
             CliError::Input(format!("cannot listen on port {}: {error}{hint}", args.port))
         };
-        let server = ViewerServer::bind(args.port, source, live, library).await.map_err(failed)?;
+        let page = Page::new(source, args.playground.address());
+        let server = ViewerServer::bind(args.port, page, live, library).await.map_err(failed)?;
         let url = format!("http://{}/", server.local_addr().map_err(failed)?);
         writeln!(out, "{url}")?;
         out.flush()?;

@@ -298,7 +298,8 @@ impl<'a> SeriesRun<'a> {
             let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
             Some(self.replay_command(self.series.key(index).map, game))
         };
-        let replays = report_replays(&self.series, &self.games, self.args.games.thread_count())?;
+        let games = &self.args.games;
+        let replays = report_replays(&self.series, &self.games, games.thread_count(), games.playground.address())?;
         let result = ReportResult { replays: Some(&replays), ..shown };
         files.page.write(report(&self.series, &self.games, result, text, command_of).as_bytes())?;
         files.csv.write(getaway_arena::csv(&self.series, &self.games).as_bytes())?;

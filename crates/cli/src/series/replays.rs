@@ -25,7 +25,12 @@ const ANALYSES_MAX: usize = 64;
 const ANALYSES_TICKS: u64 = 48_000_000;
 
 /// The replays of a series, lost games first, up to the size limit, without duplicates.
-pub(crate) fn report_replays(series: &Series, games: &Games, threads: usize) -> Result<ReportReplays, CliError> {
+pub(crate) fn report_replays(
+    series: &Series,
+    games: &Games,
+    threads: usize,
+    playground: Option<&str>,
+) -> Result<ReportReplays, CliError> {
     let pool = ThreadPoolBuilder::new().num_threads(threads.max(1)).build();
     let pool = pool.map_err(|error| SeriesError::Threads(io::Error::other(error)))?;
     let mut firsts: Vec<usize> = Vec::new();
@@ -51,7 +56,7 @@ pub(crate) fn report_replays(series: &Series, games: &Games, threads: usize) -> 
         progress.inc(1);
         made
     };
-    let mut made = ReportReplays { viewer: Page::halves(), ..ReportReplays::default() };
+    let mut made = ReportReplays { viewer: Page::halves(playground), ..ReportReplays::default() };
     let (mut places, mut bytes) = (HashMap::new(), 0);
     for start in (0..firsts.len()).step_by(CHUNK) {
         let end = (start + CHUNK).min(firsts.len());

@@ -77,7 +77,7 @@ fn page_contains_the_game_and_loads_nothing_else() {
     let path = folder.path().join("game.html");
     succeeds(&[GAME, "--html", path.to_str().unwrap()]);
     let page = std::fs::read_to_string(&path).unwrap();
-    assert!(page.contains("\"title\":\"cul-de-sacs-stroll-until-caught\"") && page.contains("\"status\":\"caught\""));
+    assert!(page.contains("\"title\":\"cul-de-sacs\"") && page.contains("\"status\":\"caught\""));
     assert!(page.contains("connect-src 'none'") && page.contains("default-src 'none'"));
     for elsewhere in [" src=", "@import", "import(", "eval("] {
         assert!(!page.contains(elsewhere), "{elsewhere}");

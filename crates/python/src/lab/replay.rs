@@ -38,7 +38,7 @@ impl Replay {
 
     fn page(&self) -> String {
         let replay = viewer::Replay::of_states(&self.title, &self.subtitle, &self.board.world, &self.states());
-        viewer::Page::new(viewer::PageSource::Replay(&replay)).html
+        viewer::Page::new(viewer::PageSource::Replay(&replay), None).html
     }
 }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use getaway_server::{ENDPOINTS, ViewerServer, limits};
-use getaway_viewer::{GameLibrary, PageSource, RecordingSource};
+use getaway_viewer::{GameLibrary, Page, PageSource, RecordingSource};
 use serde_json::json;
 use tokio_tungstenite::tungstenite;
 use tokio_tungstenite::tungstenite::http::StatusCode;
@@ -81,7 +81,8 @@ async fn viewer() -> String {
     let library = GameLibrary::new(None, Vec::new());
     let recording = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(recording);
     library.add(&RecordingSource::File(recording)).expect("a recording");
-    let viewer = ViewerServer::bind(0, PageSource::Library, Arc::default(), Some(Arc::new(library))).await;
+    let viewer =
+        ViewerServer::bind(0, Page::new(PageSource::Library, None), Arc::default(), Some(Arc::new(library))).await;
     let viewer = viewer.expect("a free port");
     let address = viewer.local_addr().expect("an address").to_string();
     tokio::spawn(viewer.run());

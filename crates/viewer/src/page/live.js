@@ -148,6 +148,7 @@ async function start() {
   const player = new Player();
   const panel = new AnalysisPanel(player);
   const source = JSON.parse(element("replay").textContent);
+  new PlaygroundLink(player);
   // For tests and debugging.
   window.viewer = player;
   window.panel = panel;
@@ -157,13 +158,17 @@ async function start() {
     listenToDrops(null);
     return new Follower(player, panel, source.live);
   }
-  if (source.library) {
-    const library = new Library(player, panel);
+  if (source.library || source.gallery) {
+    const library = new Library(player, panel, source.gallery ?? null);
     window.library = library;
-    listenToDrops(library);
+    listenToDrops(source.library ? library : null);
     return library.start().catch(() => showBanner("The server does not respond."));
   }
   listenToDrops(null);
+  if (source.isInGallery) {
+    element("library-button").hidden = false;
+    element("library-button").addEventListener("click", () => (location.href = "index.html"));
+  }
   player.show(await Replay.fromPage(source));
   panel.attach(source.analysis ? { analysis: source.analysis, line: source.line } : null);
   const { beside } = source;

@@ -50,7 +50,7 @@ function drawSprite(context, name, x, y, side, angle) {
 }
 
 /** Draws the map of a game with the player's last position. */
-function thumbnail({ rows, player }) {
+function thumbnail({ rows, place }) {
   const canvas = document.createElement("canvas");
   const side = 3;
   [canvas.width, canvas.height] = [rows[0].length * side, rows.length * side];
@@ -62,7 +62,7 @@ function thumbnail({ rows, player }) {
   context.fillStyle = colors.street;
   rows.forEach((row, y) => [...row].forEach((tile, x) => tile !== "#" && context.fillRect(x * side, y * side, side, side)));
   context.fillStyle = colors.death;
-  context.fillRect(player[0] * side - 1, player[1] * side - 1, side + 2, side + 2);
+  context.fillRect(place[0] * side - 1, place[1] * side - 1, side + 2, side + 2);
   return canvas;
 }
 

@@ -42,6 +42,8 @@ class Player {
     this.analysis = null;
     this.timeline = new Timeline(element("marks"), element("scrub"), element("mark-text"));
     this.replay = null;
+    /** The name of the game in the page's address, if the page has several games. */
+    this.gameName = null;
     this.playhead = 0;
     this.playing = false;
     /** The index to which a move of the user is being drawn, or null. */
@@ -55,6 +57,8 @@ class Player {
     this.lastTime = null;
     this.textUpdatedAt = 0;
     this.requested = false;
+    /** Called after the texts of a position were written. */
+    this.onTexts = () => {};
     this.listen();
   }
 
@@ -118,7 +122,7 @@ class Player {
     this.showAbout();
     this.showFilters();
     element("subtitle").textContent = subtitle + (noJump ? " · no jumping" : "");
-    document.title = `${title} – getaway`;
+    document.title = `${[title, subtitle].filter(Boolean).join(", ")} – getaway`;
     element("note").hidden = !note;
     element("note").textContent = note ?? "";
     document.documentElement.style.setProperty("--ratio", `${width} / ${height}`);
@@ -153,6 +157,7 @@ class Player {
       ["map", about.map],
       ["rules", noJump ? "no jumping" : "server's"],
       ["planner", about.planner],
+      ["file", about.file],
       ["recorded by", about.recorder],
       ["server", about.tickMs && `waits ${about.tickMs} ms for a command`],
       ["length", status === "running" ? null : `${last} ticks`],
@@ -325,6 +330,7 @@ class Player {
     element("learnt").textContent = learnt ? `learnt: ${learnt[1].join("; ")}` : "";
     this.updateHash();
     this.updateCard();
+    this.onTexts();
   }
 
   intentText(intent) {
@@ -389,7 +395,7 @@ class Player {
 
   updateHash() {
     if (this.isRunning || this.following) return;
-    const hash = `#tick=${this.tick}`;
+    const hash = `#${new URLSearchParams({ ...(this.gameName && { game: this.gameName }), tick: this.tick })}`;
     try {
       if (location.hash !== hash) history.replaceState(null, "", hash);
     } catch {
@@ -399,8 +405,10 @@ class Player {
 
   /** Goes to the tick that an address names, if any. */
   followHash(address = location.href) {
-    const tick = /#tick=(\d+)$/.exec(address)?.[1];
-    if (tick && this.replay) this.seekTick(Number(tick));
+    const parameters = new URLSearchParams(new URL(address).hash.slice(1));
+    const [game, tick] = [parameters.get("game"), parameters.get("tick")];
+    if (!this.replay || (game !== null && game !== this.gameName)) return;
+    if (/^\d+$/.test(tick)) this.seekTick(Number(tick));
   }
 
   seekTick(tick) {

@@ -79,8 +79,26 @@ class Timeline {
   /** Half the width of the range input's thumb, which insets its track at both ends. */
   static INSET = 8;
 
+  /** Width in pixels in which marks of one kind are joined. */
+  static CLUSTER = 14;
+
   x(index, last) {
     return Timeline.INSET + (index / Math.max(1, last)) * (this.canvas.clientWidth - 2 * Timeline.INSET);
+  }
+
+  /** Joins marks of one kind that are too close to be told apart: `{ kind, text, index, last, count }`. */
+  clusters(marks, end) {
+    const clusters = [];
+    const open = {};
+    for (const { kind, index, text } of [...marks].sort((a, b) => a.index - b.index)) {
+      const cluster = open[kind];
+      if (cluster && this.x(index, end) - this.x(cluster.index, end) < Timeline.CLUSTER) {
+        cluster.last = index;
+        cluster.count++;
+      } else clusters.push((open[kind] = { kind, text, index, last: index, count: 1 }));
+    }
+    const order = Object.keys(MARKS);
+    return clusters.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
   }
 
   /** `end`: the last index of the bar; `analysis`: or null; `divergence`: an index or null. */
@@ -95,13 +113,14 @@ class Timeline {
     canvas.height = Math.round(canvas.clientHeight * ratio);
     const context = canvas.getContext("2d");
     context.scale(ratio, ratio);
-    const order = Object.keys(MARKS);
-    const marks = this.marks(replay).sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
-    for (const { index, kind } of marks) {
+    const marks = this.marks(replay);
+    for (const { kind, index, last, count } of this.clusters(marks, end)) {
       const mark = MARKS[kind];
       if (!mark) continue;
       context.fillStyle = context.strokeStyle = mark.color;
-      mark.draw(context, this.x(index, end), canvas.clientHeight);
+      const [from, to] = [this.x(index, end), this.x(last, end)];
+      mark.draw(context, (from + to) / 2, canvas.clientHeight);
+      if (count > 1) context.fillRect(from - 1, canvas.clientHeight - 3, to - from + 2, 3);
     }
     if (divergence !== null) {
       context.fillStyle = "#7b2fbf";
@@ -154,13 +173,18 @@ class Timeline {
   showMark(replay, end, clientX) {
     const { left } = this.canvas.getBoundingClientRect();
     const x = clientX === null ? NaN : clientX - left;
-    let [best, nearest] = [null, 7];
-    for (const mark of this.marks(replay)) {
-      const distance = Math.abs(this.x(mark.index, end) - x);
-      if (distance < nearest || (distance === nearest && mark.kind !== "close_call")) [best, nearest] = [mark, distance];
+    let [best, nearest] = [null, Timeline.CLUSTER / 2];
+    for (const cluster of this.clusters(this.marks(replay), end)) {
+      const distance = Math.max(this.x(cluster.index, end) - x, x - this.x(cluster.last, end), 0);
+      if (distance < nearest || (distance === nearest && cluster.kind !== "close_call")) [best, nearest] = [cluster, distance];
     }
-    this.output.textContent = best ? `tick ${replay.frames[best.index]?.tick}: ${best.text}` : "";
+    this.output.textContent = best ? this.clusterText(best, replay) : "";
     const room = this.canvas.clientWidth - this.output.offsetWidth;
     this.output.style.left = `${Math.max(0, Math.min(room, x - this.output.offsetWidth / 2))}px`;
+  }
+
+  clusterText({ kind, text, index, last, count }, { frames }) {
+    const tick = frames[index]?.tick;
+    return count === 1 ? `tick ${tick}: ${text}` : `ticks ${tick} to ${frames[last]?.tick}: ${MARKS[kind].name} (${count})`;
   }
 }

@@ -158,7 +158,7 @@ fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
         replay.note.as_ref().is_some_and(|note| note.starts_with("diverges from the rules in tick 3")),
         "{replay:?}"
     );
-    assert_eq!((replay.status, replay.is_live, replay.subtitle.as_str()), (Status::Running, false, "saved game of me"));
+    assert_eq!((replay.status, replay.is_live, replay.subtitle.as_str()), (Status::Running, false, "me"));
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn page_of_a_whole_game_is_below_400_kb() {
         replay.styles.len() >= 6
             && Style::ALL.iter().all(|style| replay.styles.iter().any(|name| name == style.name()))
     );
-    let bytes = Page::new(PageSource::Replay(&replay)).html.len();
+    let bytes = Page::new(PageSource::Replay(&replay), None).html.len();
     assert!(bytes < 400_000, "{bytes} bytes");
     println!("{bytes} bytes");
 }

@@ -1,0 +1,25 @@
+use clap::Args;
+
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct PlaygroundArgs {
+    /// Link the pages to the playground at this address, where a game can
+    /// {n}be played on from the tick on show
+    #[arg(long, value_name = "URL", value_parser = address)]
+    playground: Option<String>,
+}
+
+impl PlaygroundArgs {
+    pub fn address(&self) -> Option<&str> {
+        self.playground.as_deref()
+    }
+}
+
+/// Other schemes, such as `javascript:`, are not pages; without a scheme, it is a path on the same host.
+fn address(text: &str) -> Result<String, String> {
+    let is_page = text.starts_with("https://") || text.starts_with("http://") || !text.contains(':');
+    if is_page && !text.is_empty() && !text.contains(['#', '\n']) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected an address such as https://example.org/playground/index.html".to_owned())
+    }
+}

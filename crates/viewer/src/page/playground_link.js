@@ -1,0 +1,39 @@
+// The link to the playground, at the tick on show. crates/playground/src/address.rs reads its
+// addresses.
+
+class PlaygroundLink {
+  constructor(player) {
+    this.player = player;
+    this.link = element("playground-link");
+    /** The replay and the number of its frames that `data` holds. */
+    this.replay = null;
+    this.count = 0;
+    this.data = null;
+    player.onTexts = () => this.update();
+  }
+
+  update() {
+    const { player, link } = this;
+    const { replay, index } = player;
+    const { shareable } = replay.header;
+    const isShown = Boolean(link.dataset.url && shareable) && index <= (shareable.move_count ?? index) && !player.isRunning;
+    link.parentElement.hidden = !isShown;
+    if (!isShown) return;
+    if (this.replay !== replay || this.count !== replay.frames.length) this.pack();
+    if (this.data) link.href = `${link.dataset.url}#game=${this.data}&tick=${index + 1}`;
+    else link.removeAttribute("href");
+  }
+
+  async pack() {
+    const { replay } = this.player;
+    const count = replay.frames.length;
+    Object.assign(this, { replay, count, data: null });
+    const { move_count: moveCount, ...game } = replay.header.shareable;
+    const moves = replay.movesFrom(0).slice(0, moveCount);
+    const stream = new Blob([JSON.stringify({ ...game, moves })]).stream().pipeThrough(new CompressionStream("gzip"));
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+    if (this.replay !== replay || this.count !== count) return;
+    this.data = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+    this.update();
+  }
+}

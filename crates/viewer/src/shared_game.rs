@@ -1,0 +1,97 @@
+//! Games as the playground's addresses hold them.
+
+use std::sync::LazyLock;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::game_log::GameLog;
+use getaway::game::{Layout, Rules, World};
+use getaway::map::{MAX_SIDE, Map, MapLibrary};
+
+const NAME_CHARS_MAX: usize = 80;
+
+static BUNDLED: LazyLock<Vec<Map>> = LazyLock::new(|| {
+    let entries = MapLibrary::with_our_maps([""; 0]).list().unwrap_or_default();
+    entries.iter().filter_map(|entry| entry.load().ok()).collect()
+});
+
+/// A game in few bytes. Serialized as an object with these fields; empty ones are left out.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SharedGame {
+    /// The name of the map.
+    pub name: String,
+    /// The map, unless it is the bundled one of this name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub map: Option<Layout>,
+    /// The fields of the rules that differ from the server's.
+    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    pub rules: serde_json::Map<String, Value>,
+    /// The moves.
+    #[serde(default, skip_serializing_if = "str::is_empty")]
+    pub moves: String,
+}
+
+impl SharedGame {
+    /// A game without moves.
+    pub fn new(name: &str, map: &Layout, rules: &Rules) -> Self {
+        let is_bundled = bundled(name) == Some(map);
+        Self {
+            name: name.to_owned(),
+            map: (!is_bundled).then(|| map.clone()),
+            rules: differing(rules),
+            moves: String::new(),
+        }
+    }
+
+    /// The map, if this game has one.
+    pub fn layout(&self) -> Option<&Layout> {
+        self.map.as_ref().or_else(|| bundled(&self.name))
+    }
+}
+
+fn bundled(name: &str) -> Option<&'static Layout> {
+    BUNDLED.iter().find(|map| map.name == name).map(|map| &map.layout)
+}
+
+/// The fields of rules that differ from the server's.
+fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
+    let fields = |rules: &Rules| match serde_json::to_value(rules) {
+        Ok(Value::Object(fields)) => fields,
+        _ => serde_json::Map::new(),
+    };
+    let server = fields(&Rules::BLITZ_2025);
+    fields(rules).into_iter().filter(|(name, value)| server.get(name) != Some(value)).collect()
+}
+
+/// The part of a replay that an address can hold.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Shareable {
+    #[serde(flatten)]
+    game: SharedGame,
+    /// The number of moves from the first frame on that follow the rules; `None` for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    move_count: Option<usize>,
+}
+
+impl Shareable {
+    /// All frames of a game from its first tick on, if the map fits into an address.
+    pub(super) fn of_world(name: &str, world: &World) -> Option<Self> {
+        let Layout { width, height, .. } = *world.layout();
+        let name: String = name.chars().take(NAME_CHARS_MAX).collect();
+        let fits = usize::try_from(width.max(height)).is_ok_and(|side| side <= MAX_SIDE as usize);
+        fits.then(|| Self { game: SharedGame::new(&name, world.layout(), world.rules()), move_count: None })
+    }
+
+    /// The frames of a recording that starts in the first tick, up to the first that the rules do not
+    /// explain.
+    pub(super) fn of_log(log: &GameLog) -> Option<Self> {
+        let is_known = log.styles.len() == log.world.threat_count();
+        if !is_known || log.ticks.first()?.state.as_ref() != Some(&log.world.start()) {
+            return None;
+        }
+        let followed = log.ticks.iter().take_while(|tick| tick.is_exact && tick.played.is_some()).count();
+        Some(Self { move_count: Some(followed), ..Self::of_world(log.title(), &log.world)? })
+    }
+}
