@@ -37,6 +37,7 @@ mod jobs;
 mod journal;
 mod ladder;
 mod matches;
+mod page;
 mod rating;
 mod remote;
 mod report;
@@ -62,6 +63,7 @@ pub use ladder::{
     LadderStanding, LadderText, PairResult, VersionTest, ladder_page, request, run_ladder,
 };
 pub use matches::{Comparison, MapComparison, Match, SprtMonitor, SprtReport, p_value, pairs};
+pub use page::with_head;
 pub use rating::{RatedPairs, ratings};
 pub use report::{ReportReplays, ReportResult, ReportText, report};
 pub use results::resume;

@@ -8,6 +8,7 @@ use super::eval::{PlannerEvaluation, evaluate};
 use super::external::{ExternalSummary, external_summaries};
 use super::game::{GameRecord, Times};
 use super::matches::{Comparison, Match, SprtReport, pairs};
+use super::page::with_head;
 use super::series::{Games, Series, SeriesMap};
 use super::tournament::Tournament;
 use super::verdict::Outcome;
@@ -171,7 +172,8 @@ pub fn report(
         matrix: [None].into_iter().chain(maps.clone().map(Some)).map(matrix).collect(),
         games: (0..games.len()).filter_map(row).collect(),
     };
-    let (before, rest) = TEMPLATE.split_once(DATA).expect("the template has a place for the data");
+    let page = with_head(TEMPLATE);
+    let (before, rest) = page.split_once(DATA).expect("the template has a place for the data");
     let (between, after) = rest.split_once(REPLAYS).expect("the template has a place for the replays");
     let replays = replays.map(ReportReplays::html).unwrap_or_default();
     [before, &for_script(&to_json(&data)), between, &replays, after].concat()

@@ -2,10 +2,12 @@
 
 use std::fmt::Write;
 
+use getaway_arena::with_head;
+
 use crate::discovery::{BudgetCurve, Convergence, DiscoveryReport, Ranked};
 use crate::ranking::Comparison;
 
-const HEAD: &str = include_str!("page.html");
+const TEMPLATE: &str = include_str!("page.html");
 
 const WIDTH: f64 = 900.0;
 const HEIGHT: f64 = 320.0;
@@ -18,7 +20,7 @@ const COLOURS: usize = 7;
 /// The page of a discovery made by this command.
 pub fn page(report: &DiscoveryReport, command: &str) -> String {
     let settings = &report.settings;
-    let mut page = HEAD.to_owned();
+    let mut page = with_head(TEMPLATE);
     let mut add = |text: String| page.push_str(&text);
     add("<header><h1>Algorithm discovery</h1>\n".to_owned());
     add(format!(

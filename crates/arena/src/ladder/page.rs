@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::LadderStanding;
+use crate::page::with_head;
 use getaway::protocol::{for_script, to_json};
 
 const TEMPLATE: &str = include_str!("page.html");
@@ -29,6 +30,7 @@ struct Data<'a> {
 
 /// Renders the page. Its games are links to `game.html#NUMBER`.
 pub fn ladder_page(standing: &LadderStanding, text: &LadderText<'_>) -> String {
-    let (before, after) = TEMPLATE.split_once(DATA).expect("the template has a place for the data");
+    let page = with_head(TEMPLATE);
+    let (before, after) = page.split_once(DATA).expect("the template has a place for the data");
     [before, &for_script(&to_json(&Data { text, standing })), after].concat()
 }

@@ -16,7 +16,7 @@ use getaway::planner::PlannerSpec;
 use getaway::protocol::{for_script, to_json};
 use getaway_arena::{
     Entrant, EntrantState, GameRecord, LadderError, LadderNews, LadderOptions, LadderPlayers, LadderRequest, LadderRow,
-    LadderStanding, LadderText, PairResult, SeriesOptions, ladder_page, request, run_ladder,
+    LadderStanding, LadderText, PairResult, SeriesOptions, ladder_page, request, run_ladder, with_head,
 };
 use getaway_viewer::Page;
 
@@ -194,7 +194,8 @@ impl<'a> Folder<'a> {
             LadderNews::Standing(standing) => {
                 if self.is_loading {
                     self.is_loading = false;
-                    let viewer = GAME_PAGE.replace(VIEWER, &for_script(&to_json(&Page::halves(self.playground))));
+                    let viewer = to_json(&Page::halves(self.playground));
+                    let viewer = with_head(GAME_PAGE).replace(VIEWER, &for_script(&viewer));
                     let written = write_page(&self.path.join("game.html"), &viewer);
                     self.tell(written, progress);
                 }
