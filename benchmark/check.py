@@ -715,7 +715,7 @@ class Prover:
         )
 
     def agree(self, mask, some, others):
-        """Whether keys that differ at most in the memories of hawks can be the same state."""
+        """True if keys that differ at most in the memories of hawks can be the same state."""
         return some == others or all(
             self.threats[index].style != "hawk" or overlap(one[1], other[1])
             for index, one, other in zip(mask, some, others)
@@ -836,7 +836,7 @@ class Prover:
 
 
 def overlap(some, others):
-    """Whether two sets of a hawk's memories have one in common; a seed None is unknown."""
+    """True if two sets of a hawk's memories have one in common; a seed None is unknown."""
     if some is others or not some.isdisjoint(others):
         return True
     return any(
@@ -939,7 +939,7 @@ def full_rules(given, where):
 
 
 def same_rules(some, others):
-    """Whether two sets of rules agree on the game; messages do not affect it."""
+    """True if two sets of rules agree on the game; messages do not affect it."""
 
     def text(rules):
         scale = rules["pick_scale"]

@@ -27,11 +27,11 @@ pub struct Certificate {
     pub bound_tick: u16,
     /// The sweeps of the proof in order.
     pub steps: Vec<Step>,
-    /// The end of the proof.
+    /// How the proof ends.
     pub end: ProofEnd,
 }
 
-/// The end of a proof.
+/// How a proof ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofEnd {

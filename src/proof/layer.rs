@@ -93,8 +93,8 @@ impl<const N: usize> Layer<N> {
         (start + 1..end).find(|&place| self.keys[place] & !run_mask != rest).unwrap_or(end)
     }
 
-    /// Makes the combinations of each run adjacent and ascending. At the deadline, the layer stays
-    /// as it was.
+    /// Sorts the combinations so that each run is contiguous and ascending. If the deadline passes
+    /// first, the layer is unchanged.
     pub fn arrange(&mut self, run_mask: Combination, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let rank = |key: Combination| (key & !run_mask, key);
         if self.keys.is_sorted_by_key(|&key| rank(key)) {
@@ -316,7 +316,7 @@ impl<const N: usize> Lookup<N> {
     }
 }
 
-/// Looks up one combination after another. It is faster if they are in the same run.
+/// Looks up combinations one by one. A lookup is faster in the same run as the one before.
 #[derive(Debug)]
 pub(super) struct Cursor<'a, const N: usize> {
     lookup: &'a Lookup<N>,

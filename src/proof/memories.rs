@@ -16,8 +16,8 @@ pub(super) struct Hawks {
 /// The numbered memories of hawks. The first ones are *exact*: a tile, a post or a number of idle
 /// rounds. Sets of exact memories follow.
 ///
-/// A set holds the memories that fit the way a hawk has taken out of sight. So a hawk cannot wait
-/// longer than in the game, or turn back on its way to a post.
+/// A set holds the memories that are consistent with a hawk's route while it does not see the
+/// player, so the hawk cannot wait longer than in the game or turn back on its way to a post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memories {
     pub tiles: usize,

@@ -107,7 +107,7 @@ pub(super) struct Origin {
     pub draws: u16,
 }
 
-/// The game from a first state on.
+/// The prover's model of the game from a first state on.
 #[derive(Clone, Debug)]
 pub(super) struct Model<const N: usize> {
     pub board: Board<N>,

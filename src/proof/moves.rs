@@ -126,8 +126,9 @@ pub(super) fn successors<const N: usize>(
     }
 }
 
-/// Adds the widest threat to a group of the others, for each combination of a run. `push` takes the
-/// index in the run, the threat's next own key, and the player's places before and after the move.
+/// Extends a group of the other threats by the widest one, for each combination of a run. `push`
+/// takes the index in the run, the threat's next own key, and the player's places before and after
+/// the move.
 #[inline]
 pub(super) fn extend<const N: usize>(
     context: &JoinContext<'_, N>,

@@ -15,7 +15,7 @@ use super::tile_set::TileSet;
 use crate::game::{Move, State, Style, World};
 use crate::search::{BudgetMeter, StopReason};
 
-/// Ticks between two known sets that are kept. Small sets are always kept.
+/// Interval in ticks at which known sets are kept. Small sets are always kept.
 pub(super) const KEPT_TICKS: usize = 5;
 /// A set with fewer states than this is small.
 const SMALL_STATES: u64 = 512;
@@ -240,7 +240,7 @@ impl<const N: usize> Target<N> {
         keys.filter(|(_, set)| !set.is_empty()).collect()
     }
 
-    /// The known set that contains this threat and shares most threats with `mask`; sets with
+    /// The known set that contains this threat and shares the most threats with `mask`; sets with
     /// counted draws come first. Threats outside `mask` are left out. Also returns the mask of the
     /// result.
     fn candidates(

@@ -61,7 +61,7 @@ fn set(layout: &mut Layout, position: Position, tile: Tile) {
     layout.tiles[(position.y * layout.width + position.x) as usize] = tile;
 }
 
-/// Independent random tiles. A few open tiles form islands, and many form halls with pillars.
+/// Independent random tiles. Few open tiles form islands, and many form halls with pillars.
 fn noise(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, open_percent: usize) -> Layout {
     let mut layout = blank(dice);
     for tile in &mut layout.tiles {

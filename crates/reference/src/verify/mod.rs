@@ -180,7 +180,7 @@ fn bits(layout: &Layout) -> Vec<u32> {
     layout.threats.iter().map(|spawn| bits_of_style(spawn.style)).collect()
 }
 
-/// A set known for a tick: it contains every state of a game that reaches the target.
+/// A known set of a tick: it contains the state in that tick of every game that reaches the target.
 struct Known<const N: usize, const W: usize> {
     cover: Cover<N, W>,
     /// The bits of its threats, without the draws of hawks that are not counted.
@@ -189,7 +189,7 @@ struct Known<const N: usize, const W: usize> {
 }
 
 impl<const N: usize, const W: usize> Known<N, W> {
-    /// The bytes of the states. The projection takes at most as many again.
+    /// The memory of the states in bytes. The projection takes at most the same amount.
     fn bytes(&self) -> usize {
         self.cover.layer().bytes()
     }

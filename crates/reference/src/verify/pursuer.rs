@@ -54,7 +54,7 @@ pub(super) struct Pursuer<const N: usize> {
     tiles: Vec<u16>,
     numbers: HashMap<Key, u32>,
     rows: Vec<Vec<Row<N>>>,
-    /// For a hawk, the lists of keys for which one key stands, as ascending numbers.
+    /// For a hawk, lists of ascending key numbers; a single key stands for each list.
     several: Vec<Rc<[u32]>>,
     several_places: HashMap<Rc<[u32]>, usize>,
     /// For a hawk, by tile, the key that stands for every possible memory.
