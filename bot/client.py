@@ -255,7 +255,7 @@ class Game:
         if failure is None:
             self._header = None
         else:
-            # Readers skip a line with an error if its state is unusable.
+            # If the state is unusable, readers skip the line, because it has an error.
             notes["error"] = failure
         # Another decision maker may lack these fields.
         source = getattr(decision, "source", None)

@@ -2,13 +2,14 @@
 //! state consistent with the observations.
 //!
 //! Messages show a threat's position and direction, but not its draws or memory. In a game tracked
-//! from tick 1 there is a single *hypothesis*, the truth. Otherwise there is one hypothesis per
-//! possible hidden state. Each is predicted by the rules of its style and dropped if it disagrees
-//! with the observation. Planning uses the first remaining one, the *best* hypothesis.
+//! from tick 1 the hidden state is known, so the threat has a single *hypothesis*. Otherwise it has
+//! one hypothesis per possible hidden state. Each is predicted by the rules of its style and is
+//! dropped if it disagrees with the observation. Planning uses the first remaining one, the *best*
+//! hypothesis.
 //!
 //! A threat of unknown style, or with too many mispredictions, is *unmodelled*: its moves are not
-//! predicted. They are compared with all six styles, and the threat gets the first style that
-//! explains enough of them.
+//! predicted. The tracker compares them with all six styles, and gives the threat the first style
+//! that explains enough of them.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -32,7 +33,7 @@ const HYPOTHESES_MAX: usize = 10_000;
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
 /// Maximum hypotheses per threat after the deadline: sixty threats then take under a millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
-/// The best hypothesis may mispredict this often while another one is right.
+/// Maximum mispredictions of the best hypothesis while another one is right.
 const BEST_WRONG_MAX: u32 = 8;
 
 /// Maximum hidden states of a threat checked against a path, in about a millisecond.

@@ -15,7 +15,7 @@ use super::lines::longest_survival;
 
 const READY_TICKS: u16 = 40;
 const READY_STATES_MAX: u64 = 400;
-/// Holds one world for each tick of a period.
+/// Maximum period in ticks. [`EarlyPhase`] holds one world for each tick of a period.
 const PERIOD_MAX: u8 = 8;
 
 /// Worlds in which the threats always have the period of the next quicker phase.

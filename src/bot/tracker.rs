@@ -33,8 +33,8 @@ const PRIOR_COMMANDS: u32 = 50;
 /// The shortest gap, in ticks, after which the tracker rejoins the game instead of reconstructing
 /// it.
 const REJOIN_TICKS: u16 = 200;
-/// Tiles whose routes are built between two checks of the clock: half a millisecond on the largest
-/// map.
+/// Number of tiles whose routes are built between two checks of the clock. They take half a
+/// millisecond on the largest map.
 const TILES_PER_SLICE: usize = 16;
 /// Minimum observations to process per message while the bot catches up. It exceeds the number that
 /// arrive meanwhile.

@@ -54,7 +54,7 @@ pub struct Pick {
 pub struct Picks {
     /// The orders under which no two picks contradict each other.
     pub orders: Orders,
-    /// By order, then by draw, in units of 1/12.
+    /// The lowest and the highest number of each draw: by order, then by draw, in units of 1/12.
     bounds: Vec<Vec<(u8, u8)>>,
     /// Picks so far.
     pub count: u32,

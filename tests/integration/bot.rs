@@ -188,8 +188,8 @@ fn game_joined_late_is_tracked_after_a_while() {
             assert!(counts.iter().all(|&count| count < 3), "{}, joined in tick {tick}: {counts:?}", map.name);
         }
     }
-    println!("{survived} of {games} games joined late were survived");
-    assert!(survived * 10 >= games * 9, "{survived} of {games} games joined late were survived");
+    println!("the bot survived {survived} of {games} games that it joined late");
+    assert!(survived * 10 >= games * 9, "the bot survived {survived} of {games} games that it joined late");
 }
 
 #[test]

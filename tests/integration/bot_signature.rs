@@ -92,7 +92,7 @@ const SCRIPTS: [Script; 16] = [
 struct Coverage {
     /// The reciprocal of the share of (map, script) pairs that are played.
     one_in: usize,
-    /// The tick after which a game is abandoned, unless the bot has not joined it yet.
+    /// The last tick that is played, unless the bot joins later.
     last_tick: u16,
 }
 

@@ -91,7 +91,7 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
             let mixed = with(truth, parameter, &findings.rules);
             let differs = all.iter().any(|(map, moves)| first_difference(map, truth, &mixed, moves).is_some());
             wrong.push(format!(
-                "{context}: {} is claimed to be {} and is {}; {}",
+                "{context}: {} is inferred to be {} but is {}; {}",
                 finding.field,
                 finding.value,
                 parameter.value(truth),
