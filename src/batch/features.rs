@@ -130,7 +130,7 @@ impl Features {
         let mut first_tiles = [0_u16; Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            // A tile that the player cannot reach is farther than any arrival.
+            // A tile that the player cannot reach counts as farther than any arrival.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);

@@ -19,7 +19,7 @@ use crate::game::{
 pub const COMPACT_HEADER: usize = CLEARANCE + Move::ALL.len();
 /// The index of the first clearance. There is one clearance for each move (left, right, up, down,
 /// stay): the steps along the streets from the nearest threat to the tile that the move leads to.
-/// It is -1 if the way is blocked and [`FAR_STEPS`] if no threat can arrive.
+/// It is -1 if the move is blocked and [`FAR_STEPS`] if no threat can arrive.
 pub const CLEARANCE: usize = 4;
 /// Numbers of a compact observation for each threat, in map order: x, y, direction (0 to 3: left,
 /// right, up, down), style (0 to 5: as in `Style::ALL`), and its steps to the player along the

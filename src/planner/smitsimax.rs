@@ -36,7 +36,7 @@ const EXPLORATION: f32 = 0.2;
 const EXPECTATION_VISITS: f32 = 2.0;
 /// The weight of the threats' priors, in the same unit as `EXPLORATION`.
 const ATTACK_EXPLORATION: f32 = 0.7;
-/// The share of visits that a threat initially expects to spend on moves towards the player.
+/// The prior share of a threat's visits that moves towards the player get.
 const ATTACK_SHARE: f32 = 0.9;
 /// The extra reward of a threat next to the player compared to one far away.
 const CLOSENESS_REWARD: f32 = 0.02;
@@ -219,8 +219,8 @@ impl Tree {
         })
     }
 
-    /// Chooses a threat's move by its rewards and the shortfall of its visits below the expected
-    /// share (the predictor bound of Rosin, 2011, as in AlphaZero).
+    /// Chooses a threat's move by its mean reward plus a bonus, which grows with the move's prior
+    /// share and falls with its visits (PUCB of Rosin, 2011, in AlphaZero's form).
     fn select_by_share(&mut self, index: u32) -> usize {
         let bandit = self.bandits[index as usize];
         let (total, span) = (bandit.total_visits(), self.span());

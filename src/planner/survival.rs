@@ -100,7 +100,7 @@ pub struct SurvivalOptions {
     /// Maximum memory for the layers, in bytes.
     pub memory_max_bytes: usize,
     /// The *slack* of a line, in threat moves. In every state of the line, the player survives if
-    /// it stands still until the threats have moved this often.
+    /// it stands still until the threats have moved this many times.
     pub slack_moves: u8,
     /// The ticks in which a line stays out of reach.
     pub guard: Guard,

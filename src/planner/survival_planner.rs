@@ -1,6 +1,6 @@
 //! `survival`, the default planner: solves the whole game, then plays the solution. Until the
-//! solution is complete, it continues solving in each tick. If survival is impossible, it plays for
-//! the longest line; without slack it also proves that line the longest.
+//! solution is complete, it continues solving in each tick. If survival is impossible, it looks for
+//! the longest line; without slack it also proves that no line is longer.
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;

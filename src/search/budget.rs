@@ -38,7 +38,7 @@ impl Budget {
         Self { ticks: Some(count), ..Self::UNLIMITED }
     }
 
-    /// For this long, from the start of each call.
+    /// At most this much time, from the start of each call.
     pub const fn time(duration: Duration) -> Self {
         Self { time: Some(duration), ..Self::UNLIMITED }
     }

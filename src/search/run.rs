@@ -298,7 +298,7 @@ impl<P: Problem> Run<'_, P> {
             // The best sequence always starts with the current path.
             let record = &self.search.records[component];
             let next = record.actions.get(self.search.path.len());
-            // Everything below has been explored, or the best rollout ended at its horizon.
+            // Stop if everything below has been explored or the best rollout ended at its horizon.
             let (Some(_), Some(&action)) = (record.reward, next) else {
                 break;
             };

@@ -126,7 +126,7 @@ pub enum Budgets {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranked {
-    /// The name of a named algorithm.
+    /// The algorithm's name, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub expression: String,
@@ -154,7 +154,7 @@ pub struct Convergence {
 /// Mean scores of an algorithm by budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BudgetCurve {
-    /// The name of a named algorithm.
+    /// The algorithm's name, if it has one.
     pub name: Option<String>,
     pub expression: String,
     /// Evaluations, mean score, and the bounds of its 95% confidence interval.

@@ -18,6 +18,6 @@ pub trait Distribution: Send + Sync {
         reward
     }
 
-    /// About the best score to expect from a search. It is used to scale scores to rewards.
+    /// Roughly the best score that a search can reach; the unit in which scores become rewards.
     fn scale(&self) -> f64;
 }

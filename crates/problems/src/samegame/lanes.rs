@@ -511,7 +511,7 @@ impl Nested<'_> {
     }
 }
 
-/// The points of one nested search of `level` with rollouts of `policy`. The search equals
+/// The score of one nested search of `level` with rollouts of `policy`. The search equals
 /// [`nested`](crate::nested::nested) except for its random numbers.
 ///
 /// # Panics

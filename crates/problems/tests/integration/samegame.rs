@@ -214,7 +214,7 @@ fn greedy_rollouts_spare_the_colour_that_is_most_frequent_where_they_start() {
     let mut actions = Vec::new();
     game.actions(&later, &mut actions);
     game.apply(&mut later, *actions.iter().find(|group| group.colour == 1).expect("three blocks of colour 1"));
-    // Colours 0 and 2 are equally frequent where the rollout starts, so the first one is spared.
+    // Colours 0 and 2 are equally frequent when the rollout starts, so it spares the first one.
     for seed in 0..20 {
         let mut search = Search::new("simulate(greedy)".parse().expect("an expression"), seed);
         let line = search.run(&game, &later, Budget::passes(1)).best.expect("a game");
