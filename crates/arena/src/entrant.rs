@@ -1,4 +1,4 @@
-//! Entrants: planners and bots, and the names that they are shown by.
+//! Entrants: planners and bots, and their display names.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -44,8 +44,8 @@ impl Entrant {
         self.name.as_deref().unwrap_or(&self.spec)
     }
 
-    /// Names from the shortest to the whole spec. That of a bot starts with its program, without
-    /// the folder and the interpreter.
+    /// Possible names, from the shortest to the whole spec. A bot's names start with its program,
+    /// without the folder and the interpreter.
     fn candidates(&self) -> Vec<String> {
         if let Some(name) = &self.name {
             return vec![name.clone()];

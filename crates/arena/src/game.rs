@@ -30,7 +30,7 @@ pub struct GameError {
     pub source: BotError,
 }
 
-/// Plays a game until it ends or `watch` breaks. `watch` gets each state and the decision in it.
+/// Plays a game until it ends or `watch` breaks. `watch` gets each state with the bot's decision.
 ///
 /// # Errors
 /// When the bot rejects a message.
@@ -236,7 +236,8 @@ impl GameRecord {
         if self.failure().is_some() { 0 } else { self.score }
     }
 
-    /// The rank of the game in a pair: games without a failure first, and then the higher score.
+    /// The rank of the game in a pair: a game without a failure beats a failed one, and then the
+    /// higher score wins.
     pub fn rank(&self) -> (bool, u32) {
         if self.failure().is_some() { (false, 0) } else { (true, self.score) }
     }

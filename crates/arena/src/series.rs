@@ -131,7 +131,7 @@ pub struct Series {
     options: SeriesOptions,
     external: ExternalOptions,
     entrants: Vec<Entrant>,
-    /// The names that the entrants are shown by.
+    /// The display names of the entrants.
     names: Vec<String>,
     players: Vec<Player>,
     maps: Arc<[SeriesMap]>,

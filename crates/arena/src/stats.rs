@@ -142,7 +142,7 @@ impl ClusteredMean {
 }
 
 /// The mean of clustered values between `least` and `most`, with a Wilson interval inside these
-/// bounds. Its trial count gives the mean the uncertainty found by [`clustered_mean`].
+/// bounds. Its trial count follows from the uncertainty that [`clustered_mean`] finds.
 ///
 /// Scores gather at the two bounds, so their mean is skewed, and Student's symmetrical interval
 /// covers the true value too rarely. If all values are equal, each cluster counts as one trial, or

@@ -20,9 +20,9 @@ const CREDITS: [&str; 2] = ["line by: ", "bound by: "];
 pub struct Record {
     /// The name of the instance.
     pub instance: String,
-    /// The finder of the line, and its budget.
+    /// The solver that found the line, and its budget.
     pub line_by: String,
-    /// The finder of the bound, and its budget.
+    /// The solver that found the bound, and its budget.
     pub bound_by: String,
     /// The line, the bound and its proof.
     pub certificate: Certificate,

@@ -79,7 +79,7 @@ class Address {
     try {
       if (location.hash !== fragment) history.replaceState(null, "", page + fragment);
     } catch {
-      // Browsers limit the rate, and some hosts forbid embedded pages to change the address.
+      // Browsers limit the rate, and some hosts do not let embedded pages change the address.
     }
   }
 

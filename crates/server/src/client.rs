@@ -38,8 +38,8 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
     close(socket, code, &reason).await;
 }
 
-/// Returns the close code and reason of a client disconnected before its game. Reports it unless
-/// the client left by itself or no games are left.
+/// Returns the close code and reason for a client that the server disconnects before its game.
+/// Reports them unless the client left by itself or no games are left.
 fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     let Disconnect { reason, code } = disconnect;
     if matches!(code, close_code::POLICY | close_code::INVALID | close_code::SIZE | close_code::AGAIN) {

@@ -191,8 +191,8 @@ impl Server {
     }
 }
 
-/// Opens and closes as many files as all connections need. On Linux, enlarging the kernel's file
-/// table blocks the process for 10 to 25 ms, which must not happen during a game.
+/// Grows the process's file table by opening and closing as many files as all connections need. On
+/// Linux, growing it blocks the process for 10 to 25 ms, which must not happen during a game.
 fn grow_file_table(listener: &std::net::TcpListener) {
     let files: Vec<_> = (0..MAX_CONNECTIONS + OTHER_FILES_MAX).map_while(|_| listener.try_clone().ok()).collect();
     drop(files);

@@ -9,7 +9,7 @@ pub const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of viewers; each gets a copy of every state.
 pub const MAX_VIEWERS: usize = 64;
 pub const MAX_WAITING_BOTS: usize = 32;
-/// Time limit for REGISTER or VIEWER, as on the real server.
+/// Time limit for a client to send REGISTER or VIEWER, as on the real server.
 pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit of an HTTP connection, so that incomplete requests do not linger.
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(5);

@@ -20,8 +20,8 @@ struct Inner {
 }
 
 impl Viewers {
-    /// Adds a viewer; `None` if the limit is reached. The channel has the latest and all later
-    /// states, and is closed if the viewer is too slow.
+    /// Adds a viewer; `None` if the limit is reached. The channel delivers the latest state and all
+    /// later ones, and is closed if the viewer is too slow.
     pub fn join(&self) -> Option<mpsc::Receiver<Utf8Bytes>> {
         let mut inner = self.lock();
         inner.viewers.retain(|viewer| !viewer.is_closed());

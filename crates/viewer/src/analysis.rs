@@ -626,7 +626,7 @@ impl PlayedGame<'_> {
             let slice = meter.remaining().and(Budget::ticks(SLICE_TICKS));
             let solution = decider.solve(self.world, &self.states[index], slice);
             meter.add_search(solution.simulated_ticks);
-            // Even a slice without simulated ticks costs one, so the loop ends.
+            // A slice counts as at least one tick, so that the loop ends.
             spent += solution.simulated_ticks.max(1);
             if index == 0 {
                 boundary.longest_tick = boundary.longest_tick.max(Some(solution.final_tick));

@@ -26,7 +26,7 @@ pub struct LoggedTick {
     pub state: Option<State>,
     /// True if everything before this tick followed the rules, so the state is certain.
     pub is_exact: bool,
-    /// The threats that did not move to this tick's positions as predicted.
+    /// The threats whose positions in this tick differ from the prediction.
     pub mispredicted: Vec<Misprediction>,
     /// The move that the recorded actions resolve to.
     pub said: Option<Move>,
@@ -250,8 +250,8 @@ impl GameLog {
         Some(After { state, played, is_exact: false, mispredicted })
     }
 
-    /// The state after the last line. If the server has ignored a command before, and only another
-    /// ignored command explains why no line follows, the last command counts as ignored.
+    /// The state after the last line. The last command counts as ignored if the server has ignored
+    /// one before and nothing else explains why no line follows.
     fn end(&self, state: &State, said: Move, line: &RecordedTick) -> After {
         let (next, stayed) = (self.world.after(state, said), self.world.after(state, Move::Stay));
         let has_lost = || self.ticks.iter().any(|tick| tick.played.is_some() && tick.said != tick.played);

@@ -121,7 +121,8 @@ pub struct GameHeader {
     /// By frame, if recorded: the delay of the command in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
-    /// Sentences on the rules that the bot had learnt, each list with its first frame, in order.
+    /// The rules that the bot had learnt: in order, a first frame and the sentences that hold from
+    /// it on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<(usize, Vec<String>)>,
 }
@@ -187,7 +188,7 @@ impl Replay {
         replay
     }
 
-    /// The replay whose only frame is a state, without annotations.
+    /// A replay with one frame, the state, and without annotations.
     #[cfg(feature = "picture")]
     pub(crate) fn of_state(world: &World, state: &State) -> Self {
         let mut builder = ReplayBuilder::new("", "", world);

@@ -95,7 +95,7 @@ impl Process {
         &mut self.child
     }
 
-    /// The process that supervises the bot.
+    /// The id of the process that supervises the bot.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -53,7 +53,7 @@ impl PairState {
         Self { by_map: vec![counts; maps], counts, next_unit: 0, seen: HashSet::new(), repeats: 0, tests }
     }
 
-    /// Counts the units that both sides have now played, up to the first that one has not.
+    /// Counts the new units that both sides have played. Stops at the first that a side has not.
     pub fn update(&mut self, left: &[Option<Played>], right: &[Option<Played>]) {
         let both = |unit: usize| Some(((*left.get(unit)?)?, (*right.get(unit)?)?));
         while let Some((left, right)) = both(self.next_unit) {

@@ -399,7 +399,7 @@ class Player {
     try {
       if (location.hash !== hash) history.replaceState(null, "", hash);
     } catch {
-      // Some hosts forbid embedded pages to change the address, and browsers limit the rate.
+      // Some hosts do not let embedded pages change the address, and browsers limit the rate.
     }
   }
 

@@ -50,7 +50,7 @@ fn threats_follow_their_annotated_intents() {
     let mut seen = std::collections::BTreeMap::new();
     for map in common::our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
-        // A surviving plan is long enough for every kind of intent.
+        // A surviving plan is long enough to contain every kind of intent.
         let moves = getaway::planner::SurvivalSearch::new(Default::default())
             .solve(&world, &world.start(), Default::default())
             .moves;
