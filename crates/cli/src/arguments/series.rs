@@ -87,7 +87,7 @@ pub(crate) struct SeriesArgs {
     /// {n}planners differ, or are equal within it
     #[arg(long, value_name = "POINTS", default_value_t = MARGIN_DEFAULT as u32, value_parser = integer::<u32>(1..=10_000))]
     margin: u32,
-    /// Exit with 0 although a bot has failed in a game
+    /// Exit with 0 even if a bot has failed in a game
     #[arg(long)]
     pub allow_failures: bool,
     #[command(flatten)]

@@ -96,7 +96,7 @@ pub(crate) fn read_log(
     }
 }
 
-/// The maps that are searched for a recording's map. Skips maps that cannot be loaded.
+/// The maps that may be the map of a recording. Skips maps that cannot be loaded.
 pub(crate) fn known_maps(maps: &MapArgs) -> Result<Vec<Map>, CliError> {
     Ok(maps.library()?.list()?.iter().filter_map(|entry| entry.load().ok()).collect())
 }

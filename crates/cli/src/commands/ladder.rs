@@ -162,7 +162,8 @@ struct Folder<'a> {
     playground: Option<&'a str>,
     /// True until the games of earlier runs have been read.
     is_loading: bool,
-    /// The problem with the last page. Later ones are not reported until a page is written again.
+    /// The error of the last page, if it was not written. Further errors are not reported until a
+    /// page is written.
     problem: Option<String>,
 }
 
@@ -221,7 +222,7 @@ impl<'a> Folder<'a> {
         ladder_page(standing, &text)
     }
 
-    /// Reports a problem with the pages once; only the journal is essential.
+    /// Reports an error of the pages once; only the journal is essential.
     fn tell(&mut self, written: Result<(), CliError>, progress: &Progress) {
         let problem = written.err().map(|error| error.to_string());
         if let Some(text) = problem.as_ref().filter(|_| self.problem.is_none()) {

@@ -32,7 +32,7 @@ pub(crate) struct ProbeArgs {
     output: Option<PathBuf>,
     #[command(flatten)]
     files: OutputArgs,
-    /// The rules assumed where the games show nothing
+    /// The rules to assume where the games give no evidence
     #[command(flatten)]
     rules: RulesArgs,
     /// Print one JSON object

@@ -30,7 +30,7 @@ impl Progress {
         let style = style(&format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{left}}"));
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
             let time = time_left(before, state.pos(), total, state.elapsed());
-            // A line that cannot be formatted is not shown.
+            // If formatting fails, the time left is not shown.
             let _ = time.map_or(Ok(()), |time| write!(out, "{} left", rounded(time)));
         };
         let bar = bar(Some(total)).with_style(style.with_key("left", left)).with_position(before);

@@ -28,8 +28,8 @@ const EXAMPLES: &str = "Examples:
 /// Make the competition's zip of a bot in Python, and test it as the server would
 ///
 /// The folder has application.py and requirements.txt. The zip is unpacked and installed into an
-/// {n}empty environment under the oldest Python from 3.10 on, and plays a game with nothing but
-/// {n}TOKEN in its environment. It is written only if the bot plays the whole game.
+/// {n}empty environment under the oldest Python found, 3.10 or later, and plays a game with
+/// {n}nothing but TOKEN in its environment. It is written only if the bot plays the whole game.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PackageArgs {
@@ -44,7 +44,7 @@ pub(crate) struct PackageArgs {
     map: String,
     #[command(flatten)]
     maps: MapArgs,
-    /// Python interpreter for the test [default: the oldest from 3.10 on]
+    /// Python interpreter for the test [default: the oldest found, 3.10 or later]
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
     /// Port of the test's server; with another one than the competition's, the
