@@ -88,7 +88,8 @@ def _run(command: str, arguments: Sequence[str], address: str | None, options: d
 
 
 def _words(option: str, value: Any) -> list[str]:
-    """A command-line option: a flag for True, none for False and None, repeated for a list."""
+    """The words of a command-line option: the bare flag for True, no words for False and None, and
+    the option once per item for a list."""
     if value is True:
         return [option]
     if value is False or value is None:

@@ -122,7 +122,8 @@ class Solution(NamedTuple):
     simulated_ticks: int
     """The ticks that the search and the proof simulated."""
     decided_ms: float | None
-    """The time until the outcome was known, if it is; the search may continue for a longer line."""
+    """The time until the outcome was known, or `None` if it is unknown. The search may continue for a
+    longer line."""
     elapsed_ms: float
     """The time of the search, excluding the construction of the map's tables."""
     certificate: str | None = None

@@ -135,7 +135,7 @@ class Place:
         return [*self.command.split(), *positional, *options]
 
     def takes(self) -> set[str]:
-        """Returns the kinds of files that are not foreign for this argument."""
+        """Returns the kinds of files that this argument accepts."""
         option = self.name if self.index is None else ""
         names = (option, f"{self.value} of {self.command}", self.value)
         return next((TAKES[name] for name in names if name in TAKES), set())
@@ -399,7 +399,7 @@ def run(program: Path, arguments: list[str], folder: Path) -> Run:
 
 
 def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | None:
-    """Gives a file to the program; returns `None` if the file is not foreign for this argument."""
+    """Gives a file to the program; returns `None` if the argument accepts its kind."""
     taken = place.takes() & file.takes_as
     if taken - TRIED:
         return None
@@ -420,7 +420,7 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
     assert taken or found.code in (1, 2), f"not refused: {case}"
     assert found.code == 0 or re.fullmatch(r"(?:[^\n]+ is added\n)*error: [^\n]+\n", found.text), f"not one line: {case}"
     assert found.wall_s < TIMEOUT_S and found.cpu_s <= CPU_MAX_S, f"too long: {case}"
-    # The peak memory of a new process includes that of its parent on Linux.
+    # On Linux, the peak memory of a new process includes that of its parent.
     own_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     assert found.memory_mb <= max(MEMORY_MAX_MB, own_mb), f"too much memory: {case}"
     kept = ("games", "maps", "good.proof", *(["new"] if (place.command, place.name) == ("ladder", "--logs") else []))

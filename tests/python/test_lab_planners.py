@@ -223,7 +223,7 @@ def test_threads_that_share_a_bot_take_turns() -> None:
 
 def test_game_that_its_planner_changes_is_not_played() -> None:
     game = Game(MAPS / "roundabout")
-    with pytest.raises(RuntimeError, match="game: expected it to stay as it was while the bot plays it"):
+    with pytest.raises(RuntimeError, match="game: expected no change while the bot plays it"):
         Bot(lambda state: game.step(".")).play(game)
 
 

@@ -210,7 +210,7 @@ impl Bot {
         }
         let mut game = game.try_borrow_mut()?;
         if game.state != start {
-            return Err(PyRuntimeError::new_err("game: expected it to stay as it was while the bot plays it"));
+            return Err(PyRuntimeError::new_err("game: expected no change while the bot plays it"));
         }
         Ok(game.play_plan(&moves))
     }

@@ -84,8 +84,8 @@ impl Drop for PythonError {
     }
 }
 
-/// Returns true if an exception ends more than its call: `KeyboardInterrupt`, `SystemExit` and
-/// others that are not an `Exception`.
+/// Returns true if an exception must end more than the call that raised it: `KeyboardInterrupt`,
+/// `SystemExit` and others that are not an `Exception`.
 pub(crate) fn is_interruption(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }

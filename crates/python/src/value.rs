@@ -38,8 +38,8 @@ pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> 
     Ok(members[player_move as usize].clone_ref(py))
 }
 
-/// By letter, its move and whether it is one. A table is faster, because letters defeat branch
-/// prediction.
+/// By character, its move, and true if it is the letter of a move. A table is faster than branches,
+/// because letters defeat branch prediction.
 const LETTERS: [(Move, bool); 256] = {
     let mut moves = [(Move::Stay, false); 256];
     let mut index = 0;
