@@ -8,7 +8,7 @@ use super::observation::{FAR_STEPS, ticks_until_move};
 /// move, 0 if they move in the next step; and the ticks between two of their moves.
 pub const FEATURES_HEADER: usize = 3;
 /// The number of features per action (left, right, up, down, stay). They describe the state after
-/// the tick in which the action is played, and are all -1 if the way is blocked or the game is
+/// the tick in which the action is played, and are all -1 if the action is blocked or the game is
 /// over:
 ///
 /// 1. the steps from the nearest threat to the player along the streets: 0 if the player is caught,

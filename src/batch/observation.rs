@@ -136,7 +136,7 @@ pub(super) fn scaled_tick(tick: u16) -> u8 {
 const TABULATED_TILES: usize = 1024;
 
 /// For each move, the steps of one threat, or of the nearest one, to the tile that the move leads
-/// to; -1 if the way is blocked. The length is that of a vector register, so the last three
+/// to; -1 if the move is blocked. The length is that of a vector register, so the last three
 /// elements are unused.
 type Reach = [i16; 8];
 

@@ -86,7 +86,7 @@ impl Bot {
     /// Creates a bot for a new game.
     ///
     /// # Errors
-    /// If the planner does not know a limit of the budget, or the rules cannot be played.
+    /// If the planner does not support a limit of the budget, or the rules cannot be played.
     pub fn new(mut options: BotOptions) -> Result<Self, OptionsError> {
         options.rules.validate()?;
         options.budget.time = Some(options.budget.time.unwrap_or(BUDGET_MAX).min(BUDGET_MAX));

@@ -54,7 +54,7 @@ impl Default for BotOptions {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OptionsError {
-    /// The planner does not know a limit of the budget.
+    /// The planner does not support a limit of the budget.
     #[error(transparent)]
     Planner(#[from] PlannerError),
     /// The rules cannot be played.

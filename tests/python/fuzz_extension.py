@@ -353,7 +353,7 @@ class Objects:
         except RuntimeError as error:
             self.outcomes["refused"] += 1
             text = str(error)
-            assert any(each in text for each in ("lready", "the bot is deciding", "as it was while", "recursion")), repr(error)
+            assert any(each in text for each in ("lready", "the bot is deciding", "no change while", "recursion")), repr(error)
         except (ZeroDivisionError, MemoryError, StopIteration):
             self.outcomes["own errors"] += 1
 
