@@ -11,7 +11,7 @@
 //! `cautious`: the tiles that the player can reach before any threat. The room after a move is also
 //! the prior value of the move.
 //!
-//! A threat is *calm* at a distance from the player if it has stayed there several times in a row
+//! A threat is *waiting* at a distance from the player if it has stayed there several times in a row
 //! although it could move. It is expected to stay at this distance until it moves for the first
 //! time.
 //!
@@ -50,8 +50,8 @@ const PREDICTED_TICKS: u16 = 6;
 /// Maximum number of threat moves for which arrivals are computed.
 const DELAYS_MAX: usize = 64;
 
-/// A threat is calm after this many stays in a row.
-const CALM_STAYS: u8 = 3;
+/// A threat is waiting after this many stays in a row.
+const WAITING_STAYS: u8 = 3;
 
 const MOVES: usize = Move::ALL.len();
 
@@ -131,27 +131,27 @@ struct Habit {
     /// The minimum distance of the player during these stays.
     nearest: u16,
     /// The minimum distance of the player at which the threat stays, or [`UNREACHED`].
-    calm_distance: u16,
+    waiting_distance: u16,
 }
 
 impl Habit {
     fn at(position: Position) -> Self {
-        Self { position, stays: 0, nearest: UNREACHED, calm_distance: UNREACHED }
+        Self { position, stays: 0, nearest: UNREACHED, waiting_distance: UNREACHED }
     }
 
     /// Learns from a tick in which the threat could move. `distance` is the player's distance,
     /// after its move, from the threat's old position.
     fn learn(&mut self, position: Position, distance: u16) {
         if position != self.position {
-            let is_surprise = distance >= self.calm_distance;
-            let calm_distance = if is_surprise { UNREACHED } else { self.calm_distance };
-            *self = Self { calm_distance, ..Self::at(position) };
+            let is_surprise = distance >= self.waiting_distance;
+            let waiting_distance = if is_surprise { UNREACHED } else { self.waiting_distance };
+            *self = Self { waiting_distance, ..Self::at(position) };
             return;
         }
         self.stays = self.stays.saturating_add(1);
         self.nearest = self.nearest.min(distance);
-        if self.stays >= CALM_STAYS {
-            self.calm_distance = self.calm_distance.min(self.nearest);
+        if self.stays >= WAITING_STAYS {
+            self.waiting_distance = self.waiting_distance.min(self.nearest);
         }
     }
 }
@@ -261,18 +261,18 @@ struct UnmodelledThreat {
     tile: u16,
     period_ticks: Option<u8>,
     /// The threat stays if the player is at least this far away.
-    calm_distance: u16,
+    waiting_distance: u16,
     moves: Vec<bool>,
     tree: Tree,
 }
 
 impl UnmodelledThreat {
-    fn is_calm(&self, distances: &mut Distances, player: u16) -> bool {
-        self.calm_distance != UNREACHED && distances.distance(player, self.tile) >= self.calm_distance
+    fn is_waiting(&self, distances: &mut Distances, player: u16) -> bool {
+        self.waiting_distance != UNREACHED && distances.distance(player, self.tile) >= self.waiting_distance
     }
 
     fn step(&mut self, distances: &mut Distances, player: u16, ahead: usize) {
-        if self.is_calm(distances, player) {
+        if self.is_waiting(distances, player) {
             return;
         }
         let neighbours = distances.terrain.graph.neighbours(Mover::Threat)[usize::from(self.tile)];
@@ -339,8 +339,8 @@ impl<'a> Agents<'a> {
         let threat = |(threat, habit): (&ObservedThreat, &Habit)| {
             let tile = distances.terrain.graph.tile(threat.position)?;
             let moves = moves_ahead(clock, tick, threat.period_ticks);
-            let (period_ticks, calm_distance) = (threat.period_ticks, habit.calm_distance);
-            Some(UnmodelledThreat { start: tile, tile, period_ticks, calm_distance, moves, tree: Tree::new() })
+            let (period_ticks, waiting_distance) = (threat.period_ticks, habit.waiting_distance);
+            Some(UnmodelledThreat { start: tile, tile, period_ticks, waiting_distance, moves, tree: Tree::new() })
         };
         let unmodelled = unmodelled.iter().zip(habits).filter_map(threat).collect();
         Self {
@@ -441,7 +441,7 @@ impl<'a> Agents<'a> {
     }
 
     /// Fills `arrivals` with the earliest arrival of any threat at each tile, and `occupied` with
-    /// predicted positions. Calm threats arrive only on tiles within their calm distance.
+    /// predicted positions. Waiting threats arrive only on tiles within their waiting distance.
     /// Predictions cover a few ticks and assume that the player stands still.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
@@ -465,7 +465,7 @@ impl<'a> Agents<'a> {
         arrivals.clear();
         arrivals.resize(distances.terrain.graph.len(), UNREACHED);
         for threat in unmodelled.iter() {
-            let reach = if threat.is_calm(distances, player) { threat.calm_distance } else { UNREACHED };
+            let reach = if threat.is_waiting(distances, player) { threat.waiting_distance } else { UNREACHED };
             for (arrival, &steps) in arrivals.iter_mut().zip(distances.row(threat.tile)) {
                 if steps < reach {
                     *arrival = (*arrival).min(steps_delay(steps, threat.period_ticks, &delays));
@@ -598,34 +598,34 @@ mod tests {
     }
 
     #[test]
-    fn threat_that_stays_is_calm_where_the_player_is_as_far_away_until_it_moves_there() {
+    fn threat_that_stays_is_waiting_where_the_player_is_as_far_away_until_it_moves_there() {
         let [here, beside] = [0, 1].map(|x| Position::new(x, 0));
         let mut habit = Habit::at(here);
         [12, 9].into_iter().for_each(|distance| habit.learn(here, distance));
-        assert_eq!(habit.calm_distance, UNREACHED);
+        assert_eq!(habit.waiting_distance, UNREACHED);
         habit.learn(here, 10);
-        assert_eq!(habit.calm_distance, 9);
+        assert_eq!(habit.waiting_distance, 9);
         habit.learn(beside, 5);
-        assert_eq!(habit.calm_distance, 9, "it chases a player that is near");
+        assert_eq!(habit.waiting_distance, 9, "it chases a player that is near");
         habit.learn(here, 11);
-        assert_eq!(habit.calm_distance, UNREACHED, "it has woken");
+        assert_eq!(habit.waiting_distance, UNREACHED, "it has woken");
     }
 
     #[test]
     fn habits_are_learnt_from_one_choice_to_the_next() {
         let world = world("P.........", &Rules::BLITZ_2025);
         let mut rules = SmitsimaxRules::new();
-        let mut calm = |threats: &[(u16, i32)]| -> Vec<u16> {
-            let calm = threats.iter().map(|&(tick, x)| {
+        let mut waiting = |threats: &[(u16, i32)]| -> Vec<u16> {
+            let distances = threats.iter().map(|&(tick, x)| {
                 let state = world.state_at(tick, Position::new(0, 0), &[]).expect("a state");
                 rules.choose(&world, &state, &[ObservedThreat::at(Position::new(x, 0))], Budget::ticks(50));
-                rules.habits[0].calm_distance
+                rules.habits[0].waiting_distance
             });
-            calm.collect()
+            distances.collect()
         };
-        assert_eq!(calm(&[(1000, 8), (1001, 8), (1002, 8), (1003, 8)]), [UNREACHED, UNREACHED, UNREACHED, 8]);
-        assert_eq!(calm(&[(1004, 7)]), [UNREACHED], "it has moved");
-        assert_eq!(calm(&[(1005, 7), (1006, 7), (1007, 7), (1009, 7)])[2..], [7, UNREACHED], "a tick is missing");
+        assert_eq!(waiting(&[(1000, 8), (1001, 8), (1002, 8), (1003, 8)]), [UNREACHED, UNREACHED, UNREACHED, 8]);
+        assert_eq!(waiting(&[(1004, 7)]), [UNREACHED], "it has moved");
+        assert_eq!(waiting(&[(1005, 7), (1006, 7), (1007, 7), (1009, 7)])[2..], [7, UNREACHED], "a tick is missing");
     }
 
     #[test]

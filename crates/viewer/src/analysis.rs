@@ -294,7 +294,7 @@ impl Analysis {
                 _ => LossKind::MissingCommand,
             };
         }
-        if tick.said != tick.played && tick.played.is_some() {
+        if tick.commanded != tick.played && tick.played.is_some() {
             return LossKind::IgnoredCommand;
         }
         let is_surprised = ticks.get(index + 1).is_some_and(|next| !next.mispredicted.is_empty());
@@ -387,10 +387,10 @@ impl Analysis {
                 format!("{lost} because its command could not be read ({error}): {stayed}")
             }
             LossKind::IgnoredCommand => {
-                let (said, played) = (logged.and_then(|tick| tick.said), self.played);
-                let (said, played) = (said.map_or("", command), played.map_or("", past));
+                let (commanded, played) = (logged.and_then(|tick| tick.commanded), self.played);
+                let (commanded, played) = (commanded.map_or("", command), played.map_or("", past));
                 format!(
-                    "{lost} because the server did not play the bot's command to {said}, which probably came too late: the car {played} where {better} would have survived, and {caught}."
+                    "{lost} because the server did not play the bot's command to {commanded}, which probably came too late: the car {played} where {better} would have survived, and {caught}."
                 )
             }
             LossKind::Misprediction => {
@@ -422,7 +422,7 @@ impl CommandCounts {
                     || tick.decision.as_ref().is_some_and(|decision| decision.mispredictions > 0),
             );
             let Some(wire) = &tick.wire else {
-                counts.ignored += usize::from(tick.played.is_some() && tick.said != tick.played);
+                counts.ignored += usize::from(tick.played.is_some() && tick.commanded != tick.played);
                 continue;
             };
             counts.late += wire.late.len();

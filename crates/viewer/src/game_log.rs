@@ -29,7 +29,7 @@ pub struct LoggedTick {
     /// The threats whose positions in this tick differ from the prediction.
     pub mispredicted: Vec<Misprediction>,
     /// The move that the recorded actions resolve to.
-    pub said: Option<Move>,
+    pub commanded: Option<Move>,
     /// The move that the server played.
     pub played: Option<Move>,
     /// The command as received by the server, if recorded.
@@ -190,10 +190,10 @@ impl GameLog {
                 Some(next) if next.game_message.tick == line.game_message.tick => continue,
                 next => next,
             };
-            let said = state.as_ref().map(|state| self.world.resolve(state, &line.actions));
-            let after = match (&state, said, &next) {
-                (Some(state), Some(said), Some(next)) => self.successor(state, said, &next.game_message),
-                (Some(state), Some(said), None) => Some(self.end(state, said, &line)),
+            let commanded = state.as_ref().map(|state| self.world.resolve(state, &line.actions));
+            let after = match (&state, commanded, &next) {
+                (Some(state), Some(commanded), Some(next)) => self.successor(state, commanded, &next.game_message),
+                (Some(state), Some(commanded), None) => Some(self.end(state, commanded, &line)),
                 _ => None,
             };
             self.ticks.push(LoggedTick {
@@ -202,7 +202,7 @@ impl GameLog {
                 state: state.take(),
                 is_exact,
                 mispredicted: std::mem::take(&mut mispredicted),
-                said,
+                commanded,
                 played: after.as_ref().and_then(|after| after.played),
                 wire: line.wire,
                 decision: line.decision,
@@ -224,16 +224,16 @@ impl GameLog {
     }
 
     /// The state after a tick. The message decides where the player went, whatever the bot sent.
-    fn successor(&self, state: &State, said: Move, message: &GameMessage) -> Option<After> {
+    fn successor(&self, state: &State, commanded: Move, message: &GameMessage) -> Option<After> {
         let world = &self.world;
         let found = message.your_character.position;
         let missed = message.tick.checked_sub(u32::from(state.tick()) + 1)?;
-        let predicted = world.after(state, said);
+        let predicted = world.after(state, commanded);
         let (played, mut next) = if world.player(&predicted) == found || missed > 0 {
-            (said, predicted)
+            (commanded, predicted)
         } else {
             let mut others = world.moves(state).map(|player_move| (player_move, world.after(state, player_move)));
-            others.find(|(_, next)| world.player(next) == found).unwrap_or((said, predicted))
+            others.find(|(_, next)| world.player(next) == found).unwrap_or((commanded, predicted))
         };
         // Ticks whose messages were not recorded were played without a command.
         for _ in 0..missed {
@@ -252,11 +252,11 @@ impl GameLog {
 
     /// The state after the last line. The last command counts as ignored if the server has ignored
     /// one before and nothing else explains why no line follows.
-    fn end(&self, state: &State, said: Move, line: &RecordedTick) -> After {
-        let (next, stayed) = (self.world.after(state, said), self.world.after(state, Move::Stay));
-        let has_lost = || self.ticks.iter().any(|tick| tick.played.is_some() && tick.said != tick.played);
+    fn end(&self, state: &State, commanded: Move, line: &RecordedTick) -> After {
+        let (next, stayed) = (self.world.after(state, commanded), self.world.after(state, Move::Stay));
+        let has_lost = || self.ticks.iter().any(|tick| tick.played.is_some() && tick.commanded != tick.played);
         let is_lost = line.wire.is_none() && !next.is_over() && stayed.is_caught() && has_lost();
-        let (played, state) = if is_lost { (Move::Stay, stayed) } else { (said, next) };
+        let (played, state) = if is_lost { (Move::Stay, stayed) } else { (commanded, next) };
         After { state, played: Some(played), is_exact: !is_lost, mispredicted: Vec::new() }
     }
 
@@ -316,7 +316,7 @@ impl GameLog {
         if self.is_cut {
             return Some(format!("only the first {TICKS_MAX} ticks are shown"));
         }
-        let mut lost = self.ticks.iter().filter(|tick| tick.played.is_some() && tick.said != tick.played);
+        let mut lost = self.ticks.iter().filter(|tick| tick.played.is_some() && tick.commanded != tick.played);
         match lost.next() {
             // The threats followed the rules; only commands were not played.
             Some(first) if self.ticks.iter().all(|tick| tick.is_exact) => Some(format!(

@@ -224,7 +224,7 @@ impl LibraryGame {
         let place = place.or(last.map(|tick| tick.positions.player)).unwrap_or(layout.player);
         let is_incident = |tick: &super::game_log::LoggedTick| match &tick.wire {
             Some(wire) => wire.command.is_none() || !wire.late.is_empty() || !wire.unreadable.is_empty(),
-            None => tick.played.is_some() && tick.said != tick.played,
+            None => tick.played.is_some() && tick.commanded != tick.played,
         };
         let caught = log.last.as_ref().filter(|state| state.is_caught());
         let shortened = |&Analysis { kind, last_savable_tick, .. }: &Analysis| ListAnalysis { kind, last_savable_tick };

@@ -389,7 +389,7 @@ fn tick_marks(tick: &LoggedTick, styles: &[String]) -> Vec<(MarkKind, String)> {
         let threats = if mispredictions == 1 { "a threat".to_owned() } else { format!("{mispredictions} threats") };
         marks.push((MarkKind::Misprediction, format!("{threats} did not move as the bot predicted")));
     }
-    if tick.wire.is_none() && tick.played.is_some() && tick.said != tick.played {
+    if tick.wire.is_none() && tick.played.is_some() && tick.commanded != tick.played {
         marks.push((MarkKind::Ignored, "the server did not play the recorded command".to_owned()));
     }
     marks

@@ -18,7 +18,7 @@ const LOG_TIME: Duration = Duration::from_millis(100);
 pub(super) struct Process {
     child: Child,
     /// A pipe whose closing makes the supervisor end the bot, even if this program is killed.
-    leash: Option<PipeWriter>,
+    release_pipe: Option<PipeWriter>,
     /// The time at which that pipe was closed.
     released: Option<Instant>,
     log: Arc<Mutex<Vec<u8>>>,
@@ -40,7 +40,7 @@ fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     use std::os::fd::AsRawFd;
     use std::os::unix::process::CommandExt;
 
-    let (end, leash) = io::pipe()?;
+    let (end, release_pipe) = io::pipe()?;
     let mut shell = Command::new("sh");
     shell.args(["-c", include_str!("supervisor.sh"), "sh", command, &end.as_raw_fd().to_string()]);
     // Keeps Ctrl-C from the bot.
@@ -55,7 +55,7 @@ fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     // SAFETY: between fork and exec, `prepare` only makes system calls; it neither allocates nor
     // takes a lock.
     unsafe { shell.pre_exec(prepare) };
-    Ok((shell, Some(leash)))
+    Ok((shell, Some(release_pipe)))
 }
 
 #[cfg(not(unix))]
@@ -69,7 +69,7 @@ impl Process {
     /// Starts a shell command with these variables; an empty value removes the variable.
     pub fn start(command: &str, streams: Streams, environment: &[(&str, String)]) -> io::Result<Self> {
         let (log_end, log_start) = io::pipe()?;
-        let (mut shell, leash) = supervisor(command)?;
+        let (mut shell, release_pipe) = supervisor(command)?;
         for (name, value) in environment {
             if value.is_empty() {
                 shell.env_remove(name)
@@ -86,7 +86,7 @@ impl Process {
         drop(shell);
         let log = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&log);
-        let mut process = Self { child, leash, released: None, log, log_reader: None };
+        let mut process = Self { child, release_pipe, released: None, log, log_reader: None };
         process.log_reader = Some(thread::Builder::new().spawn(move || collect_log(log_end, &shared))?);
         Ok(process)
     }
@@ -125,10 +125,10 @@ impl Process {
             return;
         }
         self.released = Some(Instant::now());
-        match self.leash.take() {
+        match self.release_pipe.take() {
             // A concurrently forked process may hold the pipe open, so closing it is not enough:
             // the line ends the bot, too. Writing fails if the supervisor has ended.
-            Some(mut leash) => drop(leash.write_all(b"\n")),
+            Some(mut release_pipe) => drop(release_pipe.write_all(b"\n")),
             None => drop(self.child.kill()),
         }
     }
