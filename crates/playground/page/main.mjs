@@ -94,7 +94,7 @@ class Address {
       showBanner("");
     } catch (error) {
       this.session.close();
-      showBanner(`This address does not hold a game: ${error.message}.`);
+      showBanner(error.message);
     }
   }
 

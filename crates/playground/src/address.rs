@@ -24,6 +24,9 @@ use crate::Game;
 /// Maximum length of an address in characters.
 const ADDRESS_CHARS_MAX: usize = 16_000;
 const JSON_BYTES_MAX: u64 = 256 << 10;
+/// The header of gzip: method, no flags, no time, best compression, unknown system. Its checksum
+/// does not cover the header.
+const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255];
 
 /// A game at one of its ticks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -67,6 +70,9 @@ fn read(address: &str) -> Result<Position, String> {
     let damaged = || "it is incomplete or was changed".to_owned();
     let (data, tick) = address.strip_prefix("game=").and_then(|rest| rest.split_once("&tick=")).ok_or_else(damaged)?;
     let zipped = BASE64URL_NOPAD.decode(data.as_bytes()).map_err(|_| damaged())?;
+    if !zipped.starts_with(&GZIP_HEADER) {
+        return Err(damaged());
+    }
     let mut json = Vec::new();
     let mut unzipped = GzDecoder::new(&zipped[..]).take(JSON_BYTES_MAX);
     unzipped.read_to_end(&mut json).map_err(|_| damaged())?;
@@ -162,7 +168,10 @@ mod tests {
                 let damaged = String::from_utf8(damaged).expect("text");
                 match decode(&damaged) {
                     // The tick may be damaged to another tick of the game.
-                    Ok(opened) => assert_eq!(opened.game, position.game, "{damaged}"),
+                    Ok(opened) => {
+                        assert_eq!(opened.game, position.game, "{damaged}");
+                        assert_eq!(damaged.split('&').next(), address.split('&').next());
+                    }
                     Err(sentence) => {
                         assert!(sentence.starts_with("This address does not open a game: "), "{sentence}");
                         assert_eq!(sentence.lines().count(), 1, "{sentence}");

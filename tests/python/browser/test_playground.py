@@ -238,7 +238,7 @@ def test_a_damaged_address_gives_one_sentence_and_an_empty_board(page: Page, url
         assert "\n" not in page.locator("#banner-text").inner_text()
     page.goto("about:blank")
     start(page, f"{url}#game={base64.urlsafe_b64encode(SCRIPT.encode()).decode()}")
-    expect(page.locator("#banner-text")).to_contain_text("does not hold a game")
+    expect(page.locator("#banner-text")).to_have_text("This address does not open a game: it is incomplete or was changed.")
 
 
 def test_names_are_text(page: Page, url: str) -> None:

@@ -33,10 +33,8 @@ class Library {
 
   async start() {
     await this.refresh();
-    if (this.isGallery) {
-      document.body.classList.add("gallery");
-      element("library").setAttribute("role", "main");
-    }
+    document.body.classList.add("list-only");
+    if (this.isGallery) element("library").setAttribute("role", "main");
     if (!this.isGallery && (await this.openAddress(location.href))) return;
     if (!this.isGallery && this.games.length === 1) return this.open(this.games[0]);
     this.toggle(true);
@@ -165,6 +163,7 @@ class Library {
     const replay = await this.fetchReplay(game).catch(() => showBanner("The server does not respond."));
     if (!replay) return;
     this.shown = game;
+    document.body.classList.remove("list-only");
     this.player.gameName = this.games.length > 1 ? game.name : null;
     this.player.show(replay);
     this.panel.attach({ game: game.game });

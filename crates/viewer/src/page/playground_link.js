@@ -33,6 +33,8 @@ class PlaygroundLink {
     const stream = new Blob([JSON.stringify({ ...game, moves })]).stream().pipeThrough(new CompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     if (this.replay !== replay || this.count !== count) return;
+    // The compression and system that the playground expects in the header, whatever the browser's.
+    bytes.set([2, 255], 8);
     this.data = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
     this.update();
   }

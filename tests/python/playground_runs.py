@@ -1,0 +1,346 @@
+"""Long runs of the playground in Chromium, beside the native program.
+
+    .venv/bin/python tests/python/playground_runs.py addresses --count 200 --seed 1
+    .venv/bin/python tests/python/playground_runs.py damaged --count 10000 --seed 1
+    .venv/bin/python tests/python/playground_runs.py native --count 60
+    .venv/bin/python tests/python/playground_runs.py speed --maps DIR
+    .venv/bin/python tests/python/playground_runs.py memory --minutes 60
+
+`addresses` opens games of random moves in fresh browsers by their addresses. `damaged` opens damaged
+addresses: each must give one sentence and an empty board. `native` compares solutions,
+certificates and analyses with those of the native program. `speed` states the time to judge the
+five moves in the first tick of each map and to solve it, and the frames per second with all layers
+at tenfold speed. `memory` plays, judges and analyses games, and states the memory of the page.
+The test suite runs a few of each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from browser.conftest import CHROMIUM_NAMES, CHROMIUM_OPTIONS, GAMES, wait_until
+from browser.test_playground import FOLDER, Files, open_game, start
+from conftest import ROOT, TARGET
+
+BUDGET_TICKS = 3_000_000
+#: A limit in time would make the native results depend on the machine.
+UNLIMITED = ["--time-limit-ms", "3600000"]
+STATE = "JSON.stringify([session.game, session.index, [...session.board.replay.frames[session.board.index].positions]])"
+
+
+@contextmanager
+def browser_and_url() -> Iterator[tuple[Browser, str]]:
+    program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)))
+    # Chromium delays pages that change their address hundreds of times.
+    options = [*CHROMIUM_OPTIONS, "--disable-ipc-flooding-protection", "--enable-precise-memory-info"]
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(FOLDER))) as server, sync_playwright() as playwright:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = playwright.chromium.launch(executable_path=program, args=options)
+        yield browser, f"http://127.0.0.1:{server.server_address[1]}/"
+        browser.close()
+        server.shutdown()
+
+
+def generated(page: Page, seed: int) -> Any:
+    """A map; every second one is hard, and most of those are doomed."""
+    kinds = ["maze", "city"]
+    options = (
+        {"kind": kinds[(seed >> 1) % 2], "width": 21, "height": 17, "threats": 5, "braid_permille": 700}
+        if seed % 2
+        else {"kind": "labyrinth", "width": 15, "height": 13, "threats": 6, "braid_permille": 0}
+    )
+    return page.evaluate("(options) => session.client.json('generate', options)", {**options, "styles": [], "seed": seed})
+
+
+def run_addresses(browser: Browser, url: str, count: int, seed: int) -> list[str]:
+    rng = random.Random(seed)
+    first = start(browser.new_page(), url)
+    names = first.evaluate("session.client.json('start').then(({ maps }) => maps.map(({ name }) => name))")
+    longest = 0
+    for number in range(count):
+        moves = "".join(rng.choice("LRUD.") for _ in range(rng.randrange(2000)))
+        if number % 2:
+            first.evaluate(
+                """async ([{ name, tiles, player, threats }, moves, noJump]) => {
+                  const { rules } = await session.client.json("start");
+                  session.isDemo = false;
+                  await session.open({ name, map: { tiles, player, threats }, rules: { ...rules, no_jump: noJump }, moves });
+                }""",
+                [generated(first, rng.randrange(1000)), moves, rng.random() < 0.5],
+            )
+        else:
+            open_game(first, rng.choice(names), moves)
+        first.evaluate("(share) => session.board.seek(Math.floor(share * session.board.replay.last))", rng.random())
+        address = first.evaluate("session.client.text('encode', { game: session.game, index: session.index })")
+        longest = max(longest, len(url) + 1 + len(address))
+        context = browser.new_context()
+        second = start(context.new_page(), f"{url}#{address}")
+        assert second.evaluate(STATE) == first.evaluate(STATE), address
+        context.close()
+    assert longest <= 2000
+    return [f"{count} games opened to the same state in fresh browsers; the longest address has {longest} characters"]
+
+
+def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
+    rng = random.Random(seed)
+    page = start(browser.new_page(), url)
+    sentences: dict[str, int] = {}
+    while sum(sentences.values()) < count:
+        open_game(page, rng.choice(["roundabout", "snail", "metropolis"]), "".join(rng.choice("LRUD.") for _ in range(300)))
+        address = page.evaluate("session.client.text('encode', { game: session.game, index: session.index })")
+        data, tick = address.split("&")
+        damaged: list[str] = []
+        while len(damaged) < min(100, count - sum(sentences.values())):
+            at = rng.randrange(len(data))
+            kind = rng.randrange(5)
+            changed = [
+                data[:at] + rng.choice("ABCxyz019-_=%<\"'é ") + data[at + 1 :],
+                data[:at] + data[at + rng.randrange(1, 9) :],
+                data[:at],
+                data[:at] + rng.choice(["A", "%", "%00", "<script>"]) + data[at:],
+                data,
+            ][kind]
+            later = rng.choice(["", "&tick=0", "&tick=99999", "&tick=-1", "&tick=1e3", "&tick=1&tick=2", "&tick=<b>"]) if kind == 4 else f"&{tick}"
+            # Without a change of the address, the page opens nothing.
+            if changed + later not in ("", address, *damaged[-1:]):
+                damaged.append(changed + later)
+        # In the page, because each step of Playwright takes milliseconds.
+        found = page.evaluate(
+            """async (damaged) => {
+              const banner = document.getElementById("banner");
+              const found = [];
+              location.hash = "";
+              for (const fragment of damaged) {
+                banner.hidden = true;
+                location.hash = "#" + fragment;
+                const deadline = performance.now() + 60000;
+                while (banner.hidden && performance.now() < deadline) await new Promise((done) => setTimeout(done));
+                found.push([fragment, document.getElementById("banner-text").textContent, session.game === null && session.board.replay === null]);
+              }
+              return found;
+            }""",
+            damaged,
+        )
+        for fragment, sentence, is_empty in found:
+            assert is_empty, fragment
+            assert sentence.startswith("This address does not open a game: "), (fragment, sentence)
+            assert sentence.endswith(".") and "\n" not in sentence, (fragment, sentence)
+            sentences[sentence] = sentences.get(sentence, 0) + 1
+    return [f"{count} damaged addresses, all refused:", *(f"  {number} times: {sentence}" for sentence, number in sentences.items())]
+
+
+def save(page: Page, folder: Path, game: Any) -> Path:
+    path = folder / str(game["name"])
+    path.mkdir(exist_ok=True)
+    image = page.evaluate("(map) => session.client.ask('encode_png', map).then((bytes) => [...bytes])", game["map"])
+    (path / "layout.png").write_bytes(bytes(image))
+    (path / "meta.json").write_text('{"type": "challenge", "difficulty": "easy"}\n')
+    return path
+
+
+def games(page: Page) -> Iterator[Any]:
+    """Games without moves: on the bundled maps, then on generated ones, of which every second is without jumps."""
+    first = page.evaluate("session.client.json('start')")
+    for entry in first["maps"]:
+        yield {"name": entry["name"], "map": {key: entry[key] for key in ("tiles", "player", "threats")}, "rules": first["rules"]}
+    for seed in range(10_000):
+        entry = generated(page, seed)
+        layout = {key: entry[key] for key in ("tiles", "player", "threats")}
+        yield {"name": entry["name"], "map": layout, "rules": {**first["rules"], "no_jump": seed % 2 == 0}}
+
+
+def run_native(page: Page, program: Path, count: int, certificate_count: int, recordings: list[Path]) -> list[str]:
+    def getaway(*arguments: object) -> str:
+        return subprocess.run([program, *map(str, arguments)], cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+    solved = proven = 0
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        for game in games(page):
+            if solved >= count and proven >= certificate_count:
+                break
+            mine = page.evaluate("(request) => session.client.json('solve', request)", {"game": game, "seed": 0, "budget_ticks": BUDGET_TICKS})
+            solution = mine["solution"]
+            is_doomed = solution["outcome"] == "doomed"
+            if not mine["is_optimal"] or (solved >= count and not is_doomed):
+                continue
+            path = save(page, folder, game)
+            rules = ["--no-jump"] if game["rules"]["no_jump"] else []
+            proof = path / "native.proof"
+            wants_proof = is_doomed and proven < certificate_count
+            native = json.loads(getaway("solve", path, "--json", *UNLIMITED, *rules, *(["--certificate", proof] if wants_proof else [])))
+            assert [solution[key] for key in ("outcome", "moves", "simulated_ticks")] == [
+                native[key] for key in ("outcome", "actions", "simulated_ticks")
+            ], game["name"]
+            assert [5 * solution["final_tick"], 5 * solution["bound"]] == [native["score"], native["bound"]], game["name"]
+            solved += 1
+            if wants_proof:
+                assert mine["certificate"] == proof.read_text(), game["name"]
+                proven += 1
+    for recording in recordings:
+        native_analysis = getaway("analyse", recording, "--json", *UNLIMITED).strip()
+        mine_analysis = page.evaluate(
+            "([name, bytes]) => session.client.text('recording_analysis', name, { file: Uint8Array.from(bytes) })",
+            [recording.name, list(recording.read_bytes())],
+        )
+        assert f'{{"file":{json.dumps(str(recording))},{mine_analysis[1:]}' == native_analysis, recording
+    return [f"{solved} maps, {proven} certificates and {len(recordings)} recordings are equal to the native program's"]
+
+
+def played(program: Path, folder: Path) -> list[Path]:
+    """Recordings of lost games."""
+    files = []
+    for planner in ("random", "safest"):
+        for name in ("snail", "cul-de-sacs", "harbour", "old-town"):
+            file = folder / f"{name}-{planner}.jsonl"
+            options = ["--no-jump", "--planner", planner, "--budget-ticks", "1000", "--save", file]
+            subprocess.run([program, "play", name, *options], cwd=ROOT, check=True, capture_output=True)
+            files.append(file)
+    return files
+
+
+def run_speed(page: Page, program: Path, maps: Path | None) -> list[str]:
+    lines = []
+    for game in games(page) if maps is None else []:
+        if game["rules"]["no_jump"]:
+            break
+        lines.append(speed_of(page, program, game, game["name"]))
+    for folder in sorted(maps.iterdir()) if maps else []:
+        layout = page.evaluate(
+            "(bytes) => session.client.json('png', null, { file: Uint8Array.from(bytes) })", list((folder / "layout.png").read_bytes())
+        )
+        rules = page.evaluate("session.client.json('start').then(({ rules }) => rules)")
+        lines.append(speed_of(page, program, {"name": folder.name, "map": layout, "rules": rules}, str(folder)))
+    moves = page.evaluate(
+        """async () => {
+          const { maps, rules } = await session.client.json("start");
+          const { name, tiles, player, threats } = maps.find(({ name }) => name === "market-square");
+          return session.client.json("play", { game: { name, map: { tiles, player, threats }, rules }, index: 0, planner: "survival", seed: 0, budget_ticks: 2000 });
+        }"""
+    )
+    open_game(page, "market-square", moves)
+    for layer in ("plan", "paths", "arrival", "deadly", "trail"):
+        page.evaluate("(layer) => session.board.setLayer(layer, true)", layer)
+    page.locator("#speed").select_option("10")
+    frames, work = page.evaluate(
+        """async () => {
+          const { board } = session;
+          board.seek(0);
+          board.toggle();
+          const times = [], work = [];
+          const animate = board.animate.bind(board);
+          board.animate = (time) => { const start = performance.now(); animate(time); work.push(performance.now() - start); };
+          while (times.length < 600) times.push(await new Promise(requestAnimationFrame));
+          board.pause();
+          delete board.animate;
+          return [times.slice(1).map((time, i) => time - times[i]), work];
+        }"""
+    )
+    lines.append(
+        f"{1000 / statistics.mean(frames):.1f} frames per second with all layers at tenfold speed; the page works {statistics.median(work):.1f} ms"
+        f" per frame (median), {statistics.quantiles(work, n=20)[18]:.1f} ms (95th percentile)"
+    )
+    return lines
+
+
+def speed_of(page: Page, program: Path, game: Any, name: str) -> str:
+    """The fastest of three: other programs only make it slower."""
+    timed = """async ([name, request]) => {
+      let best = Infinity;
+      for (let i = 0; i < 3; i++) {
+        const start = performance.now();
+        await session.client.ask(name, request);
+        best = Math.min(best, performance.now() - start);
+      }
+      return best;
+    }"""
+    judged_ms = page.evaluate(timed, ["judge", {"game": {**game, "moves": ""}, "index": 0}])
+    solved_ms = page.evaluate(timed, ["solve", {"game": game, "seed": 0, "budget_ticks": BUDGET_TICKS}])
+    native_ms = min(
+        json.loads(subprocess.run([program, "solve", name, "--json"], cwd=ROOT, check=True, capture_output=True, text=True).stdout)["elapsed_ms"]
+        for _ in range(3)
+    )
+    return f"{game['name']}: judged in {judged_ms:.0f} ms, solved in {solved_ms:.0f} ms, natively in {native_ms:.0f} ms"
+
+
+def run_memory(browser: Browser, url: str, minutes: float, seed: int) -> list[str]:
+    rng = random.Random(seed)
+    page = start(browser.new_page(), url)
+    page.locator("#judge-switch").check()
+    names = page.evaluate("session.client.json('start').then(({ maps }) => maps.map(({ name }) => name))")
+    session = browser.new_browser_cdp_session()
+    heaps, resident = [], []
+
+    def measure() -> None:
+        page.context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
+        heaps.append(page.evaluate("performance.memory.usedJSHeapSize"))
+        processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
+        pids = [process["id"] for process in processes if process["type"] == "renderer"]
+        statuses = [Path(f"/proc/{pid}/status").read_text() for pid in pids]
+        resident.append(sum(int(status.split("VmRSS:")[1].split()[0]) << 10 for status in statuses))
+
+    end = time.monotonic() + 60 * minutes
+    games_played = 0
+    while time.monotonic() < end:
+        open_game(page, rng.choice(names))
+        for _ in range(60):
+            page.keyboard.press(rng.choice(["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown", "."]))
+            page.wait_for_timeout(20)
+        page.locator("#let-play").click()
+        wait_until(page, "document.getElementById('stop-play').hidden")
+        page.evaluate("(share) => session.board.seek(Math.floor(share * session.board.replay.last))", rng.random())
+        page.wait_for_timeout(500)
+        games_played += 1
+        measure()
+    mib = [f"{number / (1 << 20):.0f}" for number in (heaps[0], heaps[-1], resident[0], resident[len(resident) // 2], resident[-1], max(resident))]
+    return [
+        f"{games_played} games in {minutes} minutes; heap after the first {mib[0]} MiB, after the last {mib[1]} MiB;"
+        f" page and engines after the first {mib[2]} MiB, after half {mib[3]} MiB, after the last {mib[4]} MiB, at most {mib[5]} MiB"
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Long runs of the playground in Chromium.")
+    parser.add_argument("what", choices=["addresses", "damaged", "native", "speed", "memory"])
+    parser.add_argument("--count", type=int, default=200, help="number of games, addresses or maps")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=60, help="of memory")
+    parser.add_argument("--maps", type=Path, help="folder of maps for speed [default: the bundled ones]")
+    parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
+    options = parser.parse_args()
+    print(f"seed {options.seed}", flush=True)
+    with browser_and_url() as (browser, url), tempfile.TemporaryDirectory() as folder:
+        if options.what == "addresses":
+            lines = run_addresses(browser, url, options.count, options.seed)
+        elif options.what == "damaged":
+            lines = run_damaged(browser, url, options.count, options.seed)
+        elif options.what == "memory":
+            lines = run_memory(browser, url, options.minutes, options.seed)
+        elif options.what == "speed":
+            lines = run_speed(start(browser.new_page(), url), options.program, options.maps)
+        else:
+            recordings = [*sorted(GAMES.glob("*.jsonl.gz")), *played(options.program, Path(folder))]
+            lines = run_native(start(browser.new_page(), url), options.program, options.count, 12, recordings)
+    print("\n".join(lines))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
