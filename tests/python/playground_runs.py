@@ -7,7 +7,7 @@
     .venv/bin/python tests/python/playground_runs.py memory --minutes 60
 
 `addresses` opens games of random moves in fresh browsers by their addresses. `damaged` opens damaged
-addresses: each must give one sentence and an empty board. `native` compares solutions,
+addresses: each must give one sentence and an empty board, or show the game that it was made from. `native` compares solutions,
 certificates and analyses with those of the native program. `speed` states the time to judge the
 five moves in the first tick of each map and to solve it, and the frames per second with all layers
 at tenfold speed. `memory` plays, judges and analyses games, and states the memory of the page.
@@ -42,6 +42,7 @@ from conftest import ROOT, TARGET
 BUDGET_TICKS = 3_000_000
 #: A limit in time would make the native results depend on the machine.
 UNLIMITED = ["--time-limit-ms", "3600000"]
+SAME = "opens the game that it was made from"
 STATE = "JSON.stringify([session.game, session.index, [...session.board.replay.frames[session.board.index].positions]])"
 
 
@@ -105,6 +106,7 @@ def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
     while sum(sentences.values()) < count:
         open_game(page, rng.choice(["roundabout", "snail", "metropolis"]), "".join(rng.choice("LRUD.") for _ in range(300)))
         address = page.evaluate("session.client.text('encode', { game: session.game, index: session.index })")
+        game = page.evaluate("session.game")
         data, tick = address.split("&")
         damaged: list[str] = []
         while len(damaged) < min(100, count - sum(sentences.values())):
@@ -126,24 +128,29 @@ def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
             """async (damaged) => {
               const banner = document.getElementById("banner");
               const found = [];
-              location.hash = "";
               for (const fragment of damaged) {
+                session.close();
                 banner.hidden = true;
                 location.hash = "#" + fragment;
                 const deadline = performance.now() + 60000;
-                while (banner.hidden && performance.now() < deadline) await new Promise((done) => setTimeout(done));
-                found.push([fragment, document.getElementById("banner-text").textContent, session.game === null && session.board.replay === null]);
+                while (banner.hidden && session.game === null && performance.now() < deadline) await new Promise((done) => setTimeout(done));
+                found.push([fragment, banner.hidden ? "" : document.getElementById("banner-text").textContent, session.game]);
               }
               return found;
             }""",
             damaged,
         )
-        for fragment, sentence, is_empty in found:
-            assert is_empty, fragment
+        for fragment, sentence, opened in found:
+            if opened == game:
+                # The last byte of the compressed moves has unused bits, which may change.
+                sentences[SAME] = sentences.get(SAME, 0) + 1
+                continue
+            assert opened is None, (fragment, address)
             assert sentence.startswith("This address does not open a game: "), (fragment, sentence)
             assert sentence.endswith(".") and "\n" not in sentence, (fragment, sentence)
             sentences[sentence] = sentences.get(sentence, 0) + 1
-    return [f"{count} damaged addresses, all refused:", *(f"  {number} times: {sentence}" for sentence, number in sentences.items())]
+    assert sentences.get(SAME, 0) < count / 100
+    return [f"{count} damaged addresses:", *(f"  {number} times: {sentence}" for sentence, number in sentences.items())]
 
 
 def save(page: Page, folder: Path, game: Any) -> Path:

@@ -167,11 +167,9 @@ mod tests {
                 }
                 let damaged = String::from_utf8(damaged).expect("text");
                 match decode(&damaged) {
-                    // The tick may be damaged to another tick of the game.
-                    Ok(opened) => {
-                        assert_eq!(opened.game, position.game, "{damaged}");
-                        assert_eq!(damaged.split('&').next(), address.split('&').next());
-                    }
+                    // The tick may be damaged to another tick of the game, and unused bits of the last
+                    // compressed byte may change.
+                    Ok(opened) => assert_eq!(opened.game, position.game, "{damaged}"),
                     Err(sentence) => {
                         assert!(sentence.starts_with("This address does not open a game: "), "{sentence}");
                         assert_eq!(sentence.lines().count(), 1, "{sentence}");

@@ -111,7 +111,12 @@ impl GameLibrary {
         let read = GameLog::read(&RecordingSource::File(path.to_owned()), self.rules.as_ref(), &self.maps);
         match read {
             Ok(log) => self.add_log(log).map(drop),
-            Err(error) => self.add_entry(&file_stem(path), Err(error.to_string())).map(drop),
+            Err(error) => {
+                // A gallery does not show where its files are.
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let error = error.to_string().replace(&path.display().to_string(), &name);
+                self.add_entry(&file_stem(path), Err(error)).map(drop)
+            }
         }
     }
 
