@@ -42,6 +42,18 @@ def test_every_listed_game_opens_in_the_viewer(page: Page, ladder: Path) -> None
     expect(viewer.locator("#tick")).to_have_text("1")
 
 
+def test_older_games_are_shown_on_demand_and_stay_after_a_reload(page: Page, ladder: Path) -> None:
+    page.goto((ladder / "index.html").as_uri())
+    rows = page.locator("#games tbody tr")
+    expect(rows).to_have_count(15)
+    page.locator("#all").click()
+    expect(page.locator("#all")).to_be_hidden()
+    shown = rows.count()
+    assert shown > 15
+    page.reload()
+    expect(rows).to_have_count(shown)
+
+
 def test_unknown_game_is_one_sentence(open_page: OpenPage, ladder: Path) -> None:
     page = open_page(logs_matter=False)
     page.goto((ladder / "game.html").as_uri() + "#99999")
