@@ -42,7 +42,8 @@ def state(final, bound):
 
 def markdown(found):
     tracks = list(dict.fromkeys(sorted(row["name"].split("/")[0] for row in found)))
-    text = "# Records\n\n`page.py` writes this page and [records.html](records.html) from `records/`.\n\n"
+    text = "# Records\n\n`page.py` writes this page and [records.html](records.html) from `records/`.\n"
+    text += "On getaway's documentation site, the records of `benchmark/records.html` open in the playground.\n\n"
     text += "| track | instances | " + " | ".join(ORDER) + " |\n|---|" + "---|" * (len(ORDER) + 1) + "\n"
     for track in tracks:
         own = [row for row in found if row["name"].startswith(track + "/")]
@@ -60,14 +61,14 @@ def markdown(found):
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Pursuit benchmark: records</title>
+<link rel="icon" href="data:,"><title>Pursuit benchmark: records</title>
 <style>
 :root { color-scheme: light dark; --ink: #222; --paper: #fff; --line: #ccc; --wall: #555; }
 @media (prefers-color-scheme: dark) { :root { --ink: #ddd; --paper: #181818; --line: #444; --wall: #888; } }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 1rem auto; max-width: 80rem; padding: 0 1rem;
   color: var(--ink); background: var(--paper); }
 form { display: flex; flex-wrap: wrap; gap: .5rem 1rem; margin: 1rem 0; }
-select, input { font: inherit; max-width: 100%; }
+select, input, button { font: inherit; max-width: 100%; }
 ul { display: grid; grid-template-columns: repeat(auto-fill, minmax(17rem, 1fr)); gap: 1rem; list-style: none; padding: 0; }
 li { border: 1px solid var(--line); border-radius: 4px; padding: .75rem; overflow-wrap: anywhere; }
 li svg { width: 100%; height: 9rem; }
@@ -90,6 +91,24 @@ const colours = {P: "#0072b2", B: "#d40000", G: "#e67300", S: "#c9a400", O: "#00
 const trackOf = row => row.name.split("/")[0];
 for (const [name, value] of [["track", trackOf], ["state", row => row.state]])
   for (const text of new Set(rows.map(value))) field(name).append(new Option(text));
+const styles = {B: "bull", G: "goldfish", S: "shark", O: "owl", D: "deer", H: "hawk"};
+const PLAYGROUND = "../playground/index.html";
+// The documentation site has the playground beside this page.
+const playground = location.protocol === "file:" ? Promise.resolve(false)
+  : fetch(PLAYGROUND, {method: "HEAD"}).then(answer => answer.ok, () => false);
+async function openRecord(row) {
+  const record = await (await fetch(`records/${row.name}.txt`)).text();
+  const {rules, actions} = JSON.parse(record.split("\\n")[3]);
+  const spawns = row.tiles.flatMap((line, y) => [...line].map((letter, x) => [letter, x, y]));
+  const threats = spawns.filter(([letter]) => styles[letter]).map(([letter, x, y]) => [styles[letter], x, y]);
+  const [, ...player] = spawns.find(([letter]) => letter === "P");
+  const map = {tiles: row.tiles.map(line => line.replace(/[A-Z]/g, ".")), player, threats};
+  const text = JSON.stringify({name: row.name.split("/")[1], map, rules, moves: actions});
+  const zipped = new Response(new Blob([text]).stream().pipeThrough(new CompressionStream("gzip")));
+  const bytes = String.fromCharCode(...new Uint8Array(await zipped.arrayBuffer()));
+  const data = btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  location.href = `${PLAYGROUND}#game=${data}&tick=1`;
+}
 const element = (tag, text) => Object.assign(document.createElement(tag), {textContent: text});
 const link = (text, href) => Object.assign(element("a", text), {href});
 function picture(tiles) {
@@ -126,6 +145,12 @@ function show() {
       element("br"), `line: ${row.by[0]}`, element("br"), `bound: ${row.by[1]}`, element("br"),
       link("map", row.map), " ");
     if (row.state !== "no record") text.append(link("record", `records/${row.name}.txt`));
+    playground.then(isThere => {
+      if (!isThere || row.state === "no record") return;
+      const open = Object.assign(element("button", "watch and play"), {type: "button"});
+      open.addEventListener("click", () => openRecord(row));
+      text.append(" ", open);
+    });
     item.append(text);
     pictures.observe(item);
     return item;

@@ -11,6 +11,7 @@ import re
 import subprocess
 import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
@@ -31,14 +32,36 @@ class Files(http.server.SimpleHTTPRequestHandler):
         pass
 
 
+@contextmanager
+def served(folder: Path) -> Iterator[str]:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(folder))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
     if not (FOLDER / "engine.wasm").exists():
         pytest.skip("no playground found: expected tools/playground.sh to have built it")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(FOLDER))) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_address[1]}/"
-        server.shutdown()
+    with served(FOLDER) as address:
+        yield address
+
+
+@pytest.mark.parametrize("track", ["changed-rules", "crowds", "large", "mazes", "real-like"])
+def test_records_of_the_benchmark_open_in_the_playground(page: Page, url: str, track: str, tmp_path: Path) -> None:
+    (tmp_path / "playground").symlink_to(FOLDER)
+    (tmp_path / "benchmark").symlink_to(ROOT / "benchmark")
+    with served(tmp_path) as site:
+        page.goto(f"{site}benchmark/records.html")
+        page.locator("#track").select_option(track)
+        name = page.locator("li strong").first.inner_text()
+        page.locator("li button").first.click()
+        page.wait_for_url("**/playground/**")
+        wait_until(page, "document.body.dataset.ready !== undefined")
+        wait_until(page, f"session.game?.name === {json.dumps(name.split('/')[1])}")
+        record = (ROOT / "benchmark" / "records" / f"{name}.txt").read_text().splitlines()
+        assert page.evaluate("session.game.moves") == json.loads(record[3])["actions"]
 
 
 def start(page: Page, url: str) -> Page:
