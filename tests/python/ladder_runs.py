@@ -1,8 +1,14 @@
 """Long runs of `getaway ladder`. The test suite has short versions of its kills.
 
+    .venv/bin/python tests/python/ladder_runs.py order --kills 10
     .venv/bin/python tests/python/ladder_runs.py disk --rounds 3
     .venv/bin/python tests/python/ladder_runs.py growth --games 3000
 
+- `order` plays a ladder of 30 entrants: planners, expressions, bots in three languages and five that
+  misbehave. Killed `--kills` times, it must end with the standing of an undisturbed ladder. One
+  entrant is added and one is retired while it runs. Its order must agree with that of a tournament
+  of at least ten times the games on other seeds. It also prints how many games of a tournament give
+  ratings with intervals of the same mean width.
 - `disk` plays a ladder on a file system of its own that becomes full. The ladder must wait, go on
   once there is room, and end with the standing of an undisturbed run. Mounts a tmpfs, which needs
   root.
@@ -14,47 +20,211 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import itertools
 import json
+import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+
+from waiting import wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 WAIT_S = 120
+TIMEOUT_S = 3600
 ENTRANTS = ["random", "safest", "sampling", "lookahead:4", "quits=pipe:exit 1"]
-OPTIONS = ["--map", "snail", "--map", "corner-shop", "--budget-ticks", "20", "--samples", "60", "--threads", "1"]
+ONE_THREAD = ["--threads", "1"]
+OPTIONS = ["--map", "snail", "--map", "corner-shop", "--budget-ticks", "20", "--samples", "60", *ONE_THREAD]
+PLANNERS = ["survival", "cautious", "show-off", "uct", "uct-greedy", "nested", "sampling", "nrpa", "anneal"]
+PLANNERS += ["paranoid", "safest", "random"]
+NAMED = {
+    "shallow": "lookahead:1",
+    "deep": "lookahead:2",
+    "greedy": "simulate(greedy)",
+    "short": "simulate(random, 20)",
+    "steps": "step(simulate)",
+    "short-steps": "step(simulate(random, 40))",
+    "repeats": "step(repeat(4, simulate(greedy)))",
+    "looks": "step(lookahead(simulate(greedy)))",
+    "selects": "select(0.3, simulate(greedy))",
+    "beam": "beam(2, simulate)",
+}
+TURNER = r"""BEGIN { $| = 1 } /"tick":(\d+)/; $turn = qw(UP RIGHT DOWN LEFT)[$1 / 7 % 4];
+print qq({"type":"COMMAND","tick":$1,"actions":[{"type":"MOVE_$turn"}]}\n)"""
+WALKERS = {
+    "python": f"{sys.executable} examples/bots/walker.py",
+    "javascript": "node examples/bots/walker.mjs",
+    "perl": f"perl -ne {shlex.quote(TURNER)}",
+}
+MISBEHAVING = {
+    "crashes": f"{sys.executable} tests/python/misbehaving_bot.py crash",
+    "quits": "exit 1",
+    "garbage": "while read -r message; do echo hello; done",
+    "killed": "read -r message; kill -9 $$",
+    "missing": "tests/python/no_such_bot",
+}
+"""Bots that fail in every game."""
+# Short games on all maps. A new process per game makes the bots' games independent of their order.
+ORDER = ["--budget-ticks", "25", "--no-jump", "--tick-ms", "5000", "--restart"]
+GAMES_FACTOR = 10
+TAU_MIN = 0.95
 LINEAR = 1.15
 """A doubled number of games may multiply a size by twice this."""
 
 
-def ladder(program: Path, folder: Path, *options: str) -> list[str]:
-    return [str(program), "ladder", str(folder), *OPTIONS, *options]
+@dataclass(frozen=True)
+class League:
+    """A ladder with its settings."""
+
+    program: Path
+    folder: Path
+    settings: list[str]
+
+    def command(self, *options: str) -> list[str]:
+        return [str(self.program), "ladder", str(self.folder), *self.settings, *options]
+
+    def play(self, *options: str) -> dict[str, Any]:
+        """Plays to the end; returns the standing."""
+        done = subprocess.run(self.command("--json", *options), cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
+        assert done.returncode == 0, done.stderr
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+
+    def start(self, *options: str, errors: int | IO[str] = subprocess.DEVNULL) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(self.command(*options), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors)
+
+    def journal(self) -> bytes:
+        """The complete lines of the journal."""
+        journal = self.folder / "ladder.jsonl"
+        return journal.read_bytes().rpartition(b"\n")[0] if journal.exists() else b""
+
+    def games(self) -> int:
+        return self.journal().count(b'"moves"')
 
 
-def adding(entrants: list[str]) -> list[str]:
+def adding(entrants: Iterable[str]) -> list[str]:
     return [word for entrant in entrants for word in ("--add", entrant)]
 
 
-def standing(program: Path, folder: Path, *options: str) -> list[dict[str, Any]]:
-    """Plays to the end; returns the rows without times."""
-    command = ladder(program, folder, "--json", *options)
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=3600)
-    assert done.returncode == 0, done.stderr
-    untimed = ("place", "name", "state", "wins", "ties", "losses", "games", "failed", "score_mean", "next")
-    return [{name: row.get(name) for name in untimed} for row in json.loads(done.stdout)["entrants"]]
+def untimed(standing: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows without times."""
+    names = ("place", "name", "state", "wins", "ties", "losses", "games", "failed", "score_mean", "next")
+    return [{name: row.get(name) for name in names} for row in standing["entrants"]]
 
 
-def games(folder: Path) -> int:
-    """Number of complete games in the journal."""
-    journal = folder / "ladder.jsonl"
-    return journal.read_bytes().count(b'"moves"') if journal.exists() else 0
+def run_order(program: Path, kills: int) -> list[str]:
+    """Compares a ladder that is killed with an undisturbed one and with a tournament."""
+    planners = [*PLANNERS, *(f"{name}={text}" for name, text in NAMED.items())]
+    bots = {**WALKERS, **MISBEHAVING}
+    entrants = [*planners, *(f"{name}=pipe:{command}" for name, command in bots.items())]
+    assert len(entrants) == 30, len(entrants)
+    late, retired = "sampling", "greedy"
+    with tempfile.TemporaryDirectory() as name:
+        whole, killed = (League(program, Path(name) / folder, [*ORDER, "--samples", "12", *ONE_THREAD]) for folder in ("whole", "killed"))
+        first = [entrant for entrant in entrants if entrant != late]
+        expected = whole.play(*adding(first))
+        lines = kill(killed, first, expected["games"], kills)
+        assert untimed(killed.play()) == untimed(expected), "different from an undisturbed ladder"
+        lines.append(f"killed {kills} times, the ladder ends with the standing of {expected['games']} undisturbed games")
+        found = change(killed, late, retired)
+        lines += compare(program, Path(name) / "tournament.jsonl", entrants, found)
+    return lines
+
+
+def kill(league: League, entrants: list[str], games: int, kills: int) -> list[str]:
+    """Kills a new ladder at equal distances; returns one line per kill."""
+    lines = []
+    for number in range(1, kills + 1):
+        process = league.start(*(adding(entrants) if number == 1 else []))
+        wait_for_games(league, process, number * games // (kills + 1))
+        before = league.journal()
+        process.kill()
+        process.wait()
+        assert league.journal().startswith(before), "a kill loses games"
+        lines.append(f"kill {number}: {league.games()} of {games} games")
+    return lines
+
+
+def wait_for_games(league: League, process: subprocess.Popen[bytes], games: int) -> None:
+    wait_until(f"{games} games", lambda: league.games() >= games or process.poll() is not None, timeout_s=TIMEOUT_S)
+
+
+def change(league: League, late: str, retired: str) -> dict[str, Any]:
+    """Adds an entrant and retires another while the ladder runs; returns its last standing."""
+    games, page = league.games(), league.folder / "index.html"
+    process = league.start("--minutes", "60")
+    try:
+        wait_until("the ladder runs", lambda: '"is_running":true' in page.read_text())
+        subprocess.run(league.command("--add", late), cwd=ROOT, check=True, capture_output=True, timeout=WAIT_S)
+        wait_for_games(league, process, games + 5)
+        subprocess.run(league.command("--retire", retired), cwd=ROOT, check=True, capture_output=True, timeout=WAIT_S)
+        wait_until("the retirement", lambda: b'{"retire":' in league.journal())
+        assert process.poll() is None, "the ladder ended early"
+    finally:
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=WAIT_S)
+    return league.play()
+
+
+def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any]) -> list[str]:
+    """Compares the standing of a ladder with those of tournaments on other seeds."""
+    rows = {row["name"]: row for row in found["entrants"] if row["state"] != "retired"}
+    playing = [name for name, row in rows.items() if row["state"] == "active"]
+    command = [str(program), "tournament", *entrants, *ORDER, "--seed", "1", "--resume", str(file), "--allow-failures", "--json"]
+
+    def tournament(samples: int) -> dict[str, Any]:
+        """The first samples of the tournament; its games stay in the file."""
+        done = subprocess.run([*command, "--samples", str(samples)], cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
+        assert done.returncode == 0, done.stderr
+        result: dict[str, Any] = json.loads(done.stdout)
+        return result
+
+    def width(standing: Iterable[dict[str, Any]]) -> float:
+        ratings = [row["rating"] for row in standing if name_of(row) in playing]
+        widths: list[float] = [rating["high"] - rating["low"] for rating in ratings]
+        return sum(widths) / len(widths)
+
+    games_per_sample = tournament(1)["games"]
+    samples = -(-GAMES_FACTOR * found["games"] // games_per_sample)
+    whole = tournament(samples)
+    ratings = {name_of(row): row["rating"]["estimate"] for row in whole["standing"]}
+    tau = kendall_tau([(row["rating"]["estimate"], ratings[name]) for name, row in rows.items()])
+    narrow = width(found["entrants"])
+    equal = next((count for count in range(1, samples) if width(tournament(count)["standing"]) <= narrow), samples)
+    lines = [
+        f"ladder: {found['games']} games, mean width of the 95% intervals {narrow:.1f}",
+        f"tournament: {whole['games']} games, mean width {width(whole['standing']):.1f}; Kendall's tau {tau:.3f}",
+        f"tournament of {equal * games_per_sample} games: the first at most as wide, {equal * games_per_sample / found['games']:.2f} times the games of the ladder",
+    ]
+    assert tau >= TAU_MIN, "\n".join(lines)
+    return lines
+
+
+def name_of(row: dict[str, Any]) -> str:
+    """The name in a row of a ladder or a tournament."""
+    return str(row.get("name") or row["planner"])
+
+
+def kendall_tau(pairs: list[tuple[float, float]]) -> float:
+    """Kendall's tau-b (*The Treatment of Ties in Ranking Problems*, 1945) of pairs of ratings.
+    Ratings that round to the same Elo point are tied."""
+
+    def order(one: float, other: float) -> int:
+        return (round(one) > round(other)) - (round(one) < round(other))
+
+    orders = [(order(a, c), order(b, d)) for (a, b), (c, d) in itertools.combinations(pairs, 2)]
+    untied = [sum(order[side] != 0 for order in orders) for side in (0, 1)]
+    agreement: int = sum(left * right for left, right in orders)
+    return agreement / math.sqrt(untied[0] * untied[1])
 
 
 @contextlib.contextmanager
@@ -72,42 +242,36 @@ def run_disk(program: Path, rounds: int) -> list[str]:
     """Fills the disk of a ladder at `rounds` sizes; returns one line per round."""
     lines = []
     with tempfile.TemporaryDirectory() as name:
-        whole = standing(program, Path(name) / "whole", *adding(ENTRANTS))
-        whole_kb = sum(file.stat().st_blocks for file in (Path(name) / "whole").rglob("*")) // 2
+        undisturbed = League(program, Path(name) / "whole", OPTIONS)
+        whole = untimed(undisturbed.play(*adding(ENTRANTS)))
+        whole_kb = sum(file.stat().st_blocks for file in undisturbed.folder.rglob("*")) // 2
         for number in range(1, rounds + 1):
             disk = Path(name) / f"disk-{number}"
             disk.mkdir()
             with small_disk(disk, size_kb=whole_kb * number // (2 * rounds + 1)):
-                lines.append(f"round {number}: {fill(program, disk, whole)}")
+                lines.append(f"round {number}: {fill(League(program, disk / 'league', OPTIONS), whole)}")
     return lines
 
 
-def fill(program: Path, disk: Path, whole: list[dict[str, Any]]) -> str:
-    folder, log = disk / "league", disk.parent / f"{disk.name}.log"
+def fill(league: League, whole: list[dict[str, Any]]) -> str:
+    disk = league.folder.parent
+    log = disk.parent / f"{disk.name}.log"
     with open(log, "w") as errors:
-        command = ladder(program, folder, "--minutes", "10", *adding(ENTRANTS))
-        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors)
+        process = league.start("--minutes", "10", *adding(ENTRANTS), errors=errors)
         try:
-            wait("the disk is full", lambda: "waits until this can be written" in log.read_text())
-            full = games(folder)
+            wait_until("the disk is full", lambda: "waits until this can be written" in log.read_text())
+            full = league.games()
             time.sleep(2)
-            assert games(folder) == full and process.poll() is None, log.read_text()
+            assert league.games() == full and process.poll() is None, log.read_text()
             subprocess.run(["mount", "-o", "remount,size=64m", str(disk)], check=True)
-            wait("the ladder goes on", lambda: games(folder) > full)
+            wait_until("the ladder goes on", lambda: league.games() > full)
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=WAIT_S)
-    assert standing(program, folder) == whole, "different from an undisturbed run"
-    pages = len(list((folder / "games").glob("*.js")))
-    assert pages == games(folder), f"{pages} pages of {games(folder)} games"
-    return f"full after {full} of {games(folder)} games; the same result as an undisturbed run"
-
-
-def wait(what: str, condition: Any) -> None:
-    end = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < end, f"not within {WAIT_S} s: {what}"
-        time.sleep(0.02)
+    assert untimed(league.play()) == whole, "different from an undisturbed run"
+    games, pages = league.games(), len(list((league.folder / "games").glob("*.js")))
+    assert pages == games, f"{pages} pages of {games} games"
+    return f"full after {full} of {games} games; the same result as an undisturbed run"
 
 
 def run_growth(program: Path, count: int) -> list[str]:
@@ -115,16 +279,15 @@ def run_growth(program: Path, count: int) -> list[str]:
     lines, sizes = [], []
     for share in (4, 2, 1):
         with tempfile.TemporaryDirectory() as name:
-            folder = Path(name) / "league"
             # Two random players on one map are never decided, so all games are played.
             options = ["--map", "snail", "--budget-ticks", "1", "--samples", str(count // share // 2)]
-            command = [str(program), "ladder", str(folder), *options, "--add", "one=random", "--add", "other=random"]
-            process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            league = League(program, Path(name) / "league", options)
+            process = league.start(*adding(["one=random", "other=random"]))
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = os.waitstatus_to_exitcode(status)
             assert process.returncode == 0
-            files = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
-            played, journal = games(folder), (folder / "ladder.jsonl").stat().st_size
+            files = sum(file.stat().st_size for file in league.folder.rglob("*") if file.is_file())
+            played, journal = league.games(), (league.folder / "ladder.jsonl").stat().st_size
             sizes.append((played, files, usage.ru_maxrss * 1024))
             lines.append(
                 f"{played} games: journal {journal / 1e6:.2f} MB, all files {files / 1e6:.2f} MB, "
@@ -138,13 +301,19 @@ def run_growth(program: Path, count: int) -> list[str]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Long runs of ladders.")
-    parser.add_argument("run", choices=["disk", "growth"])
+    parser.add_argument("run", choices=["order", "disk", "growth"])
+    parser.add_argument("--kills", type=int, default=10, help="kills of the ladder of 30 entrants")
     parser.add_argument("--rounds", type=int, default=3, help="full disks")
     parser.add_argument("--games", type=int, default=3000, help="games of the largest ladder")
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway")
     options = parser.parse_args()
     program = options.program.resolve()
-    lines = run_disk(program, options.rounds) if options.run == "disk" else run_growth(program, options.games)
+    if options.run == "order":
+        lines = run_order(program, options.kills)
+    elif options.run == "disk":
+        lines = run_disk(program, options.rounds)
+    else:
+        lines = run_growth(program, options.games)
     print("\n".join(lines))
 
 
