@@ -28,6 +28,7 @@ MODULES = {
     "python-arena.md": ("getaway.arena", "arena.py"),
     "python-gymnasium.md": ("getaway.gymnasium", "gymnasium.py"),
     "python-cluster.md": ("getaway.cluster", "cluster.py"),
+    "python-dataset.md": ("getaway.dataset", "dataset.py"),
 }
 SIGNATURE_COLUMNS = 76
 

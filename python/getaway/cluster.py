@@ -1,4 +1,4 @@
-"""Series of games, ladders and discoveries, on this machine or on a Ray cluster.
+"""Series of games, ladders, discoveries and datasets, on this machine or on a Ray cluster.
 
     from getaway import cluster
 
@@ -7,12 +7,13 @@
     print(result["standing"][0]["planner"], result["sentence"])
     result = cluster.discover("morpion-4d", budget_evals=30, plays=5, operators=2, unseen=30)
     print(result["ranking"][0]["expression"])
+    cluster.dataset("states", 100_000, "cautious", address="auto")
 
 Each function runs the command of the same name (see `getaway eval --help`) and returns its `--json`
 output as plain data. Options have the command's names with underscores: `budget_ticks=500`,
 `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps are names or paths.
 
-With `address`, games (or the plays of a discovery) become tasks of Ray, the extra `cluster` of this
+With `address`, games (or the plays of a discovery, or the shards of a dataset) become tasks of Ray, the extra `cluster` of this
 package: `auto` is this machine's cluster, `HOST:PORT` another one, `local` a new one for this call.
 With a budget in ticks, the result is bit for bit the same on any nodes. If a worker dies, its games
 are played again. Nodes with another version or build of getaway are refused.
@@ -32,7 +33,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
-__all__ = ["battle", "discover", "eval", "ladder", "tournament"]
+__all__ = ["battle", "dataset", "discover", "eval", "ladder", "tournament"]
 
 # Duration of a batch of games, long compared to the few milliseconds per task.
 BATCH_S = 0.5
@@ -73,6 +74,20 @@ def discover(problem: str = "survival", *, address: str | None = None, **options
     return _run("discover", [], address, options, ["--problem", problem])
 
 
+def dataset(
+    out: str | os.PathLike[str],
+    states: int,
+    planners: str | Sequence[str] = "cautious",
+    maps: Sequence[str] = (),
+    *,
+    address: str | None = None,
+    **options: Any,
+) -> dict[str, Any]:
+    """Writes judged states to a folder, for `getaway.dataset.load`; the nodes do not affect the files."""
+    names = [planners] if isinstance(planners, str) else list(planners)
+    return _run("dataset", maps, address, options, [*_words("--planner", names), *_words("--states", states), *_words("--out", out)])
+
+
 def _run(command: str, arguments: Sequence[str], address: str | None, options: dict[str, Any], more: Sequence[str] = ()) -> dict[str, Any]:
     words = [sys.executable, "-m", "getaway", command, *more, "--json"]
     if address is not None:
@@ -100,16 +115,20 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Plays games, or makes plays of a discovery, on a worker.
+    """Plays games, makes plays of a discovery, or makes shards of a dataset, on a worker.
 
     Returns their records and duration in seconds.
     """
-    from getaway._getaway import play_games, play_searches
+    from getaway._getaway import play_games, play_searches, play_shards
 
     start = time.perf_counter()
-    is_discovery = series.startswith('{"discovery"')
     work = json.dumps(items)
-    records = play_searches(series, work) if is_discovery else play_games(series, work, callables)
+    if series.startswith('{"discovery"'):
+        records = play_searches(series, work)
+    elif series.startswith('{"dataset"'):
+        records = play_shards(series, items, callables)
+    else:
+        records = play_games(series, work, callables)
     return records, time.perf_counter() - start
 
 
@@ -196,7 +215,9 @@ class _Driver:
         # Retries crashes without limit, but not a game's own errors, which would recur.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
-        self.planners = _python_planners(json.loads(series).get("planners", []))
+        described = json.loads(series)
+        described = json.loads(described["series"]) if "dataset" in described else described
+        self.planners = _python_planners(described.get("planners", []))
         self.callables = ray.put(self.planners)
         self.running: dict[Any, list[Any]] = {}
         self.waiting: deque[Any] = deque()

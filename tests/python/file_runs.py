@@ -60,6 +60,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "benchmark submit": (["record.txt"], BENCHMARK),
     "benchmark table": (["run"], []),
     "bridge": ([], []),
+    "dataset": (["corner-shop"], ["--states", "1", "--planner", "random", "--label-ticks", "1"]),
     "discover": ([], ["--budget-evals", "1", "--plays", "1", "--operators", "0", "--unseen", "1", "--finalists", "1"]),
     "eval": ([], ["--map", "corner-shop", "--planner", LOGGING_BOT, *SERIES, "--allow-failures"]),
     "ladder": (["new"], ["--map", "corner-shop", "--add", "random", "--add", LOGGING_BOT, *SERIES]),
@@ -130,7 +131,7 @@ class Place:
             if self.name == "--logs" and self.command in ("play", "view"):
                 positional, options = ["corner-shop"], [*(["--html", "new.html"] if self.command == "view" else []), "--planner", LOGGING_BOT]
             options = [*options, self.name, file]
-        if self.command == "mapgen" and self.name != "--out":
+        if self.command in ("dataset", "mapgen") and self.name != "--out":
             options += ["--out", "new"]
         return [*self.command.split(), *positional, *options]
 

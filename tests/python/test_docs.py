@@ -18,7 +18,7 @@ import getaway
 from conftest import ROOT, TIMEOUT_S, RealServer, clean_environment
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-GENERATED = {"command-line.md", "python.md", "python-arena.md", "python-cluster.md", "python-gymnasium.md"}
+GENERATED = {"command-line.md", "python.md", "python-arena.md", "python-cluster.md", "python-dataset.md", "python-gymnasium.md"}
 
 
 def blocks(language: str) -> list[tuple[str, str]]:

@@ -28,6 +28,7 @@
 //! ```
 
 mod csv;
+mod dataset;
 mod entrant;
 mod estimate;
 mod eval;
@@ -48,6 +49,7 @@ mod tournament;
 mod verdict;
 
 pub use csv::csv;
+pub use dataset::{Dataset, DatasetError, DatasetOptions, GAME_STATES, Observation, SHARD_STATES};
 pub use entrant::{Entrant, shown_names};
 pub use eval::{MapEvaluation, MeanCost, PlannerEvaluation, Summary, evaluate};
 pub use external::{

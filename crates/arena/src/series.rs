@@ -245,6 +245,14 @@ impl Series {
         }
     }
 
+    /// The planner at this index, unless it is an external bot.
+    pub(super) fn planner(&self, planner: usize) -> Option<&PlannerSpec> {
+        match &self.players[planner] {
+            Player::External(_) => None,
+            Player::Bot(planner) => Some(planner),
+        }
+    }
+
     /// The options of the series.
     pub fn options(&self) -> &SeriesOptions {
         &self.options

@@ -9,6 +9,7 @@ mod analyse;
 mod battle;
 mod benchmark;
 mod bridge;
+mod dataset;
 mod discover;
 mod eval;
 mod ladder;
@@ -32,6 +33,7 @@ pub(crate) enum Command {
     Battle(battle::BattleArgs),
     Benchmark(benchmark::BenchmarkArgs),
     Bridge(bridge::BridgeArgs),
+    Dataset(dataset::DatasetArgs),
     Discover(discover::DiscoverArgs),
     Eval(eval::EvalArgs),
     Ladder(ladder::LadderArgs),
@@ -58,6 +60,7 @@ impl Command {
             Self::Battle(args) => battle::run(args, invocation, out),
             Self::Benchmark(args) => benchmark::run(args, out),
             Self::Bridge(args) => bridge::run(args, out),
+            Self::Dataset(args) => dataset::run(args, invocation, out),
             Self::Discover(args) => discover::run(args, invocation, out),
             Self::Eval(args) => eval::run(args, invocation, out),
             Self::Ladder(args) => ladder::run(args, invocation, out),

@@ -16,7 +16,7 @@ use serde::Serialize;
 use getaway::game::Rules;
 use getaway::map;
 use getaway::search::Budget;
-use getaway_arena::{GameRecord, Games, Match, Series, SeriesError, SeriesOptions, evaluate};
+use getaway_arena::{Dataset, GameRecord, Games, Match, Series, SeriesError, SeriesOptions, evaluate};
 use getaway_discover::{Bank, bank_of_spec, scores};
 
 use crate::callables::Host;
@@ -141,6 +141,7 @@ impl<T: ?Sized> Last<T> {
 
 static SERIES: Last<Series> = Last::new();
 static BANK: Last<dyn Bank> = Last::new();
+static DATASET: Last<Dataset> = Last::new();
 
 /// Play games of a series or a ladder; returns a record of each as JSON.
 ///
@@ -160,20 +161,51 @@ pub(crate) fn play_games(
     games: &str,
     callables: HashMap<String, Py<PyAny>>,
 ) -> PyResult<Vec<String>> {
-    let is_kept = callables.is_empty();
+    let kept = callables.is_empty().then_some(&SERIES);
     let host = Host::new(callables);
-    let work = match SERIES.get(py, series).filter(|_| is_kept) {
-        Some(work) => work,
-        None => {
-            let read = without_gil(py, || Series::from_spec(series, Some(&host)))?;
-            let work = Arc::new(read.map_err(|error| library_error(py, &error))?);
-            if is_kept {
-                SERIES.set(py, series, &work);
-            }
-            work
-        }
-    };
+    let work = work_of(py, kept, series, || Series::from_spec(series, Some(&host)))?;
     without_gil(py, || work.play_lines(games, Some(&host)))?.map_err(|error| library_error(py, &error))
+}
+
+/// Play and judge shards of a dataset; returns the content of each file as JSON.
+///
+/// Releases the interpreter lock.
+///
+/// Args:
+///     dataset: the dataset as JSON, as the command line sends it to `getaway.cluster`.
+///     shards: the numbers of the shards, from 0.
+///     callables: the Python planners by name.
+///
+/// Raises:
+///     ValueError: for a dataset of another build, or one whose games cannot be played.
+#[pyfunction]
+pub(crate) fn play_shards(
+    py: Python<'_>,
+    dataset: &str,
+    shards: Vec<usize>,
+    callables: HashMap<String, Py<PyAny>>,
+) -> PyResult<Vec<String>> {
+    let kept = callables.is_empty().then_some(&DATASET);
+    let host = Host::new(callables);
+    let work = work_of(py, kept, dataset, || Dataset::from_spec(dataset, Some(&host)))?;
+    without_gil(py, || work.encoded_shards(&shards))?.map_err(|error| library_error(py, &error))
+}
+
+/// The work that `spec` describes, which is kept there if no planners in Python play.
+fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
+    py: Python<'_>,
+    kept: Option<&Last<T>>,
+    spec: &str,
+    read: impl FnOnce() -> Result<T, E> + Send,
+) -> PyResult<Arc<T>> {
+    if let Some(work) = kept.and_then(|kept| kept.get(py, spec)) {
+        return Ok(work);
+    }
+    let work = Arc::new(without_gil(py, read)?.map_err(|error| library_error(py, &error))?);
+    if let Some(kept) = kept {
+        kept.set(py, spec, &work);
+    }
+    Ok(work)
 }
 
 /// Make plays of a discovery; returns the score of each as JSON.

@@ -1,0 +1,459 @@
+//! Datasets: states that planners reach, with an observation and the exact judgement of each move.
+//!
+//! A dataset is divided into shards of [`SHARD_STATES`] states, each the content of one `.npy` file:
+//! an array of records in NumPy's format 1.0. Guarantees: a shard depends only on the dataset and
+//! its index, so neither threads nor machines nor interruptions change it.
+
+use std::hash::Hasher;
+use std::path::Path;
+use std::sync::Arc;
+
+use data_encoding::BASE64;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::jobs::BUILD;
+use super::journal::{FileKind, Journal, JournalError};
+use super::results::{same_in_run, variant_words};
+use super::series::{Series, SeriesError};
+use getaway::batch::{Batch, FEATURES, Shape};
+use getaway::fnv::FnvHasher;
+use getaway::game::{Move, Rules, State, World, rules_fields};
+use getaway::planner::{Outcome, PlannerFailure, PlannerHost, SurvivalOptions, judge_moves};
+use getaway::protocol::to_json;
+use getaway::search::{Budget, Generator};
+
+/// States per shard, except the last.
+pub const SHARD_STATES: u64 = 1024;
+/// Maximum number of states that one game contributes.
+pub const GAME_STATES: usize = 64;
+
+const KIND: FileKind = FileKind { name: "dataset", version: 1 };
+const MOVES: usize = Move::ALL.len();
+/// Memory per judgement.
+const MEMORY_MAX_BYTES: usize = 64 << 20;
+/// The header of a `.npy` file ends at a multiple of this many bytes.
+const NPY_ALIGNMENT: usize = 64;
+
+/// The form of a dataset's observations: see [`getaway::batch`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Observation {
+    /// [`BatchPart::write_features`](getaway::batch::BatchPart::write_features).
+    Features,
+    /// [`BatchPart::write_compact`](getaway::batch::BatchPart::write_compact).
+    Compact,
+    /// [`BatchPart::write_windows`](getaway::batch::BatchPart::write_windows).
+    Window,
+    /// [`BatchPart::write_planes`](getaway::batch::BatchPart::write_planes).
+    Planes,
+}
+
+/// Options of a dataset, beside those of its series.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DatasetOptions {
+    /// Number of states.
+    pub states: u64,
+    /// The form of the observations.
+    pub observation: Observation,
+    /// The share of moves that are random, in thousandths.
+    pub random_moves_permille: u32,
+    /// Budget of the judgement of a move, in simulated ticks.
+    pub label_ticks: u64,
+}
+
+/// An error of a dataset.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DatasetError {
+    /// An external bot cannot play from states with random moves.
+    #[error("{0}: expected a planner, found an external bot, which cannot play a dataset's games")]
+    ExternalBot(String),
+    /// The dataset cannot be read from JSON.
+    #[error("the dataset: {0}")]
+    Spec(String),
+    /// The series of the games is invalid.
+    #[error(transparent)]
+    Series(#[from] SeriesError),
+    /// A planner failed in a game.
+    #[error("{map}, {planner}: {source}")]
+    Planner {
+        /// The map.
+        map: String,
+        /// The planner.
+        planner: String,
+        /// The reason.
+        source: PlannerFailure,
+    },
+}
+
+/// The settings in a dataset's first line, which must be equal to continue it.
+#[derive(Serialize, Deserialize)]
+struct Settings {
+    build: String,
+    /// The names of the maps and the planners: a record has their indices.
+    maps: Vec<String>,
+    planners: Vec<String>,
+    /// A fingerprint of the maps' layouts.
+    layouts: String,
+    seed: u64,
+    #[serde(flatten, with = "rules_fields")]
+    rules: Rules,
+    #[serde(flatten)]
+    budget: Budget,
+    #[serde(flatten)]
+    options: DatasetOptions,
+}
+
+fn check_settings(found: &Settings, expected: &Settings) -> Result<(), String> {
+    same_in_run("the build", &found.build, &expected.build)?;
+    same_in_run("the list of maps", found.maps.join(", "), expected.maps.join(", "))?;
+    same_in_run("the list of planners", found.planners.join(", "), expected.planners.join(", "))?;
+    same_in_run("the fingerprint of the maps", &found.layouts, &expected.layouts)?;
+    same_in_run("the seed", found.seed, expected.seed)?;
+    same_in_run("the variant", variant_words(&found.rules), variant_words(&expected.rules))?;
+    same_in_run("the budget", found.budget.words(), expected.budget.words())?;
+    same_in_run("the dataset", to_json(&found.options), to_json(&expected.options))
+}
+
+#[derive(Serialize, Deserialize)]
+struct Spec {
+    dataset: DatasetOptions,
+    /// The JSON of [`Series::spec`].
+    series: String,
+}
+
+/// A field of a record: its name, NumPy's type, and the bytes of a record that it takes.
+struct Field {
+    name: &'static str,
+    kind: &'static str,
+    shape: Vec<usize>,
+}
+
+impl Field {
+    fn bytes(&self) -> usize {
+        let item = if self.kind.ends_with('1') {
+            1
+        } else if self.kind.ends_with('2') {
+            2
+        } else {
+            4
+        };
+        item * self.shape.iter().product::<usize>()
+    }
+
+    /// An entry of the list in a `.npy` header.
+    fn text(&self) -> String {
+        let sides: String = self.shape.iter().map(|side| format!("{side}, ")).collect();
+        match self.shape[..] {
+            [] => format!("('{}', '{}')", self.name, self.kind),
+            _ => format!("('{}', '{}', ({}))", self.name, self.kind, sides.trim_end()),
+        }
+    }
+}
+
+/// The states to collect and judge.
+#[derive(Debug)]
+pub struct Dataset {
+    series: Series,
+    options: DatasetOptions,
+    /// One game per map, from which observations are taken.
+    observed: Batch,
+}
+
+impl Dataset {
+    /// A dataset of the maps, planners, seed, rules and budget of a series; its samples are ignored.
+    ///
+    /// # Errors
+    /// When one of the planners is an external bot.
+    pub fn new(series: Series, options: DatasetOptions) -> Result<Self, DatasetError> {
+        let planners = 0..series.entrants().len();
+        if let Some(planner) = planners.into_iter().find(|&planner| series.planner(planner).is_none()) {
+            return Err(DatasetError::ExternalBot(series.entrants()[planner].spec.clone()));
+        }
+        let worlds: Vec<Arc<World>> = series.maps().iter().map(|map| Arc::new(map.world().clone())).collect();
+        let games = (0..worlds.len()).collect();
+        Ok(Self { observed: Batch::new(worlds, games), series, options })
+    }
+
+    /// The dataset as one line of JSON for [`Dataset::from_spec`].
+    pub fn spec(&self) -> String {
+        to_json(&Spec { dataset: self.options, series: self.series.spec() })
+    }
+
+    /// Reads a dataset from JSON; planners of the host may play.
+    ///
+    /// # Errors
+    /// If the JSON is invalid or comes from another build, or the games cannot be played.
+    pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, DatasetError> {
+        let spec: Spec = serde_json::from_str(spec).map_err(|error| DatasetError::Spec(error.to_string()))?;
+        Self::new(Series::from_spec(&spec.series, host)?, spec.dataset)
+    }
+
+    /// Opens or creates the file that describes the dataset, and locks it.
+    ///
+    /// # Errors
+    /// When the file cannot be read or written, is in use, or describes another dataset.
+    pub fn open(&self, path: &Path) -> Result<Journal, JournalError> {
+        let options = self.series.options();
+        let mut layouts = FnvHasher::default();
+        self.series.maps().iter().for_each(|map| layouts.write(map.layout.as_bytes()));
+        let settings = Settings {
+            build: BUILD.to_owned(),
+            maps: self.series.maps().iter().map(|map| map.name.clone()).collect(),
+            planners: options.planners.clone(),
+            layouts: format!("{:016x}", layouts.finish()),
+            seed: options.seed,
+            rules: options.rules,
+            budget: options.budget,
+            options: self.options,
+        };
+        let read = |record: serde_json::Value| Err(format!("expected no record, found {record}"));
+        Journal::open(path, KIND, &settings, |found| check_settings(&found, &settings), read)
+    }
+
+    /// Number of shards.
+    pub fn shards(&self) -> usize {
+        self.options.states.div_ceil(SHARD_STATES) as usize
+    }
+
+    /// Number of states in a shard.
+    pub fn shard_states(&self, shard: usize) -> u64 {
+        (self.options.states - shard as u64 * SHARD_STATES).min(SHARD_STATES)
+    }
+
+    /// The start of a shard's file, up to the first record.
+    pub fn shard_header(&self, shard: usize) -> Vec<u8> {
+        let fields: Vec<String> = self.fields().iter().map(Field::text).collect();
+        let states = self.shard_states(shard);
+        let text = format!("{{'descr': [{}], 'fortran_order': False, 'shape': ({states},), }}", fields.join(", "));
+        let mut header = b"\x93NUMPY\x01\x00".to_vec();
+        let length = (header.len() + 2 + text.len() + 1).next_multiple_of(NPY_ALIGNMENT);
+        let padded = length - header.len() - 2;
+        header.extend((padded as u16).to_le_bytes());
+        header.extend(format!("{text:<width$}\n", width = padded - 1).into_bytes());
+        header
+    }
+
+    /// The size of a shard's file.
+    pub fn shard_bytes(&self, shard: usize) -> usize {
+        let record: usize = self.fields().iter().map(Field::bytes).sum();
+        self.shard_header(shard).len() + record * self.shard_states(shard) as usize
+    }
+
+    /// Plays and judges a shard; returns the content of its file. `on_state` is called after each
+    /// state; when it returns false, the shard is abandoned.
+    ///
+    /// # Errors
+    /// When a planner fails.
+    pub fn shard(&self, shard: usize, mut on_state: impl FnMut() -> bool) -> Result<Option<Vec<u8>>, DatasetError> {
+        let mut content = self.shard_header(shard);
+        let mut observed = self.observed.clone();
+        let mut left = self.shard_states(shard);
+        for number in 0.. {
+            let game = self.play(shard as u64 * SHARD_STATES + number)?;
+            for state in &game.states[..game.states.len().min(left as usize)] {
+                self.write(&game, state, &mut observed, &mut content);
+                left -= 1;
+                if !on_state() {
+                    return Ok(None);
+                }
+            }
+            if left == 0 {
+                break;
+            }
+        }
+        Ok(Some(content))
+    }
+
+    /// Plays and judges these shards for another process: each file's content as a JSON string, in
+    /// base64.
+    ///
+    /// # Errors
+    /// When a shard does not exist or a planner fails.
+    pub fn encoded_shards(&self, shards: &[usize]) -> Result<Vec<String>, DatasetError> {
+        let encoded = |&shard: &usize| {
+            if shard >= self.shards() {
+                return Err(DatasetError::Spec(format!("expected {} shards, found number {shard}", self.shards())));
+            }
+            let content = self.shard(shard, || true)?.expect("not abandoned");
+            Ok(to_json(&BASE64.encode(&content)))
+        };
+        shards.iter().map(encoded).collect()
+    }
+
+    /// The content of a shard's file that another process encoded; `None` if it cannot be this
+    /// shard's.
+    pub fn decoded_shard(&self, shard: usize, text: &str) -> Option<Vec<u8>> {
+        let content = BASE64.decode(text.as_bytes()).ok().filter(|_| shard < self.shards())?;
+        let is_whole = content.len() == self.shard_bytes(shard) && content.starts_with(&self.shard_header(shard));
+        is_whole.then_some(content)
+    }
+
+    /// Plays the game with this number, on a random map and by a random planner, and picks states.
+    fn play(&self, number: u64) -> Result<Game, DatasetError> {
+        let options = self.series.options();
+        let mut hash = FnvHasher::default();
+        hash.write(&number.to_le_bytes());
+        hash.write(&options.seed.to_le_bytes());
+        let mut random = Generator::from_seed(hash.finish());
+        let (map, planner) = (random.below(self.series.maps().len()), random.below(options.planners.len()));
+        let world = self.series.maps()[map].world();
+        let mut player = self.series.planner(planner).expect("checked by `new`").build(random.next_u64());
+        let (mut states, mut state) = (Vec::new(), world.start());
+        while !state.is_over() {
+            let player_move = if random.below(1000) < self.options.random_moves_permille as usize {
+                let moves: Vec<Move> = world.moves(&state).collect();
+                moves[random.below(moves.len())]
+            } else {
+                player.decide(world, &state, options.budget).player_move
+            };
+            if let Some(source) = player.failure() {
+                let (map, planner) = (self.series.maps()[map].name.clone(), options.planners[planner].clone());
+                return Err(DatasetError::Planner { map, planner, source: source.clone() });
+            }
+            states.push(state.clone());
+            world.step(&mut state, player_move);
+        }
+        let mut picked: Vec<usize> = (0..states.len()).collect();
+        random.shuffle(&mut picked);
+        picked.truncate(GAME_STATES);
+        picked.sort_unstable();
+        Ok(Game { number, map, planner, states: picked.into_iter().map(|index| states[index].clone()).collect() })
+    }
+
+    fn write(&self, game: &Game, state: &State, observed: &mut Batch, content: &mut Vec<u8>) {
+        let world = self.series.maps()[game.map].world();
+        content.extend((game.number as u32).to_le_bytes());
+        content.extend((game.map as u16).to_le_bytes());
+        content.extend((game.planner as u16).to_le_bytes());
+        observed.set_state(game.map, state.clone());
+        let (shape, part) = (observed.shape(), observed.part(game.map..game.map + 1));
+        let mut words = vec![0; shape.state()];
+        part.write_states(&mut words);
+        content.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+        let sides = self.options.observation.sides(shape);
+        let length = sides.iter().product();
+        match self.options.observation {
+            Observation::Features | Observation::Compact => {
+                words.resize(length, 0);
+                match self.options.observation {
+                    Observation::Features => part.write_features(&mut words),
+                    _ => part.write_compact(&mut words),
+                }
+                content.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+            }
+            Observation::Window | Observation::Planes => {
+                let mut bytes = vec![0; length];
+                match self.options.observation {
+                    Observation::Window => part.write_windows(&mut bytes),
+                    _ => part.write_planes(&mut bytes),
+                }
+                content.extend(bytes);
+            }
+        }
+        let mut outcomes = [-1_i8; MOVES];
+        let (mut final_ticks, mut bounds) = ([0_u16; MOVES], [0_u16; MOVES]);
+        let options = SurvivalOptions { memory_max_bytes: MEMORY_MAX_BYTES, ..SurvivalOptions::default() };
+        for verdict in judge_moves(world, state, options, Budget::ticks(self.options.label_ticks)) {
+            let index = verdict.player_move as usize;
+            outcomes[index] = match verdict.solution.outcome {
+                Outcome::Doomed => 0,
+                Outcome::Undecided => 1,
+                Outcome::Survives => 2,
+            };
+            (final_ticks[index], bounds[index]) = (verdict.solution.final_tick, verdict.solution.bound);
+        }
+        content.extend(outcomes.iter().flat_map(|outcome| outcome.to_le_bytes()));
+        content.extend(final_ticks.iter().chain(&bounds).flat_map(|tick| tick.to_le_bytes()));
+    }
+
+    fn fields(&self) -> Vec<Field> {
+        let shape = self.observed.shape();
+        let kind = match self.options.observation {
+            Observation::Features | Observation::Compact => "<i2",
+            Observation::Window | Observation::Planes => "|u1",
+        };
+        let field = |name, kind, shape: &[usize]| Field { name, kind, shape: shape.to_vec() };
+        vec![
+            field("game", "<u4", &[]),
+            field("map", "<u2", &[]),
+            field("planner", "<u2", &[]),
+            field("state", "<i2", &[shape.state()]),
+            field("observation", kind, &self.options.observation.sides(shape)),
+            field("outcomes", "|i1", &[MOVES]),
+            field("final_ticks", "<u2", &[MOVES]),
+            field("bounds", "<u2", &[MOVES]),
+        ]
+    }
+}
+
+impl Observation {
+    fn sides(self, shape: Shape) -> Vec<usize> {
+        match self {
+            Self::Features => vec![FEATURES],
+            Self::Compact => vec![shape.compact()],
+            Self::Window => shape.windows().to_vec(),
+            Self::Planes => shape.planes().to_vec(),
+        }
+    }
+}
+
+/// A game, with the states that were picked from it.
+struct Game {
+    number: u64,
+    map: usize,
+    planner: usize,
+    states: Vec<State>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::series::SeriesOptions;
+    use getaway::game::Layout;
+    use getaway::map::Map;
+
+    fn dataset(states: u64, observation: Observation, planner: &str) -> Result<Dataset, DatasetError> {
+        let map = |name: &str, drawing: &str| {
+            let layout = Layout::parse(drawing).expect("a drawing");
+            Map { name: name.to_owned(), kind: String::new(), difficulty: String::new(), layout }
+        };
+        let maps = [map("hall", "P....\n.###.\n....S"), map("ring", "P..\n.#.\n...")];
+        let planners = vec![planner.to_owned(), "random".to_owned()];
+        let options = SeriesOptions { planners, samples: 1, seed: 9, rules: Rules::NO_JUMP, budget: Budget::ticks(9) };
+        let series = Series::new(&maps, options).expect("a series");
+        Dataset::new(series, DatasetOptions { states, observation, random_moves_permille: 100, label_ticks: 500 })
+    }
+
+    #[test]
+    fn shards_have_the_announced_size_and_do_not_depend_on_each_other() {
+        for observation in [Observation::Features, Observation::Compact, Observation::Window, Observation::Planes] {
+            let whole = dataset(SHARD_STATES + 40, observation, "safest").expect("a dataset");
+            assert_eq!((whole.shards(), whole.shard_states(0), whole.shard_states(1)), (2, SHARD_STATES, 40));
+            let shard = whole.shard(1, || true).expect("a shard").expect("not abandoned");
+            assert_eq!(shard.len(), whole.shard_bytes(1));
+            assert!(
+                shard.starts_with(&whole.shard_header(1)) && whole.shard_header(1).len().is_multiple_of(NPY_ALIGNMENT)
+            );
+            let elsewhere = Dataset::from_spec(&whole.spec(), None).expect("a dataset");
+            let sent = elsewhere.encoded_shards(&[1]).expect("a shard");
+            let text: String = serde_json::from_str(&sent[0]).expect("a string");
+            assert!(whole.decoded_shard(1, &text) == Some(shard));
+            assert!(whole.decoded_shard(0, &text).is_none() && whole.decoded_shard(2, &text).is_none());
+        }
+        let mut states = 0;
+        let count = || {
+            states += 1;
+            states < 7
+        };
+        let abandoned = dataset(40, Observation::Features, "safest").expect("a dataset").shard(0, count);
+        assert!(abandoned.expect("no shard").is_none() && states == 7);
+    }
+
+    #[test]
+    fn external_bots_are_refused() {
+        let error = dataset(1, Observation::Features, "exec:./bot").expect_err("an error").to_string();
+        assert!(error.starts_with("exec:./bot: expected a planner, found an external bot"), "{error}");
+    }
+}

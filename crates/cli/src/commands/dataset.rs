@@ -1,0 +1,297 @@
+//! `getaway dataset`: states that planners reach, judged exactly, as NumPy files.
+//!
+//! Guarantees: the same command writes the same files with any number of threads, on any cluster,
+//! and after any interruption. A file that is not this dataset's is never changed.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use clap::{Args, ValueEnum};
+use rayon::ThreadPoolBuilder;
+use rayon::iter::{ParallelBridge, ParallelIterator};
+use serde::Serialize;
+
+use getaway::files;
+use getaway::protocol::write_line;
+use getaway::search::Budget;
+use getaway_arena::{Dataset, DatasetError, DatasetOptions, Jobs, Observation, Series, SeriesOptions};
+
+use crate::arguments::{ANY, MAX_THREADS, MapArgs, RulesArgs, integer, parse_permille};
+use crate::error::{unreadable, unwritable};
+use crate::output::{Progress, count, one_line};
+use crate::series::{cluster, stop_on_interrupt};
+use crate::{CliError, Invocation};
+
+const MAX_STATES: u64 = 1_000_000_000;
+/// Describes the dataset, and is locked while the command runs.
+const DESCRIPTION: &str = "dataset.jsonl";
+
+const EXAMPLES: &str = "Examples:
+  getaway dataset --states 20000 --out states --seed 1
+  getaway dataset --states 1000000 --maps levels --planner model:evolved.json --planner cautious --out states
+  python -m getaway.dataset states                         also as Parquet, with pyarrow";
+
+/// Write states that planners reach, with the exact judgement of every move, as NumPy files
+///
+/// Each file DIR/shard-00000.npy is an array of at most 1,024 records. The same command continues
+/// {n}an interrupted run.
+#[derive(Args)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct DatasetArgs {
+    /// Maps of the games, by name or path [default: all maps of every
+    /// {n}--maps DIR, or the bundled maps]
+    #[arg(value_name = "MAP")]
+    names: Vec<String>,
+    #[command(flatten)]
+    maps: MapArgs,
+    /// Number of states; a game contributes at most 64
+    #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=MAX_STATES))]
+    states: u64,
+    /// Folder of the files; created if missing
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Planner that plays the games, one at random in each; repeatable
+    #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = "cautious")]
+    planners: Vec<String>,
+    /// Share of moves that are random instead, from 0 to 1, so that the
+    /// {n}states differ
+    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = parse_permille)]
+    random_moves: u32,
+    /// Maximum simulated ticks per decision of a planner
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
+    budget_ticks: u64,
+    /// Maximum simulated ticks to judge a move; a move that is not decided
+    /// {n}within them is undecided
+    #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = integer::<u64>(ANY))]
+    label_ticks: u64,
+    /// Form of the observations
+    #[arg(long, value_enum, default_value_t = Form::Features)]
+    observation: Form,
+    #[command(flatten)]
+    rules: RulesArgs,
+    /// Seed of the games
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
+    seed: u64,
+    /// Number of threads; does not change the files [default: number of
+    /// {n}physical cores]
+    #[arg(long, value_name = "N", value_parser = integer::<usize>(1..=MAX_THREADS))]
+    threads: Option<usize>,
+    /// Work on the Ray cluster at this address: HOST:PORT, auto for the one
+    /// {n}on this machine, or local for a new one; needs the Python package
+    /// {n}with its extra `cluster`
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
+    ray: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Form {
+    Features,
+    Compact,
+    Window,
+    Planes,
+}
+
+#[derive(Serialize)]
+struct Report<'a> {
+    folder: &'a str,
+    states: u64,
+    shards: usize,
+    /// Shards of an earlier run.
+    kept: usize,
+}
+
+pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut impl Write) -> Result<(), CliError> {
+    let maps = args.maps.load(&args.names)?;
+    let (planners, rules) = (args.planners.clone(), args.rules.rules()?);
+    let options =
+        SeriesOptions { planners, samples: 1, seed: args.seed, rules, budget: Budget::ticks(args.budget_ticks) };
+    let series = Series::with_host(&maps, options, invocation.host)?;
+    let dataset = Dataset::new(series, args.options())?;
+    fs::create_dir_all(&args.out).map_err(|error| unwritable(&args.out, &error))?;
+    let _locked = dataset.open(&args.out.join(DESCRIPTION))?;
+    let folder = Shards { dataset: &dataset, folder: &args.out };
+    let mut missing = Vec::new();
+    for shard in 0..dataset.shards() {
+        if !folder.has(shard)? {
+            missing.push(shard);
+        }
+    }
+    let stop = stop_on_interrupt()?;
+    let states = |shards: &[usize]| shards.iter().map(|&shard| dataset.shard_states(shard)).sum::<u64>();
+    let progress = Progress::resumed(args.states, "states", args.states - states(&missing));
+    match &args.ray {
+        Some(address) => folder.write_remotely(&missing, address, &stop, &progress)?,
+        None => {
+            let threads = args.threads.unwrap_or_else(num_cpus::get_physical);
+            folder.write_all(&missing, threads, &stop, &progress)?;
+        }
+    }
+    drop(progress);
+    if stop.load(Ordering::Relaxed) {
+        return Err(CliError::Interrupted("interrupted: rerun the same command to continue".to_owned()));
+    }
+    let (shards, kept) = (dataset.shards(), dataset.shards() - missing.len());
+    let name = one_line(&args.out.display().to_string());
+    if args.json {
+        return Ok(write_line(out, &Report { folder: &name, states: args.states, shards, kept })?);
+    }
+    let kept = if kept > 0 { format!(", {kept} of them from an earlier run") } else { String::new() };
+    Ok(writeln!(out, "{name}: {} in {}{kept}", count(args.states as usize, "state"), count(shards, "shard"))?)
+}
+
+impl DatasetArgs {
+    fn options(&self) -> DatasetOptions {
+        let observation = match self.observation {
+            Form::Features => Observation::Features,
+            Form::Compact => Observation::Compact,
+            Form::Window => Observation::Window,
+            Form::Planes => Observation::Planes,
+        };
+        let &Self { states, random_moves: random_moves_permille, label_ticks, .. } = self;
+        DatasetOptions { states, observation, random_moves_permille, label_ticks }
+    }
+}
+
+impl From<DatasetError> for CliError {
+    fn from(error: DatasetError) -> Self {
+        match error {
+            DatasetError::Series(error) => error.into(),
+            DatasetError::Planner { .. } => Self::Check(one_line(&error.to_string())),
+            _ => Self::Input(one_line(&error.to_string())),
+        }
+    }
+}
+
+/// The folder of the shards.
+struct Shards<'a> {
+    dataset: &'a Dataset,
+    folder: &'a Path,
+}
+
+impl Shards<'_> {
+    fn path(&self, shard: usize) -> PathBuf {
+        self.folder.join(format!("shard-{shard:05}.npy"))
+    }
+
+    /// Returns true if the shard's file is complete. Fails on a file that is not this dataset's.
+    fn has(&self, shard: usize) -> Result<bool, CliError> {
+        let (path, header) = (self.path(shard), self.dataset.shard_header(shard));
+        if path.symlink_metadata().is_err() {
+            return Ok(false);
+        }
+        let expected_bytes = self.dataset.shard_bytes(shard);
+        let read = || {
+            let mut start = Vec::new();
+            let file = files::open(&path, expected_bytes as u64)?;
+            let is_complete = file.limit() == expected_bytes as u64;
+            BufReader::new(file).take(header.len() as u64).read_to_end(&mut start)?;
+            Ok(is_complete && start == header)
+        };
+        if read().map_err(|error: io::Error| unreadable(&path, &error))? {
+            return Ok(true);
+        }
+        let path = one_line(&path.display().to_string());
+        Err(CliError::Input(format!(
+            "{path}: expected a shard of this dataset, found another file: it is not overwritten"
+        )))
+    }
+
+    /// Writes a complete file: a killed run leaves none, or its beginning under another name, which
+    /// the next run replaces.
+    fn write(&self, shard: usize, content: &[u8]) -> Result<(), CliError> {
+        let path = self.path(shard);
+        let partial = self.folder.join(format!(".shard-{shard:05}.partial"));
+        let write = || {
+            if partial.symlink_metadata().is_ok() {
+                if !content.starts_with(&files::read(&partial, content.len() as u64)?) {
+                    let partial = partial.display();
+                    return Err(io::Error::other(format!("{partial} is another file: it is not overwritten")));
+                }
+                fs::remove_file(&partial)?;
+            }
+            File::create_new(&partial)?.write_all(content)?;
+            fs::rename(&partial, &path)
+        };
+        write().map_err(|error| unwritable(&path, &error))
+    }
+
+    fn write_all(
+        &self,
+        missing: &[usize],
+        threads: usize,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<(), CliError> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|error| CliError::Input(format!("cannot start {threads} threads: {error}")))?;
+        let on_state = || {
+            progress.inc(1);
+            !stop.load(Ordering::Relaxed)
+        };
+        // Shards start in order, so that an interrupted dataset has its first ones.
+        pool.install(|| {
+            missing.iter().par_bridge().try_for_each(|&shard| {
+                if stop.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                let content = self.dataset.shard(shard, on_state)?;
+                content.map_or(Ok(()), |content| self.write(shard, &content))
+            })
+        })
+    }
+
+    fn write_remotely(
+        &self,
+        missing: &[usize],
+        address: &str,
+        stop: &AtomicBool,
+        progress: &Progress,
+    ) -> Result<(), CliError> {
+        let channel = cluster::start(address).map_err(CliError::Input)?;
+        let mut jobs = RemoteShards { shards: self, missing: missing.iter(), stop, progress };
+        match channel.run(&self.dataset.spec(), &mut jobs) {
+            Ok(ControlFlow::Break(error)) => Err(error),
+            // A stopped process may end early.
+            Err(error) if !stop.load(Ordering::Relaxed) => Err(CliError::Input(one_line(&error.to_string()))),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Shards that other processes play.
+struct RemoteShards<'a> {
+    shards: &'a Shards<'a>,
+    missing: std::slice::Iter<'a, usize>,
+    stop: &'a AtomicBool,
+    progress: &'a Progress,
+}
+
+impl Jobs for RemoteShards<'_> {
+    type Job = usize;
+    type Result = String;
+    type Break = CliError;
+
+    fn next(&mut self, count: usize) -> Vec<usize> {
+        let count = if self.stop.load(Ordering::Relaxed) { 0 } else { count };
+        self.missing.by_ref().take(count).copied().collect()
+    }
+
+    fn done(&mut self, shard: usize, result: String) -> ControlFlow<CliError> {
+        let Some(content) = self.shards.dataset.decoded_shard(shard, &result) else {
+            return ControlFlow::Break(CliError::Input(format!(
+                "the cluster: expected shard {shard}, found other data"
+            )));
+        };
+        if let Err(error) = self.shards.write(shard, &content) {
+            return ControlFlow::Break(error);
+        }
+        self.progress.inc(self.shards.dataset.shard_states(shard));
+        ControlFlow::Continue(())
+    }
+}

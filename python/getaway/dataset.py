@@ -1,0 +1,155 @@
+"""Datasets: states that planners reached, with an observation and the exact judgement of every move.
+
+    from getaway import dataset
+
+    records = dataset.load("states")
+    safe = records["outcomes"] == dataset.SURVIVES
+
+`getaway dataset --states 10000 --out states` writes a dataset as NumPy files. `python -m getaway.dataset states` also
+writes it as Parquet, if pyarrow is installed.
+
+`load` returns a structured array with one record per state:
+
+- `game`: the number of the game, unique in the dataset.
+- `map`, `planner`: indices in the lists `maps` and `planners` of `describe`.
+- `state`: the whole state, as `Batch.set_state` takes it.
+- `observation`: the observation, as a `Batch` of all maps gives it.
+- `outcomes`: per action (left, right, up, down, stay) `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
+- `final_ticks`: per action, the last tick of the longest line that was found; 0 if it is blocked.
+- `bounds`: per action, a proven upper bound of the last tick; 0 if it is blocked.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["BLOCKED", "DOOMED", "SURVIVES", "UNDECIDED", "describe", "load", "to_parquet"]
+
+BLOCKED, DOOMED, UNDECIDED, SURVIVES = -1, 0, 1, 2
+"""The outcomes of an action."""
+
+_NAME = "dataset.parquet"
+_MARK = {b"getaway": b"dataset 1"}
+"""Identifies Parquet files that this module wrote."""
+_ROW_GROUP_SHARDS = 64
+"""Shards per row group: few large groups are read fastest."""
+_LINE_BYTES_MAX = 1 << 20
+
+
+def describe(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """The settings of a dataset, among them the names of its `maps` and `planners`.
+
+    Raises:
+        ValueError: if the folder has no dataset.
+    """
+    path = Path(folder) / "dataset.jsonl"
+    try:
+        with path.open(encoding="utf-8") as file:
+            first = json.loads(file.readline(_LINE_BYTES_MAX))
+        if (first["getaway"], first["version"]) == ("dataset", 1):
+            settings: dict[str, Any] = first["settings"]
+            return settings
+    except OSError as error:
+        raise ValueError(f"{path}: expected the description of a dataset: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise ValueError(f"{path}, line 1: expected the description of a dataset, found other text")
+
+
+def load(folder: str | os.PathLike[str]) -> npt.NDArray[np.void]:
+    """All records of a complete dataset, in the same order on every machine.
+
+    Raises:
+        ValueError: if the folder has no dataset, or not all of its shards.
+    """
+    records, end = None, 0
+    for shard in _shards(folder):
+        if records is None:
+            records = np.empty(int(describe(folder)["states"]), shard.dtype)
+        records[end : end + len(shard)] = shard
+        end += len(shard)
+    assert records is not None
+    return records
+
+
+def to_parquet(folder: str | os.PathLike[str]) -> Path:
+    """Writes a complete dataset to `dataset.parquet` in its folder, with pyarrow; returns the path.
+
+    Fields with several numbers become lists of fixed length, with the axes of an observation flattened.
+
+    Raises:
+        ImportError: if pyarrow is not installed.
+        ValueError: if the folder has no dataset, or not all of its shards, or another file has this name.
+    """
+    import pyarrow
+    from pyarrow import parquet
+
+    path = Path(folder) / _NAME
+    try:
+        is_ours = not path.exists() or _MARK.items() <= (parquet.read_schema(path).metadata or {}).items()
+    except (pyarrow.ArrowInvalid, OSError):
+        is_ours = False
+    if not is_ours:
+        raise ValueError(f"{path}: expected a file that this function wrote, found another: it is not overwritten")
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        partial, writer = Path(scratch) / _NAME, None
+        shards = _shards(folder)
+        while group := list(itertools.islice(shards, _ROW_GROUP_SHARDS)):
+            records = np.concatenate(group)
+            table = pyarrow.table({name: _column(pyarrow, records[name]) for name in records.dtype.names or ()})
+            writer = writer or parquet.ParquetWriter(partial, table.schema.with_metadata(_MARK))
+            writer.write_table(table.replace_schema_metadata(_MARK))
+        assert writer is not None
+        writer.close()
+        partial.replace(path)
+    return path
+
+
+def _shards(folder: str | os.PathLike[str]) -> Iterator[npt.NDArray[np.void]]:
+    """The shards of a dataset, of which there is at least one."""
+    left = int(describe(folder)["states"])
+    for number in range(left):
+        path = Path(folder) / f"shard-{number:05}.npy"
+        if not path.exists():
+            raise ValueError(f"{path}: expected the next {left} states, found no file: run `getaway dataset` again to complete it")
+        shard: npt.NDArray[np.void] = np.load(path)
+        yield shard
+        left -= len(shard)
+        if left <= 0:
+            return
+
+
+def _column(pyarrow: Any, values: npt.NDArray[Any]) -> Any:
+    flat = pyarrow.array(values.ravel())
+    return flat if values.ndim == 1 else pyarrow.FixedSizeListArray.from_arrays(flat, int(np.prod(values.shape[1:])))
+
+
+def main() -> int:
+    """The command `python -m getaway.dataset`: returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m getaway.dataset", description="Write a dataset as Parquet, too.")
+    parser.add_argument("folder", help="folder of a complete dataset")
+    folder = parser.parse_args().folder
+    try:
+        print(to_parquet(folder))
+    except ImportError:
+        print("error: pyarrow is not installed: expected the package `pyarrow` (pip install pyarrow)", file=sys.stderr)
+        return 2
+    except (ValueError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
