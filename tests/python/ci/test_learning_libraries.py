@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import subprocess
 import sys
@@ -15,6 +16,7 @@ import getaway
 from getaway import Game, levels
 
 ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = ROOT / "examples" / "python"
 TIMEOUT_S = 600
 
 
@@ -63,6 +65,37 @@ def test_maskable_ppo_learns_on_the_adapter() -> None:
     assert model.num_timesteps == 512
 
 
+def test_native_environment_of_pufferlib_plays_the_games_of_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pufferlib")
+    import pufferlib.vector
+
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    ChasePufferEnv: Any = importlib.import_module("puffer").ChasePufferEnv
+    options = {"num_games": 6, "map": "roundabout"}
+    native = pufferlib.vector.make(ChasePufferEnv, env_kwargs=options, backend=pufferlib.PufferEnv)
+    owned = {name: np.zeros(6, bool) for name in ("terminals", "truncations", "masks")}
+    batch = getaway.Batch("roundabout", 6, observation="features")
+    owned |= {"observations": np.zeros_like(batch.observations), "rewards": np.zeros(6, np.float32), "actions": np.zeros(6, np.int32)}
+    copied = ChasePufferEnv(6, buf=owned)
+    for envs in (native, copied):
+        assert np.array_equal(envs.reset(seed=1)[0], batch.observations)
+    rng, ends = np.random.default_rng(1), 0
+    for _ in range(300):
+        actions = rng.integers(5, size=6)
+        _, rewards, terminations = batch.step(actions)
+        final_tick = batch.ticks[terminations].mean() if terminations.any() else 0
+        batch.reset(terminations)
+        for envs in (native, copied):
+            found = envs.step(actions)
+            assert np.array_equal(found[0], batch.observations) and np.array_equal(found[1], rewards)
+            assert np.array_equal(found[2], terminations) and not found[3].any()
+            assert [info["final_tick"] for info in found[4]] == [final_tick] * bool(terminations.any())
+        ends += int(terminations.sum())
+    assert ends > 20 and np.array_equal(owned["observations"], batch.observations)
+    # Without arrays of a trainer, nothing is copied.
+    assert native.observations is native.batch.observations
+
+
 @pytest.mark.parametrize(
     ("example", "options"),
     [("imitate.py", ["--rounds", "1", "--states", "40"]), ("ppo.py", ["--steps", "1", "--training-maps", "2"]), ("evolve.py", ["--generations", "1"])],
@@ -71,7 +104,7 @@ def test_examples_write_models_that_play_as_they_do(example: str, options: list[
     if example != "evolve.py":
         pytest.importorskip("torch")
     file = tmp_path / "model.json"
-    words = [sys.executable, str(ROOT / "examples/python" / example), *options, "--model", str(file), "roundabout", "snail"]
+    words = [sys.executable, str(EXAMPLES / example), *options, "--model", str(file), "roundabout", "snail"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(file.read_text())["format"] == "getaway-model 1"
