@@ -1,11 +1,12 @@
 """Evolves a policy with the cross-entropy method, in NumPy.
 
-    python examples/python/evolve.py [--generations 200] [--seed 1] [--model FILE.json] [MAP...]
+    python examples/python/evolve.py [--generations 30] [--seed 1] [--model FILE.json] [MAP...]
 
 The cross-entropy method (Rubinstein, 1999) draws small networks from a normal distribution, lets each play
 the same games on generated maps, and moves the distribution towards the networks whose games lasted longest.
 Every generation plays different games and begins with different random moves, so no game is learnt
-by heart.
+by heart. The result is a running average of the distribution's mean, from the generation in which it
+lasts longest on validation maps.
 
 The model is written in the package's format: `getaway play roundabout --planner model:FILE.json`.
 """
@@ -13,19 +14,27 @@ The model is written in the package's format: `getaway play roundabout --planner
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 import policy
-from policy import INPUTS, Floats
+from policy import INPUTS, OWN, Floats
 
 import getaway
 
 POPULATION = 32
 ELITE = 8
 GAMES_PER_GENERATION = 20
-TRAINING_GAMES = 256
+TRAINING_MAPS = 256
+VALIDATION_MAPS = 128
+VALIDATION_INTERVAL = 5
+"""Generations between two validations."""
 RANDOM_MOVES = 8
+DEVIATION = 0.5
+NOISE = 0.02
+AVERAGE = 0.1
+"""The weight of a generation in the running average."""
 HIDDEN = 12
 SIZES = [(HIDDEN, INPUTS), (HIDDEN,), (1, HIDDEN), (1,)]
 PARAMETERS = sum(int(np.prod(size)) for size in SIZES)
@@ -42,11 +51,11 @@ def actions(parameters: Floats, features: npt.NDArray[np.int16]) -> npt.NDArray[
     own, shared, is_open = policy.split_inputs(features)
     first, first_bias, last, last_bias = layers(parameters)
     policies = len(parameters)
-    own = own.reshape(-1, policies, 20).swapaxes(0, 1).reshape(policies, -1, 4)
-    shared = shared.reshape(-1, policies, 11).swapaxes(0, 1)
+    own = own.reshape(-1, policies, 5 * OWN).swapaxes(0, 1).reshape(policies, -1, OWN)
+    shared = shared.reshape(-1, policies, INPUTS - OWN).swapaxes(0, 1)
     # The part of the hidden layer that all actions share is computed once.
-    common = shared @ first[:, :, 4:].transpose(0, 2, 1) + first_bias[:, None]
-    hidden = (own @ first[:, :, :4].transpose(0, 2, 1)).reshape(policies, -1, 5, HIDDEN) + common[:, :, None]
+    common = shared @ first[:, :, OWN:].transpose(0, 2, 1) + first_bias[:, None]
+    hidden = (own @ first[:, :, :OWN].transpose(0, 2, 1)).reshape(policies, -1, 5, HIDDEN) + common[:, :, None]
     np.maximum(hidden, 0, out=hidden)
     scores = (hidden @ last[:, None].swapaxes(2, 3))[..., 0] + last_bias[:, None]
     scores = scores.swapaxes(0, 1).reshape(-1, 5)
@@ -72,37 +81,48 @@ def training_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random
     return np.asarray(ticks.reshape(len(games), policies).T)
 
 
-def evolve(generations: int, seed: int) -> Floats:
-    """Returns the mean of the last distribution."""
+def save(parameters: Floats, path: Path) -> None:
+    first, first_bias, last, last_bias = (part[0] for part in layers(parameters[None]))
+    policy.save([(first, first_bias), (last, last_bias)], path)
+
+
+def evolve(generations: int, seed: int, path: Path | None) -> Floats:
+    """Returns the parameters that last longest on validation maps, and keeps the file up to date with them."""
     rng = np.random.default_rng(seed)
-    games = policy.training_games(TRAINING_GAMES, seed)
+    games = [getaway.Game(map) for map in policy.generated_maps(TRAINING_MAPS, "train", seed)]
+    validation = policy.generated_maps(VALIDATION_MAPS, "validation", seed)
     mean = np.zeros(PARAMETERS, np.float32)
-    deviation = np.full(PARAMETERS, 0.5, np.float32)
+    deviation = np.full(PARAMETERS, DEVIATION, np.float32)
+    average, best, best_tick = mean, mean, 0.0
     begin = time.perf_counter()
-    for generation in range(generations):
+    for generation in range(1, generations + 1):
         chosen = [games[number] for number in rng.choice(len(games), GAMES_PER_GENERATION, replace=False)]
         policies = (mean + deviation * rng.standard_normal((POPULATION, PARAMETERS))).astype(np.float32)
-        policies[0] = mean
         ticks = training_ticks(policies, chosen, rng).mean(axis=1)
         elite = policies[np.argsort(-ticks, kind="stable")[:ELITE]]
         mean = 0.3 * mean + 0.7 * elite.mean(axis=0)
         # Noise that shrinks keeps the distribution from collapsing early.
-        deviation = 0.3 * deviation + 0.7 * elite.std(axis=0) + 0.02 * (1 - generation / generations)
-        if generation % 10 == 0 or generation == generations - 1:
-            best, elapsed = np.sort(ticks)[-ELITE:].mean(), time.perf_counter() - begin
-            print(f"generation {generation:4}: mean policy {ticks[0]:7.1f}, elite {best:7.1f}, {elapsed:5.0f} s", flush=True)
-    return mean
+        deviation = 0.3 * deviation + 0.7 * elite.std(axis=0) + NOISE * (1 - generation / generations)
+        # Early means count less and less, but the first is not zero.
+        average = average + max(AVERAGE, 1 / generation) * (mean - average)
+        if generation % VALIDATION_INTERVAL == 0 or generation == generations:
+            # What is validated is what a file holds.
+            rounded = average.round(4).astype(np.float32)
+            tick = policy.final_ticks(lambda features: actions(rounded[None], features), validation).mean()
+            if tick > best_tick:
+                best, best_tick = rounded, tick
+                if path:
+                    save(best, path)
+            elapsed = time.perf_counter() - begin
+            print(f"generation {generation:3}: population {ticks.mean():6.1f}, validation {tick:6.1f}, {elapsed:5.0f} s", flush=True)
+    return best
 
 
 def main() -> None:
     parser = policy.arguments(__doc__.split("\n")[0])
-    parser.add_argument("--generations", type=int, default=200)
+    parser.add_argument("--generations", type=int, default=30)
     options = parser.parse_args()
-    # The reported results are those of the weights in the file.
-    parameters = evolve(options.generations, options.seed).round(4)
-    if options.model:
-        first, first_bias, last, last_bias = (part[0] for part in layers(parameters[None]))
-        policy.save([(first, first_bias), (last, last_bias)], options.model)
+    parameters = evolve(options.generations, options.seed, options.model)
     policy.report(lambda features: actions(parameters[None], features), options.maps)
 
 

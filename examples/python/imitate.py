@@ -44,14 +44,14 @@ def act(model: nn.Module, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int
     values, is_open = policy.inputs(features)
     with torch.no_grad():
         scores = model(torch.from_numpy(values)).squeeze(-1).numpy()
-    return np.where(is_open, scores, -np.inf).argmax(axis=1)
+    return np.asarray(np.where(is_open, scores, -np.inf).argmax(axis=1), np.int64)
 
 
 def states_reached(model: nn.Module | None, seed: int, wanted: int) -> tuple[getaway.Batch, float]:
     """Returns a batch of states that the policy reached, and its mean final tick. Without a model,
     the actions are random."""
     rng = np.random.default_rng(seed)
-    games = policy.training_games(GAMES_PER_ROUND, seed)
+    games = [getaway.Game(map) for map in policy.generated_maps(GAMES_PER_ROUND, "train", seed)]
     batch = getaway.Batch(games, observation="features")
     history: list[npt.NDArray[np.int16]] = []
     final_ticks = np.zeros(len(games), np.int64)

@@ -1,7 +1,7 @@
 """Shared parts of the learning examples: the inputs of a policy, its test, and its file.
 
 A policy scores one action at a time and plays the open action with the highest score. It sees the
-observation "features" of `getaway.gymnasium`: the action's four numbers, their mean and their maximum over
+observation "features" of `getaway.gymnasium`: the action's 13 numbers, their mean and their maximum over
 the open actions, and the three numbers of the header, each scaled to about 1.
 """
 
@@ -18,8 +18,10 @@ import numpy.typing as npt
 import getaway
 from getaway import levels
 
-INPUTS = 15
-ACTION_LIMITS = np.array([16, 64, 16, 4], np.int16)
+OWN = 13
+"""Numbers of an action."""
+INPUTS = 3 * OWN + 3
+ACTION_LIMITS = np.array([16, 64, 16, 4, 32, 256, 4, 16, 16, 16, 16, 16, 16], np.int16)
 """Upper limits of an action's features, by which they are then divided."""
 ACTION_FACTORS = (1 / ACTION_LIMITS).astype(np.float32)
 HEADER_SCALES = np.array([2001, 5, 5], np.float32)
@@ -30,10 +32,10 @@ Integers = npt.NDArray[np.integer]
 
 
 def split_inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """An action's own inputs of shape (games, 5, 4), those that all actions share of shape (games, 11),
-    and the open actions of shape (games, 5)."""
+    """An action's own inputs of shape (games, 5, OWN), those that all actions share of shape
+    (games, INPUTS - OWN), and the open actions of shape (games, 5)."""
     header = np.minimum(features[:, :3] / HEADER_SCALES, np.float32(1))
-    actions = features[:, 3:].reshape(-1, 5, 4)
+    actions = features[:, 3:].reshape(-1, 5, OWN)
     is_open = actions[:, :, 0] >= 0
     # The features of blocked actions are -1.
     own = np.clip(actions, 0, ACTION_LIMITS) * ACTION_FACTORS
@@ -42,18 +44,20 @@ def split_inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, Floats, npt.N
 
 
 def inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """All inputs of shape (games, 5, 15), and the open actions of shape (games, 5)."""
+    """All inputs of shape (games, 5, INPUTS), and the open actions of shape (games, 5)."""
     own, shared, is_open = split_inputs(features)
     return np.concatenate([own, np.repeat(shared[:, None], 5, axis=1)], axis=2), is_open
 
 
-def training_games(count: int, seed: int) -> list[getaway.Game]:
-    """Games on generated maps of the training split: mazes and cities with 3 to 8 threats."""
-    found: list[getaway.Game] = []
+def generated_maps(count: int, split: levels.Split, seed: int) -> list[getaway.Map]:
+    """Maps of a split: mazes, cities and labyrinths of many sizes, with 3 to 8 threats."""
+    rng = np.random.default_rng(seed)
+    found: list[getaway.Map] = []
     for number in range(count):
-        kind = "city" if number % 2 else "maze"
-        maps = levels.candidates("train", seed * 1_000_000 + number * 1000, kind=kind, threats=3 + number % 6)
-        found.append(getaway.Game(next(maps)))
+        width, height = (int(2 * side + 1) for side in rng.integers([6, 5], [15, 12]))
+        options = {"kind": ("maze", "city", "labyrinth")[number % 3], "width": width, "height": height}
+        maps = levels.candidates(split, int(rng.integers(1 << 32)), threats=int(rng.integers(3, 9)), **options)
+        found.append(next(maps))
     return found
 
 

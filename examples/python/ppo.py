@@ -35,24 +35,24 @@ LEARNING_RATE = 1e-3
 REWARD_SCALE = 0.1
 
 
-class Agent(nn.Module):
+class Agent(nn.Module):  # type: ignore[misc]
     """Logits of the actions, and the value of a state."""
 
     def __init__(self) -> None:
         super().__init__()
         self.actor = nn.Sequential(nn.Linear(policy.INPUTS, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 1))
-        self.critic = nn.Sequential(nn.Linear(policy.INPUTS - 4, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 1))
+        self.critic = nn.Sequential(nn.Linear(policy.INPUTS - policy.OWN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, HIDDEN), nn.ReLU(), nn.Linear(HIDDEN, 1))
 
     def forward(self, values: torch.Tensor, is_open: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         logits = self.actor(values).squeeze(-1).masked_fill(~is_open, -1e9)
         # The shared inputs are the same in every row.
-        return logits, self.critic(values[:, 4, 4:]).squeeze(-1)
+        return logits, self.critic(values[:, 4, policy.OWN :]).squeeze(-1)
 
 
 def act(agent: Agent, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     values, is_open = (torch.from_numpy(each) for each in policy.inputs(features))
     with torch.no_grad():
-        return agent(values, is_open)[0].argmax(dim=1).numpy()
+        return np.asarray(agent(values, is_open)[0].argmax(dim=1), np.int64)
 
 
 def advantages(rewards: torch.Tensor, values: torch.Tensor, dones: torch.Tensor) -> torch.Tensor:
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--training-maps", type=int, default=64)
     options = parser.parse_args()
     torch.manual_seed(options.seed)
-    maps = [game.map for game in policy.training_games(options.training_maps, options.seed)]
+    maps = policy.generated_maps(options.training_maps, "train", options.seed)
     envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=GAMES, vectorization_mode="vector_entry_point", map=maps, observation="features")
     agent = Agent()
     optimizer = torch.optim.Adam(agent.parameters(), LEARNING_RATE)

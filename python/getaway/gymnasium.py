@@ -15,13 +15,16 @@ are tiles, times are ticks.
   blocked, 4096 if no threat can arrive). Then for each threat, in map order: x, y, direction (0 to
   3, as actions), style (0 bull, 1 goldfish, 2 shark, 3 owl, 4 deer, 5 hawk), and its steps to the
   player. Missing threats are -1.
-- `"features"`: `Box(-1, 4096, (23,), int16)`. The tick; the ticks until the threats move; the ticks
-  between two of their moves. Then four numbers for each action in order, about the exact state
-  after the tick in which it is played: the steps from the nearest threat to the player (0 if it is
+- `"features"`: `Box(-1, 4096, (68,), int16)`. The tick; the ticks until the threats move; the ticks
+  between two of their moves. Then 13 numbers for each action in order, about the exact state after
+  the tick in which it is played: the steps from the nearest threat to the player (0 if it is
   caught, 4096 if no threat is within 254); the number of tiles that the player reaches before every
   threat, at the threats' current pace (0 if it is caught); the depth of the dead end in which it
-  is (0 if in none, 4096 on streets without a loop); the exits of its tile. All four are -1 if the
-  action is blocked or the game is over.
+  is (0 if in none, 4096 on streets without a loop); the exits of its tile; the largest lead on any
+  tile, in ticks from the player's arrival to the first threat's (at most 255, 0 if it is caught);
+  the sum of the leads, each at most 4; the life: the further ticks that the player can survive,
+  by exact search of at most 4 (0 if it is caught); the steps from the nearest threat of each style,
+  as the first number. All are -1 if the action is blocked or the game is over.
 - `"planes"`: `Box(0, 255, (15, height, width), uint8)`. Tiles open to the player; tiles open to
   threats; the player; threats by style (six planes, as above); threats by direction (four planes);
   the ticks until the threats move, on every tile; the tick, scaled to 0 to 255, on every tile.

@@ -1,6 +1,6 @@
 //! The observation `features`: the results of each action in the exact state after the tick.
 
-use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Tile, UNREACHED, World};
+use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Style, Tile, UNREACHED, World};
 
 use super::observation::{FAR_STEPS, ticks_until_move};
 
@@ -17,13 +17,28 @@ pub const FEATURES_HEADER: usize = 3;
 ///    the threats' current pace, its own tile included; 0 if it is caught;
 /// 3. the depth of the dead end in which the player is: the steps to the nearest tile outside it,
 ///    0 if it is in none, [`FAR_STEPS`] on streets without a loop;
-/// 4. the exits of its tile, 0 to 4.
-pub const FEATURES_ACTION: usize = 4;
+/// 4. the exits of its tile, 0 to 4;
+/// 5. the largest *lead* over the threats on any tile: the ticks from the player's arrival to the
+///    first threat's, by shortest paths and at the threats' current pace, at most 255; 0 if the
+///    player is caught;
+/// 6. the sum of the leads over all tiles, each counted up to [`LEAD_TICKS_MAX`];
+/// 7. the *life*: the further ticks that the player can survive, found by exact search, at most
+///    [`LIFE_TICKS_MAX`]; 0 if it is caught;
+/// 8. and on: for each style of [`Style::ALL`], the steps from the nearest such threat, as 1.
+pub const FEATURES_ACTION: usize = FEATURES_STYLES + Style::ALL.len();
+/// Where an action's steps by style begin.
+const FEATURES_STYLES: usize = 7;
+/// The largest lead that counts per tile in the sum of the leads, in ticks.
+pub const LEAD_TICKS_MAX: u8 = 4;
+/// The largest life, in ticks.
+pub const LIFE_TICKS_MAX: u16 = 4;
 /// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
-/// Tiles whose arrivals are computed together: a multiple of [`LANES`] that fits into a byte.
+/// Tiles whose arrivals are computed together: a multiple of [`LANES`], whose leads in one lane have
+/// a sum that fits into a byte.
 const BLOCK: usize = 240;
+const _: () = assert!(BLOCK.is_multiple_of(LANES) && BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
 /// Rows are padded to a multiple of a vector register.
 const LANES: usize = 16;
 /// A number of steps or ticks above every number that a row can hold.
@@ -45,6 +60,17 @@ pub(super) struct Features {
     places: Vec<[i16; 2]>,
     /// By tick, the pace of the threats.
     paces: Vec<Pace>,
+    /// By tick and number of further ticks, the moves that a threat makes in these ticks.
+    moves_within: Vec<[u8; LIFE_TICKS_MAX as usize + 1]>,
+    /// The styles of the threats, in the order of a state.
+    styles: Vec<StyleCount>,
+}
+
+/// Threats of one style that follow each other.
+#[derive(Clone, Copy, Debug)]
+struct StyleCount {
+    style: Style,
+    threats: usize,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -88,8 +114,12 @@ impl Features {
             player_steps: rows(Mover::Player),
             threat_steps,
             arrivals,
+            moves_within: moves_within(&paces),
             places: dead_end_depths(world).into_iter().zip(exits).map(|(depth, exits)| [depth, exits]).collect(),
             paces,
+            styles: (world.lane_styles().chunk_by(|one, other| one == other))
+                .map(|group| StyleCount { style: group[0], threats: group.len() })
+                .collect(),
         }
     }
 
@@ -111,23 +141,52 @@ impl Features {
                 let moved = threat_tiles(world, &next);
                 if moved[..outcomes.threat_count] != outcomes.threats[..outcomes.threat_count] {
                     if outcomes.count > 0 {
-                        self.write_outcomes(&outcomes, pace, actions);
+                        self.write_outcomes(world, state, &outcomes, pace, actions);
                     }
                     (outcomes.threats, outcomes.count) = (moved, 0);
                 }
             }
             outcomes.push(player_move, world.tile_after(state, player_move));
         }
-        self.write_outcomes(&outcomes, pace, actions);
+        self.write_outcomes(world, state, &outcomes, pace, actions);
     }
 
-    /// Writes the four numbers of each of these moves.
-    fn write_outcomes(&self, outcomes: &Outcomes, pace: Pace, actions: &mut [i16]) {
+    /// Writes the numbers of each of these moves.
+    fn write_outcomes(&self, world: &World, state: &State, outcomes: &Outcomes, pace: Pace, actions: &mut [i16]) {
         let moves = &outcomes.moves[..outcomes.count];
         let threats = &outcomes.threats[..outcomes.threat_count];
+        let leads = self.leads(moves, threats, pace);
+        for (&(player_move, player), leads) in moves.iter().zip(leads) {
+            let out = &mut actions[player_move as usize * FEATURES_ACTION..][..FEATURES_ACTION];
+            let (out, by_style) = out.split_at_mut(FEATURES_STYLES);
+            by_style.fill(FAR_STEPS);
+            // Streets are as long in both directions.
+            let steps = &self.threat_steps[self.at(player)..][..self.row];
+            let (mut nearest, mut rest) = (FAR, threats);
+            for &StyleCount { style, threats } in &self.styles {
+                let (of_style, others) = rest.split_at(threats);
+                let least = of_style.iter().map(|&threat| steps[usize::from(threat)]).fold(FAR, u8::min);
+                by_style[style as usize] = to_steps(least);
+                (nearest, rest) = (least.min(nearest), others);
+            }
+            let [depth, exits] = self.places[usize::from(player)];
+            let life = if nearest == 0 {
+                0
+            } else if state.tick() == LAST_TICK || self.is_out_of_reach(nearest, state.tick() + 1, LIFE_TICKS_MAX) {
+                LIFE_TICKS_MAX
+            } else {
+                self.life(world, &world.after(state, player_move), LIFE_TICKS_MAX)
+            };
+            let Leads { tiles, most, sum } = if nearest == 0 { Leads::default() } else { leads };
+            out.copy_from_slice(&[to_steps(nearest), tiles as i16, depth, exits, most.into(), sum as i16, life as i16]);
+        }
+    }
+
+    /// The player's leads after each of these moves.
+    fn leads(&self, moves: &[(Move, u16)], threats: &[u16], pace: Pace) -> [Leads; Move::ALL.len()] {
         let table = self.arrivals.iter().find(|&&(period, _)| period == pace.period);
         let arrivals = table.map_or(&[][..], |(_, arrivals)| arrivals);
-        let mut first_tiles = [0_u16; Move::ALL.len()];
+        let mut leads = [Leads::default(); Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
             // A tile that the player cannot reach counts as farther than any arrival.
@@ -145,21 +204,43 @@ impl Features {
             for &threat in fours.remainder() {
                 ticks[..length].iter_mut().zip(row(threat)).for_each(|(ticks, &row)| *ticks = row.min(*ticks));
             }
-            for (count, &(_, player)) in first_tiles.iter_mut().zip(moves) {
-                let row = &self.player_steps[self.at(player) + start..][..length];
-                *count += count_earlier(row, pace.wait, &ticks[..length]);
+            // The threats wait first, but not those that are there.
+            ticks[..length].iter_mut().for_each(|ticks| *ticks += if *ticks == 0 { 0 } else { pace.wait });
+            for (leads, &(_, player)) in leads.iter_mut().zip(moves) {
+                leads.add(&self.player_steps[self.at(player) + start..][..length], &ticks[..length]);
             }
         }
-        for (index, &(player_move, player)) in moves.iter().enumerate() {
-            let [depth, exits] = self.places[usize::from(player)];
-            let out = &mut actions[player_move as usize * FEATURES_ACTION..][..FEATURES_ACTION];
-            let steps = threats.iter().map(|&threat| self.threat_steps[self.at(threat) + usize::from(player)]);
-            out.copy_from_slice(&match steps.min().unwrap_or(FAR) {
-                0 => [0, 0, depth, exits],
-                FAR => [FAR_STEPS, first_tiles[index] as i16, depth, exits],
-                steps => [steps.into(), first_tiles[index] as i16, depth, exits],
-            });
+        leads
+    }
+
+    /// True if threats that are this far away cannot arrive within `ticks`, the first of which is
+    /// `tick`: a player that stays survives them.
+    #[inline]
+    fn is_out_of_reach(&self, nearest_steps: u8, tick: u16, ticks: u16) -> bool {
+        nearest_steps > self.moves_within[usize::from(tick)][usize::from(ticks)]
+    }
+
+    /// The ticks that the player can survive from this state, at most `ticks`; it is not caught yet.
+    #[cold]
+    fn life(&self, world: &World, state: &State, ticks: u16) -> u16 {
+        let mut longest = 0;
+        for (_, next) in world.successors(state).filter(|(_, next)| !next.is_caught()) {
+            let left = ticks - 1;
+            let is_safe = || self.is_out_of_reach(self.nearest(world, &next), next.tick(), left);
+            let life = if left == 0 || next.is_over() || is_safe() { left } else { self.life(world, &next, left) };
+            longest = longest.max(1 + life);
+            if longest == ticks {
+                break;
+            }
         }
+        longest
+    }
+
+    /// The steps from the nearest threat to the player.
+    fn nearest(&self, world: &World, state: &State) -> u8 {
+        let steps = &self.threat_steps[self.at(world.tile_after(state, Move::Stay))..][..self.row];
+        let threats = &threat_tiles(world, state)[..world.threat_count()];
+        threats.iter().map(|&threat| steps[usize::from(threat)]).fold(FAR, u8::min)
     }
 
     fn at(&self, tile: u16) -> usize {
@@ -196,13 +277,51 @@ fn threat_tiles(world: &World, state: &State) -> [u16; MAX_THREATS] {
     tiles
 }
 
-/// The number of tiles, at most [`BLOCK`], where the player arrives before the threats. The player
-/// needs `steps`; the threats wait and then need `ticks`.
-#[inline]
-fn count_earlier(steps: &[u8], wait: u8, ticks: &[u8]) -> u16 {
-    // One flat loop over bytes, which compilers turn into vector instructions.
-    let earlier = steps.iter().zip(ticks).map(|(steps, ticks)| u8::from(steps.saturating_sub(wait) < *ticks));
-    u16::from(earlier.sum::<u8>())
+/// A number of steps of an observation.
+fn to_steps(steps: u8) -> i16 {
+    if steps == FAR { FAR_STEPS } else { steps.into() }
+}
+
+/// Where the player is earlier than every threat.
+#[derive(Clone, Copy, Debug, Default)]
+struct Leads {
+    /// The number of such tiles.
+    tiles: u16,
+    /// The largest lead in ticks.
+    most: u8,
+    /// The sum of the leads, each at most [`LEAD_TICKS_MAX`].
+    sum: u16,
+}
+
+impl Leads {
+    /// Adds tiles that the player reaches in `steps` and the threats in `ticks`, at most [`BLOCK`].
+    #[inline]
+    fn add(&mut self, steps: &[u8], ticks: &[u8]) {
+        // One sum and maximum per lane, which compilers turn into vector instructions.
+        let (mut tiles, mut most, mut sums) = ([0_u8; LANES], [0_u8; LANES], [0_u8; LANES]);
+        for (steps, ticks) in steps.as_chunks::<LANES>().0.iter().zip(ticks.as_chunks::<LANES>().0) {
+            for lane in 0..LANES {
+                let lead = ticks[lane].saturating_sub(steps[lane]);
+                tiles[lane] += lead.min(1);
+                most[lane] = lead.max(most[lane]);
+                sums[lane] += lead.min(LEAD_TICKS_MAX);
+            }
+        }
+        self.tiles += u16::from(tiles.iter().sum::<u8>());
+        for half in [LANES / 2, LANES / 4, LANES / 8, LANES / 16] {
+            for lane in 0..half {
+                most[lane] = most[lane + half].max(most[lane]);
+            }
+        }
+        self.most = most[0].max(self.most);
+        self.sum += sums.into_iter().map(u16::from).sum::<u16>();
+    }
+}
+
+/// By tick and number of further ticks, the moves that a threat makes in these ticks.
+fn moves_within(paces: &[Pace]) -> Vec<[u8; LIFE_TICKS_MAX as usize + 1]> {
+    let moves = |tick: usize, ticks: usize| paces[tick..].iter().take(ticks).filter(|pace| pace.wait == 0).count();
+    (0..paces.len()).map(|tick| std::array::from_fn(|ticks| moves(tick, ticks) as u8)).collect()
 }
 
 /// For every tile, the player's steps to the nearest tile that is in no dead end: 0 for those,

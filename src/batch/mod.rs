@@ -30,7 +30,7 @@ use std::sync::Arc;
 
 use crate::game::{Move, State, World};
 
-pub use features::{FEATURES, FEATURES_ACTION, FEATURES_HEADER};
+pub use features::{FEATURES, FEATURES_ACTION, FEATURES_HEADER, LEAD_TICKS_MAX, LIFE_TICKS_MAX};
 pub use observation::{
     CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, NumbersError, PLANES, STATE_HEADER, STATE_THREAT, Shape,
 };

@@ -2,7 +2,7 @@
 
 use super::tables::DIRECTIONS;
 use super::threats::{LANES, PlayerView};
-use super::{Direction, FIRST_TICK, Move, State, World};
+use super::{Direction, FIRST_TICK, Move, State, Style, World};
 
 /// Games stepped together. Their states fit into the first-level cache.
 const BLOCK_GAMES: usize = 64;
@@ -69,7 +69,16 @@ impl World {
         (pose / DIRECTIONS as u16, Direction::ALL[usize::from(pose) % DIRECTIONS])
     }
 
-    /// Writes the tile of every threat, in no particular order. Faster than [`World::threat_pose`].
+    /// The style of every threat, in the order in which a state stores them.
+    pub fn lane_styles(&self) -> Vec<Style> {
+        let mut styles: Vec<(u8, Style)> =
+            self.lanes.iter().copied().zip(self.layout.threats.iter().map(|threat| threat.style)).collect();
+        styles.sort_unstable_by_key(|&(lane, _)| lane);
+        styles.into_iter().map(|(_, style)| style).collect()
+    }
+
+    /// Writes the tile of every threat, in the order of [`World::lane_styles`]. Faster than
+    /// [`World::threat_pose`].
     ///
     /// # Panics
     /// If there are not exactly as many tiles as threats.

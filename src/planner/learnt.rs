@@ -23,8 +23,10 @@ const FORMAT: &str = "getaway-model 1";
 const FILE_MAX_BYTES: u64 = 4 << 20;
 const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
 /// The maximum of each feature of an action, which is also its divisor: steps to the nearest
-/// threat, tiles reached first, depth of the dead end, exits.
-const ACTION_SCALES: [f32; FEATURES_ACTION] = [16.0, 64.0, 16.0, 4.0];
+/// threat, tiles reached first, depth of the dead end, exits, largest lead, sum of the leads,
+/// life, and steps to the nearest threat of each style.
+const ACTION_SCALES: [f32; FEATURES_ACTION] =
+    [16.0, 64.0, 16.0, 4.0, 32.0, 256.0, 4.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
 /// The same for the header: the tick, the ticks until the threats move, and the ticks between two
 /// moves.
 const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
@@ -227,12 +229,12 @@ mod tests {
             error(&text().replace("model 1", "model 9")),
             r#"expected the format "getaway-model 1", found "getaway-model 9""#
         );
-        assert_eq!(error(&text().replace("[1.0, 1.0", "[1.0")), "layer 0: expected 15 weights per output, found 14");
+        assert_eq!(error(&text().replace("[1.0, 1.0", "[1.0")), "layer 0: expected 42 weights per output, found 41");
         assert_eq!(error(&text().replace("[0.5]", "[]")), "layer 0: expected 1 biases, found 0");
         assert!(error("{}").starts_with("expected a model: missing field"));
         assert_eq!(
             error(&format!(r#"{{"format": "{FORMAT}", "layers": []}}"#)),
-            "expected one output of the last layer, found 15"
+            "expected one output of the last layer, found 42"
         );
     }
 }

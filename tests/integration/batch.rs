@@ -1,13 +1,14 @@
 //! Guarantees: a game in a batch equals the same game stepped alone, for any other games and any
 //! division of the batch. Observations agree with the state.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crate::batch_traces;
 use crate::common;
 use getaway::batch::{
-    Batch, CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, FEATURES, FEATURES_ACTION, FEATURES_HEADER, PLANES,
-    STATE_HEADER, STATE_THREAT, WINDOW_PLANES,
+    Batch, CLEARANCE, COMPACT_HEADER, COMPACT_THREAT, FAR_STEPS, FEATURES, FEATURES_ACTION, FEATURES_HEADER,
+    LEAD_TICKS_MAX, LIFE_TICKS_MAX, PLANES, STATE_HEADER, STATE_THREAT, WINDOW_PLANES,
 };
 use getaway::game::{Layout, Move, Mover, Rules, State, Style, UNREACHED, World};
 use getaway_reference::lockstep::{Dice, random_layout};
@@ -291,6 +292,23 @@ fn check_window(world: &World, state: &State, side: usize, found: &[u8]) {
     }
 }
 
+/// The ticks that the player can survive, at most `ticks`.
+fn life(world: &World, state: &State, ticks: u16) -> i16 {
+    let mut layer = HashSet::from([state.clone()]);
+    layer.retain(|state| !state.is_caught());
+    for tick in 0..ticks {
+        if layer.iter().any(State::is_over) {
+            return ticks as i16;
+        }
+        let next = layer.iter().flat_map(|state| world.successors(state)).map(|(_, next)| next);
+        layer = next.filter(|next| !next.is_caught()).collect();
+        if layer.is_empty() {
+            return tick as i16;
+        }
+    }
+    ticks as i16
+}
+
 fn check_features(world: &World, state: &State, found: &[i16]) {
     let pace = |tick: u16| {
         let wait = (tick..).position(|tick| world.clock().threats_move(tick)).expect("threats move eventually");
@@ -317,14 +335,25 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
             arrivals.min().unwrap_or(i16::MAX)
         };
         let reached = graph.distances(Mover::Player, player);
-        let first = (0..graph.len() as u16).filter(|&tile| {
-            let steps = reached[usize::from(tile)];
-            steps != UNREACHED && (steps as i16) < arrival(tile)
-        });
-        let nearest = threats.iter().map(|&threat| steps(world, threat, player)).min().unwrap_or(FAR_STEPS);
-        let exits = graph.ways(Mover::Player, player).count() as i16;
-        let first = if next.is_caught() { 0 } else { first.count() as i16 };
-        let expected = [nearest, first, dead_end_depth(world, player), exits];
+        // Times are bytes.
+        let lead = |tile: u16| arrival(tile).min(255) - reached[usize::from(tile)].min(255) as i16;
+        let leads: Vec<i16> = (0..graph.len() as u16).map(lead).filter(|&lead| lead > 0 && !next.is_caught()).collect();
+        let nearest_of = |style: Option<Style>| {
+            let of_style =
+                |&(index, _): &(usize, &u16)| style.is_none_or(|style| world.layout().threats[index].style == style);
+            let threats = threats.iter().enumerate().filter(of_style);
+            threats.map(|(_, &threat)| steps(world, threat, player)).min().unwrap_or(FAR_STEPS)
+        };
+        let mut expected = vec![
+            nearest_of(None),
+            leads.len() as i16,
+            dead_end_depth(world, player),
+            graph.ways(Mover::Player, player).count() as i16,
+            leads.iter().copied().max().unwrap_or(0),
+            leads.iter().map(|&lead| lead.min(LEAD_TICKS_MAX.into())).sum(),
+            life(world, &next, LIFE_TICKS_MAX),
+        ];
+        expected.extend(Style::ALL.map(|style| nearest_of(Some(style))));
         assert_eq!(found, expected, "{player_move:?} from {:?}, tick {}", world.player(state), state.tick());
     }
 }

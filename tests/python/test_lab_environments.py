@@ -80,7 +80,7 @@ def test_new_observations_pass_gymnasiums_checks_without_a_warning(observation: 
         warnings.simplefilter("error")
         check_env(gymnasium.make("getaway/Chase-v0", map=PATHS, observation=observation).unwrapped)
     envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=3, map=PATHS, observation=observation, window=5)
-    shape = (14, 5, 5) if observation == "window" else (23,)
+    shape = (14, 5, 5) if observation == "window" else (68,)
     assert envs.reset(seed=1)[0].shape == (3, *shape) and envs.observation_space.contains(envs.reset()[0])
 
 

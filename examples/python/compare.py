@@ -1,0 +1,64 @@
+"""Compares planners and models on the bundled maps and on generated test maps.
+
+    python examples/python/compare.py random safest cautious model:examples/models/evolved.json
+
+Prints a table with mean final ticks and standard errors over maps, and the mean regret: how many ticks
+longer the best possible game is. Maps whose best game is not found and proven within the budget have no regret.
+No test map is a training or validation map of the other examples.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import policy
+
+import getaway
+from getaway import arena
+
+TEST_SEED = 0
+BEST_TICKS_BUDGET = 3_000_000
+"""Budget of a search for a best game, in simulated ticks."""
+
+
+def best_tick(map: getaway.Map, *, no_jump: bool) -> float:
+    """The last tick that any player can reach; not a number if it is not known."""
+    solution = getaway.solve(map, no_jump=no_jump, budget_ticks=BEST_TICKS_BUDGET, time_limit_ms=3_600_000)
+    return solution.final_tick if solution.is_optimal else float("nan")
+
+
+def rows(planners: list[str], maps: list[getaway.Map], *, no_jump: bool, threads: int) -> list[str]:
+    """The cells of each planner."""
+    with ThreadPoolExecutor(threads) as pool:
+        best = np.array(list(pool.map(lambda map: best_tick(map, no_jump=no_jump), maps)))
+    games = arena.evaluate(planners, maps, samples=1, no_jump=no_jump, threads=threads).games
+    cells = []
+    for planner in planners:
+        ticks = np.array([game["final_tick"] for game in games if game["planner"] == planner])
+        error = ticks.std(ddof=1) / np.sqrt(len(ticks)) if len(ticks) > 1 else float("nan")
+        regrets = (best - ticks)[~np.isnan(best)]
+        regret = f"{regrets.mean():.0f}" if len(regrets) else "-"
+        cells.append(f"{ticks.mean():.0f} ± {error:.0f} | {int((ticks > 2000).sum())} | {regret} ({len(regrets)})")
+    return cells
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("planners", nargs="+", metavar="PLANNER", help="names of planners, or model:FILE")
+    parser.add_argument("--test-maps", type=int, default=96)
+    parser.add_argument("--threads", type=int, default=2)
+    options = parser.parse_args()
+    bundled = [getaway.load_map(name) for name in getaway.maps()]
+    sets = {"bundled maps": bundled, "test maps": policy.generated_maps(options.test_maps, "test", TEST_SEED)}
+    for name, maps in sets.items():
+        for no_jump, variant in ((False, "the server's rules"), (True, "no jumping")):
+            if maps:
+                print(f"\n{len(maps)} {name}, {variant}\n\n| player | mean final tick | survived | mean regret (maps) |\n|---|---|---|---|")
+                for planner, cells in zip(options.planners, rows(options.planners, maps, no_jump=no_jump, threads=options.threads)):
+                    print(f"| {planner} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
