@@ -17,7 +17,7 @@ from getaway import cluster, dataset
 
 NAMES = ["snail", "roundabout"]
 PATHS = [str(MAPS / name) for name in NAMES]
-SMALL: dict[str, Any] = {"label_ticks": 2500, "seed": 5, "random_moves": 0.2}
+SMALL: dict[str, Any] = {"label_ticks": 6000, "seed": 5, "random_moves": 0.2}
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_records_agree_with_the_library(judged: Path) -> None:
     records, settings = dataset.load(judged), dataset.describe(judged)
     assert len(records) == 1100 and settings["planners"] == ["safest", "random"]
     assert set(records["map"]) == {0, 1} and set(records["planner"]) == {0, 1}
-    assert set(np.unique(records["outcomes"])) >= {dataset.BLOCKED, dataset.DOOMED, dataset.SURVIVES}
+    assert set(np.unique(records["outcomes"])) == {dataset.BLOCKED, dataset.DOOMED, dataset.UNDECIDED, dataset.SURVIVES}
     for number in range(0, 1100, 55):
         record = records[number]
         batch = getaway.Batch([MAPS / name for name in settings["maps"]], observation="features")
