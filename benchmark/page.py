@@ -105,8 +105,10 @@ async function openRecord(row) {
   const map = {tiles: row.tiles.map(line => line.replace(/[A-Z]/g, ".")), player, threats};
   const text = JSON.stringify({name: row.name.split("/")[1], map, rules, moves: actions});
   const zipped = new Response(new Blob([text]).stream().pipeThrough(new CompressionStream("gzip")));
-  const bytes = String.fromCharCode(...new Uint8Array(await zipped.arrayBuffer()));
-  const data = btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
+  const bytes = new Uint8Array(await zipped.arrayBuffer());
+  // The compression and system that the playground expects in the header, whatever the browser's.
+  bytes.set([2, 255], 8);
+  const data = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
   location.href = `${PLAYGROUND}#game=${data}&tick=1`;
 }
 const element = (tag, text) => Object.assign(document.createElement(tag), {textContent: text});
