@@ -123,7 +123,7 @@ struct Spec {
     series: String,
 }
 
-/// A field of a record: its name, NumPy's type, and the bytes of a record that it takes.
+/// A field of a record: its name, NumPy's type and its shape.
 struct Field {
     name: &'static str,
     kind: &'static str,
@@ -329,28 +329,23 @@ impl Dataset {
         content.extend((game.planner as u16).to_le_bytes());
         observed.set_state(game.map, state.clone());
         let (shape, part) = (observed.shape(), observed.part(game.map..game.map + 1));
-        let mut words = vec![0; shape.state()];
-        part.write_states(&mut words);
-        content.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-        let sides = self.options.observation.sides(shape);
-        let length = sides.iter().product();
+        let length = self.options.observation.sides(shape).iter().product();
+        let words = |length: usize, write: &dyn Fn(&mut [i16])| {
+            let mut words = vec![0; length];
+            write(&mut words);
+            words.into_iter().flat_map(i16::to_le_bytes)
+        };
+        let bytes = |write: &dyn Fn(&mut [u8])| {
+            let mut bytes = vec![0; length];
+            write(&mut bytes);
+            bytes
+        };
+        content.extend(words(shape.state(), &|out| part.write_states(out)));
         match self.options.observation {
-            Observation::Features | Observation::Compact => {
-                words.resize(length, 0);
-                match self.options.observation {
-                    Observation::Features => part.write_features(&mut words),
-                    _ => part.write_compact(&mut words),
-                }
-                content.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-            }
-            Observation::Window | Observation::Planes => {
-                let mut bytes = vec![0; length];
-                match self.options.observation {
-                    Observation::Window => part.write_windows(&mut bytes),
-                    _ => part.write_planes(&mut bytes),
-                }
-                content.extend(bytes);
-            }
+            Observation::Features => content.extend(words(length, &|out| part.write_features(out))),
+            Observation::Compact => content.extend(words(length, &|out| part.write_compact(out))),
+            Observation::Window => content.extend(bytes(&|out| part.write_windows(out))),
+            Observation::Planes => content.extend(bytes(&|out| part.write_planes(out))),
         }
         let mut outcomes = [-1_i8; MOVES];
         let (mut final_ticks, mut bounds) = ([0_u16; MOVES], [0_u16; MOVES]);
