@@ -140,9 +140,10 @@ impl<const N: usize> Target<N> {
             if meter.check().is_err() {
                 return false;
             }
-            let is_begun = tick < self.tick || self.has_room_to_project(model);
             self.projections.next = match &model.automata.get(automaton) {
-                Some(shark @ Automaton::Chaser { style: Style::Shark, .. }) if is_begun => {
+                Some(shark @ Automaton::Chaser { style: Style::Shark, .. })
+                    if tick < self.tick || self.has_room_to_project(model) =>
+                {
                     let projection = &mut self.projections.layers[automaton];
                     if projection.is_empty() {
                         *projection = vec![Vec::new(); self.tick + 1];
