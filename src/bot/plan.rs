@@ -472,7 +472,7 @@ impl GuardedPlanner {
             self.early = EarlyPhase::new(world, tick);
         }
         for Attempt { is_ready, guard, guard_ticks } in ATTEMPTS {
-            let early = self.early.as_ref().filter(|_| self.is_ready && is_ready);
+            let early = self.early.as_ref().filter(|_| is_ready);
             if is_ready && early.is_none() {
                 continue;
             }

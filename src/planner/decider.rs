@@ -16,7 +16,7 @@ use crate::search::BudgetMeter;
 const SEARCH_TICKS: u64 = 100_000;
 
 /// Memory for proofs during a game, in bytes.
-const PLAY_MEMORY_MAX_BYTES: usize = 32 << 20;
+const PLAY_PROOF_MEMORY_MAX_BYTES: usize = 32 << 20;
 
 /// A resumable decision.
 #[derive(Debug)]
@@ -49,7 +49,7 @@ impl Decider {
     /// Creates a decider for budgets of milliseconds. Its layers are small, because some of the work
     /// on a layer cannot be interrupted.
     pub fn for_play(options: SurvivalOptions) -> Self {
-        let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES);
+        let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_PROOF_MEMORY_MAX_BYTES);
         Self { proof_memory_max_bytes, ..Self::new(options.for_play()) }
     }
 
