@@ -106,7 +106,7 @@ def evolve(generations: int, seed: int, path: Path | None) -> Floats:
         # Early means count less and less, but the first is not zero.
         average = average + max(AVERAGE, 1 / generation) * (mean - average)
         if generation % VALIDATION_INTERVAL == 0 or generation == generations:
-            # What is validated is what a file holds.
+            # A file holds these rounded weights, so they are validated.
             rounded = average.round(4).astype(np.float32)
             tick = policy.final_ticks(lambda features: actions(rounded[None], features), validation).mean()
             if tick > best_tick:

@@ -346,7 +346,8 @@ impl ReplayBuilder {
     }
 }
 
-/// What an address can hold of a game named after its map, if it starts in the first tick.
+/// The part of a game that an address can hold; `None` unless the game starts in the first tick.
+/// `name` is that of the map.
 pub(super) fn shareable(name: &str, world: &World, first: Option<&State>) -> Option<Shareable> {
     first.filter(|&first| *first == world.start()).and_then(|_| Shareable::of_world(name, world))
 }

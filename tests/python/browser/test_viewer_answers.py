@@ -216,7 +216,7 @@ def test_address_names_the_game_and_survives_a_reload(page: Page, view: View) ->
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two readable games of one name, and a file that is no recording."""
+    """Two readable games with the same name, and a file that is not a recording."""
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         shutil.copy(CAUGHT, tmp_path / name / CAUGHT.name)

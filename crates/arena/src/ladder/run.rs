@@ -48,7 +48,7 @@ pub struct LadderOptions<'a> {
     pub time: Option<Duration>,
 }
 
-/// What plays the games of a ladder.
+/// Where the games of a ladder are played.
 pub enum LadderPlayers {
     /// This number of threads.
     Threads(usize),
@@ -99,7 +99,7 @@ struct NumberedGame {
 ///
 /// # Errors
 /// When another process runs the ladder, it has other settings, its folder cannot be used, there
-/// are no entrants, a game is aborted, or the process that plays fails.
+/// are no entrants, a game is aborted, or the process that plays the games fails.
 pub fn run_ladder(
     options: &LadderOptions<'_>,
     players: LadderPlayers,

@@ -13,7 +13,7 @@ const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 pub(crate) const MAX_SAMPLES: u64 = 100_000;
 pub(crate) const MAX_THREADS: u64 = 1024;
 
-/// What plays, where, and with which seeds: shared by a series and a ladder.
+/// The options that a series and a ladder share.
 #[derive(Args)]
 pub(crate) struct GamesArgs {
     #[command(flatten)]
