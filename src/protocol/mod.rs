@@ -5,8 +5,9 @@
 //! the same value.
 
 use std::io::{self, Write};
+use std::str::Utf8Error;
 
-use serde::de::Deserializer;
+use serde::de::{Deserializer, Error as _};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -121,16 +122,17 @@ const PATH_TEXT_MAX_BYTES: usize = 4096;
 /// time.
 pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
     // Validating the text as a whole is faster than string by string.
-    let result = match str::from_utf8(json) {
-        Ok(text) => serde_json::from_str(text),
-        Err(_) => serde_json::from_slice(json),
+    let invalid = |error: Utf8Error| {
+        let source = serde_json::Error::custom(format_args!("invalid UTF-8 at byte {}", error.valid_up_to()));
+        ProtocolError::Json { path: String::new(), source }
     };
-    result.map_err(|source| {
+    let text = str::from_utf8(json).map_err(invalid)?;
+    serde_json::from_str(text).map_err(|source| {
         // Formatting such a long error would take long.
         if source.to_string().len() > PATH_TEXT_MAX_BYTES {
             return ProtocolError::Json { path: String::new(), source };
         }
-        let deserializer = &mut serde_json::Deserializer::from_slice(json);
+        let deserializer = &mut serde_json::Deserializer::from_str(text);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
         // In the parser's path, a dot is the whole document and a question mark is an unnamed
         // place.
