@@ -19,9 +19,9 @@ import pytest
 from playwright.sync_api import Frame, Page, expect
 
 import getaway
-from conftest import ROOT, TARGET
+from conftest import ROOT, TARGET, RealServer
 
-from .conftest import CAUGHT, KEYS, OpenPage, View, assert_board_is_clear, drop, load_axe, tick, violations, wait_until
+from .conftest import CAUGHT, KEYS, OpenPage, View, assert_board_is_clear, drop, load_axe, stay, tick, violations, wait_until
 
 FOLDER = TARGET / "playground"
 SCRIPT = "<img src=x onerror='window.hacked = 1'>"
@@ -217,6 +217,16 @@ def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, 
     # A whole game, live.
     page.goto(view("metropolis", "--planner", "survival", *options))
     wait_until(page, "window.viewer?.replay?.isOver && viewer.index === viewer.replay.last")
+    follow_link(page, page)
+
+
+def test_live_page_of_a_server_links_to_the_playground(page: Page, url: str, real_server: RealServer) -> None:
+    address, server = real_server("roundabout", "--playground", url)
+    page.goto(address.replace("ws:", "http:"))
+    for last in stay(address):
+        pass
+    server.wait()
+    wait_until(page, f"window.viewer?.replay?.isOver && viewer.replay.last >= {last - 1} && viewer.index === viewer.replay.last")
     follow_link(page, page)
 
 
