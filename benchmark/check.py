@@ -5,10 +5,10 @@
     python3 check.py FILE...            these records, or every record in these folders
     python3 check.py --lines            lines only, without the proofs
 
-This file needs Python 3.10 and nothing else. It is a second implementation of the rules
-(docs/rules.md) and of the certificates (docs/proofs.md): it shares no code with the solver or with
-`getaway benchmark check`, which does the same faster. Exit codes: 0 every record holds, 1 one does
-not, 2 a file or an option cannot be read.
+This file needs only Python 3.10. It is a second implementation of the rules (docs/rules.md) and of
+the certificates (CERTIFICATES.md). It shares no code with the solver or with `getaway benchmark
+check`, which makes the same checks faster. Exit codes: 0 every record holds, 1 a record does not
+hold, 2 an invalid option or a missing file.
 """
 
 import argparse
@@ -58,7 +58,7 @@ class Refused(Exception):
 
 
 class TooSlow(Exception):
-    """A proof that takes more steps than the limit."""
+    """A proof needs more steps than the limit."""
 
 
 class Map:
@@ -121,7 +121,7 @@ class Map:
         raise AssertionError("a tile at a distance has a neighbour that is nearer")
 
     def distances(self, target):
-        """The number of steps to `target` from each tile from which it can be reached."""
+        """The number of steps to `target`, by tile, for the tiles that can reach it."""
         if target not in self._distances:
             self._distances[target] = self.search_from(target)
         return self._distances[target]
@@ -154,7 +154,7 @@ class Map:
         return self._shark_steps[tile].get(target)
 
     def visible_from(self, tile):
-        """The tiles in view along the row and column of `tile`, which is included."""
+        """The tiles in view along the row and column of `tile`, including `tile`."""
         if tile not in self._sights:
             seen = {tile}
             for name in STEPS:
@@ -187,7 +187,7 @@ def direction_between(tile, to):
 
 
 class Clock:
-    """The schedule of the threats' moves: it depends on the tick alone."""
+    """The schedule of the threats' moves, which depends only on the tick."""
 
     def __init__(self, rules):
         self._moves = [False]
@@ -344,7 +344,7 @@ class Game:
 
 
 def replay(chart, actions):
-    """The tick after the last letter. The game may not be over before it."""
+    """The tick after the last letter. Refuses a line that continues after the game is over."""
     game = Game(chart)
     for at, letter in enumerate(actions):
         if game.is_over():
@@ -356,9 +356,9 @@ def replay(chart, actions):
 # Proofs. The player's tiles are the bits of an integer; tile (x, y) is bit y * stride + x, and the
 # stride leaves an empty column between rows. A threat's key and the player's moves determine its
 # future. The key is (tile,) for sharks, (tile, direction) for deer, (tile, tiles that it drives to
-# before it looks again) for owls, and (tile, memories) for hawks: all memories with which it can
-# have come this way. A layer maps tuples of keys, one key per threat, to the tiles where the player
-# can be.
+# before it looks again) for owls, and (tile, memories) for hawks, with all memories that are
+# possible after the same path. A layer maps tuples of keys, one key per threat, to the tiles where
+# the player can be.
 
 
 class Threat:
@@ -384,7 +384,7 @@ class Threat:
         return state
 
     def all_keys(self, tick):
-        """The keys with which the threat joins where nothing is known about it."""
+        """The keys with which the threat joins if no known set contains it."""
         chart, tiles = self.chart, sorted(self.chart.open)
         if self.style == "owl":
             if self.board.moves_before_look(chart.rules, tick):
@@ -480,7 +480,7 @@ class Threat:
 
 
 class Board:
-    """Sets of the player's tiles as bits, and everything that is independent of the player."""
+    """Sets of the player's tiles as bits, the clock, and the threats that do not see the player."""
 
     def __init__(self, chart):
         self.chart = chart
@@ -502,7 +502,7 @@ class Board:
         return moved & self.everywhere
 
     def follow_obstacles(self):
-        """For each tick, the tiles of bulls and goldfish at its start: they never see the player."""
+        """The tiles of bulls and goldfish at the start of each tick; they never see the player."""
         chart = self.chart
         blind = [threat for threat in chart.threats if threat[0] in ("bull", "goldfish")]
         states = [start_state(chart.rules, style, tile) for style, tile in blind]
@@ -520,11 +520,11 @@ class Board:
         return ticks
 
     def moves_before(self, tick):
-        """How often threats have moved at the start of a tick."""
+        """The number of the threats' moves before a tick."""
         return sum(self.clock.threats_move(before) for before in range(1, tick))
 
     def moves_before_look(self, rules, tick):
-        """How often an owl moves from `tick` on before it looks."""
+        """The number of an owl's moves from `tick` on before it looks."""
         if tick not in self._looks:
             count, at = 0, tick
             while at <= LAST_TICK:
@@ -551,9 +551,10 @@ class Known:
         self._tables = {}
 
     def table(self, prover, shared, joined=None):
-        """The tiles of the player by the keys of the shared threats, and the key of one more.
+        """The player's tiles, by the keys of the shared threats and of the threat `joined`.
 
-        The outer keys have the tiles of hawks in place of their memories, which need not be equal.
+        The keys of the outer table have a hawk's tile without its memories, which need not be
+        equal.
         """
         if (shared, joined) not in self._tables:
             places = [self.mask.index(index) for index in shared]
@@ -570,11 +571,11 @@ class Known:
 
 
 class Prover:
-    """Repeats the sweeps of a certificate, and keeps what they prove about the current target.
+    """Repeats the sweeps of a certificate, and keeps their results for the current target.
 
-    Each set in `known[tick]` holds every state of a game that reaches the target, without the
-    threats that it leaves out. `allowed[tick]` are the tiles where the player of such a game can be,
-    and `alone[index][tick]` the same for one shark, by its tile.
+    Each set in `known[tick]` holds the state of every game that reaches the target, reduced to the
+    threats in the set's mask. `allowed[tick]` are the tiles where the player of such a game can be.
+    `alone[index][tick]` are the same tiles by the tile of one shark.
     """
 
     def __init__(self, chart, max_steps=None):
@@ -598,7 +599,7 @@ class Prover:
             raise TooSlow(f"the proof takes more than {self.max_steps} steps")
 
     def start_target(self, target):
-        """Starts another target. Knowledge about a target also holds for later ones."""
+        """Changes the target. Known sets for a target also hold for later targets."""
         if target == self.target:
             return
         earlier = self.allowed[: self.target + 1] if target > self.target else []
@@ -622,7 +623,7 @@ class Prover:
         return tiles & ~self.board.obstacles[tick] if self.chart.rules["no_jump"] else tiles
 
     def project(self, index):
-        """Finds where the player can be to reach the target against one shark alone."""
+        """Finds the tiles from which the player can reach the target against one shark alone."""
         threat, board = self.threats[index], self.board
         tiles = sorted(self.chart.open)
         layers = {self.target: {tile: self.allowed[self.target] & ~board.bit(tile) for tile in tiles}}
@@ -647,7 +648,7 @@ class Prover:
         self.alone[index] = layers
 
     def lives(self, tick, index, tile):
-        """Where the player can be with this threat on `tile`."""
+        """The tiles where the player can be if this threat is on `tile`."""
         if index in self.alone and tick in self.alone[index]:
             return self.alone[index][tick][tile]
         return self.allowed[tick] & ~self.board.bit(tile)
@@ -678,7 +679,7 @@ class Prover:
         return False
 
     def join(self, tick, mask, layer, index, counts_draws):
-        """Adds a threat: in its first state, in the states known of it, or in all states."""
+        """Adds a threat: with its first key, with its keys in a known set, or with all keys."""
         if index not in self.threats:
             raise Refused(f"threat {index} does not see the player or does not exist")
         if index in mask:
@@ -715,7 +716,7 @@ class Prover:
         )
 
     def agree(self, mask, some, others):
-        """True if keys that differ at most in the memories of hawks can be the same state."""
+        """True if the keys can be the same state. They differ at most in the memories of hawks."""
         return some == others or all(
             self.threats[index].style != "hawk" or overlap(one[1], other[1])
             for index, one, other in zip(mask, some, others)
@@ -771,7 +772,7 @@ class Prover:
         return kept
 
     def successors(self, tick, mask, keys, tiles):
-        """Triples (keys, tiles of the player, the tiles that it came from) one tick later."""
+        """Triples one tick later: keys, the player's tiles, and its tiles one tick before."""
         self.count()
         board = self.board
         free = self.landing(tick)
@@ -783,8 +784,8 @@ class Prover:
                 free &= self.lives(tick + 1, index, key[0])
             to = board.spread(tiles) & free
             return [(keys, to, tiles)] if to else []
-        # Threats with a stale view split the tiles that the player comes from, the others the tiles
-        # that it goes to.
+        # Threats with a stale view divide the tiles that the player comes from; the others divide
+        # the tiles that it goes to.
         moves = [(self.threats[index], self.threats[index].moves(key, tick)) for index, key in zip(mask, keys)]
         parts = [((), tiles, free)]
         for threat, found in moves:
@@ -836,7 +837,7 @@ class Prover:
 
 
 def overlap(some, others):
-    """True if two sets of a hawk's memories have one in common; a seed None is unknown."""
+    """True if two sets of a hawk's memories share a memory; a seed None equals every seed."""
     if some is others or not some.isdisjoint(others):
         return True
     return any(
