@@ -3,9 +3,9 @@
     python benches/lab.py [MAP...]
 
 Needs `numpy` and `gymnasium`; EnvPool is measured if it is installed (`pip install envpool`). All
-play random actions that were drawn beforehand. Each round measures every contender once, so load on
-the machine affects all of them. The best of many short rounds counts. Single environments and
-`Game.play` with a whole plan are compared in the same way.
+contenders play random actions that were drawn beforehand. Each round measures every contender once,
+so load on the machine affects all of them. The best of many short rounds counts. Single
+environments and `Game.play` with a whole plan are compared in the same way.
 """
 
 from __future__ import annotations

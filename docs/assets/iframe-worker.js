@@ -15,7 +15,7 @@
       this.loaded = new Promise((resolve) => this.frame.addEventListener("load", resolve, { once: true }));
       inside.document.open();
       inside.document.write("<!doctype html><body></body>");
-      // The functions that a worker finds in its scope. Scripts are loaded one after the other.
+      // Defines the functions of a worker's global scope. Scripts are loaded one after the other.
       inside.postMessage = (data) => setTimeout(() => this.receive(data));
       inside.importScripts = (...urls) => urls.reduce((before, next) => before.then(() => this.load(next)), Promise.resolve());
       inside.document.close();

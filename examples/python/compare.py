@@ -20,17 +20,17 @@ from getaway import arena
 
 TEST_SEED = 0
 BEST_TICKS_BUDGET = 3_000_000
-"""Budget of a search for a best game, in simulated ticks."""
+"""Budget for finding the best game of a map, in simulated ticks."""
 
 
 def best_tick(map: getaway.Map, *, no_jump: bool) -> float:
-    """The last tick that any player can reach; not a number if it is not known."""
+    """The last tick that any player can reach; NaN if it is unknown."""
     solution = getaway.solve(map, no_jump=no_jump, budget_ticks=BEST_TICKS_BUDGET, time_limit_ms=3_600_000)
     return solution.final_tick if solution.is_optimal else float("nan")
 
 
 def rows(planners: list[str], maps: list[getaway.Map], *, no_jump: bool, threads: int) -> list[str]:
-    """The cells of each planner."""
+    """The table cells of each planner."""
     with ThreadPoolExecutor(threads) as pool:
         best = np.array(list(pool.map(lambda map: best_tick(map, no_jump=no_jump), maps)))
     games = arena.evaluate(planners, maps, samples=1, no_jump=no_jump, threads=threads).games

@@ -2,11 +2,11 @@
 
     python examples/python/evolve.py [--generations 30] [--seed 1] [--model FILE.json] [MAP...]
 
-The cross-entropy method (Rubinstein, 1999) draws small networks from a normal distribution, lets each play
-the same games on generated maps, and moves the distribution towards the networks whose games lasted longest.
-Every generation plays different games and begins with different random moves, so no game is learnt
-by heart. The result is a running average of the distribution's mean, from the generation in which it
-lasts longest on validation maps.
+The cross-entropy method (Rubinstein, 1999) draws small networks from a normal distribution, lets
+each play the same games on generated maps, and moves the distribution towards the networks whose
+games lasted longest. Every generation plays different games and begins with different random moves,
+so no game is learnt by heart. The result is a running average of the distribution's mean, taken in
+the generation in which this average survives longest on validation maps.
 
 The model is written in the package's format: `getaway play roundabout --planner model:FILE.json`.
 """
@@ -29,7 +29,7 @@ GAMES_PER_GENERATION = 20
 TRAINING_MAPS = 256
 VALIDATION_MAPS = 128
 VALIDATION_INTERVAL = 5
-"""Generations between two validations."""
+"""Number of generations from one validation to the next."""
 RANDOM_MOVES = 8
 DEVIATION = 0.5
 NOISE = 0.02
@@ -101,12 +101,12 @@ def evolve(generations: int, seed: int, path: Path | None) -> Floats:
         ticks = training_ticks(policies, chosen, rng).mean(axis=1)
         elite = policies[np.argsort(-ticks, kind="stable")[:ELITE]]
         mean = 0.3 * mean + 0.7 * elite.mean(axis=0)
-        # Noise that shrinks keeps the distribution from collapsing early.
+        # Shrinking noise prevents the distribution from collapsing early.
         deviation = 0.3 * deviation + 0.7 * elite.std(axis=0) + NOISE * (1 - generation / generations)
-        # Early means count less and less, but the first is not zero.
+        # Early means count less and less; the first average is the first mean.
         average = average + max(AVERAGE, 1 / generation) * (mean - average)
         if generation % VALIDATION_INTERVAL == 0 or generation == generations:
-            # A file holds these rounded weights, so they are validated.
+            # Validate the rounded weights, because the file holds those.
             rounded = average.round(4).astype(np.float32)
             tick = policy.final_ticks(lambda features: actions(rounded[None], features), validation).mean()
             if tick > best_tick:

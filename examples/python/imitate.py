@@ -26,7 +26,7 @@ import getaway
 GAMES_PER_ROUND = 64
 HIDDEN = 64
 LAST_TICKS = 40
-"""The ticks before a catch from which most states are taken."""
+"""Most states are taken from this many ticks before a catch."""
 JUDGED_TICKS = 30_000
 """Budget of the exact search per move, in simulated ticks."""
 EPOCHS = 30
@@ -72,7 +72,8 @@ def states_reached(model: nn.Module | None, seed: int, wanted: int) -> tuple[get
 
 
 def judged(reached: getaway.Batch, threads: int) -> Arrays:
-    """Returns inputs, targets (1 for a move that survives) and weights (0 for an undecided one)."""
+    """Returns inputs, targets (1 for a move that survives) and weights (0 for an undecided
+    move)."""
     values, is_open = policy.inputs(reached.observations)
     outcomes = reached.safe_moves(threads=threads, budget_ticks=JUDGED_TICKS).outcomes
     known = is_open & ((outcomes == 0) | (outcomes == 2))

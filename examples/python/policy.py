@@ -1,4 +1,4 @@
-"""Shared parts of the learning examples: the inputs of a policy, its test, and its file.
+"""Shared parts of the learning examples: the inputs of a policy, its test, and its file format.
 
 A policy scores one action at a time and plays the open action with the highest score. It sees the
 observation "features" of `getaway.gymnasium`: the action's 13 numbers, their mean and their maximum over
@@ -22,18 +22,18 @@ OWN = 13
 """Numbers of an action."""
 INPUTS = 3 * OWN + 3
 ACTION_LIMITS = np.array([16, 64, 16, 4, 32, 256, 4, 16, 16, 16, 16, 16, 16], np.int16)
-"""Upper limits of an action's features, by which they are then divided."""
+"""Upper limits of an action's features. The features are clipped to them and divided by them."""
 ACTION_FACTORS = (1 / ACTION_LIMITS).astype(np.float32)
 HEADER_SCALES = np.array([2001, 5, 5], np.float32)
-"""Upper limits of the header's numbers, by which they are then divided."""
+"""Scales of the header's numbers. A scaled number is at most 1."""
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.integer]
 
 
 def split_inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """An action's own inputs of shape (games, 5, OWN), those that all actions share of shape
-    (games, INPUTS - OWN), and the open actions of shape (games, 5)."""
+    """Three arrays: each action's own inputs (games, 5, OWN), the inputs that all actions share
+    (games, INPUTS - OWN), and the open actions (games, 5)."""
     header = np.minimum(features[:, :3] / HEADER_SCALES, np.float32(1))
     actions = features[:, 3:].reshape(-1, 5, OWN)
     is_open = actions[:, :, 0] >= 0
@@ -81,7 +81,7 @@ def save(layers: list[tuple[Floats, Floats]], path: Path) -> None:
 
 
 def arguments(description: str) -> argparse.ArgumentParser:
-    """The arguments that every example takes."""
+    """Parses the arguments that every example takes."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("maps", nargs="*", default=getaway.maps(), help="maps of the test (default: the bundled ones)")
     parser.add_argument("--seed", type=int, default=1)
@@ -90,7 +90,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 
 def report(act: Callable[[npt.NDArray[np.int16]], Integers], maps: Sequence[object]) -> None:
-    """Prints how far a policy gets on the maps, in both variants."""
+    """Prints the mean final tick of a policy on the maps, in both variants."""
     for no_jump, rules in ((False, "the server's rules"), (True, "no jumping")):
         ticks = final_ticks(act, maps, no_jump=no_jump)
         print(f"{rules}: mean final tick {ticks.mean():.1f} on {len(ticks)} maps, {int((ticks > 2000).sum())} survived")

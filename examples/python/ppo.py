@@ -3,8 +3,9 @@
     pip install 'getaway[gymnasium]' torch
     python examples/python/ppo.py [--steps 5000000] [--seed 1] [--model FILE.json] [MAP...]
 
-The actor scores one action at a time (see `policy.py`), and blocked actions are masked. The critic sees
-the means and maxima over the actions. Games that end are reset by the next step, whose transition is left out.
+The actor scores one action at a time (see `policy.py`), and blocked actions are masked. The critic
+sees the means and maxima over the actions. A game that ends is reset by the next step; learning
+ignores this step.
 
 The model is written in the package's format: `getaway play roundabout --planner model:FILE.json`.
 """
@@ -45,7 +46,7 @@ class Agent(nn.Module):  # type: ignore[misc]
 
     def forward(self, values: torch.Tensor, is_open: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         logits = self.actor(values).squeeze(-1).masked_fill(~is_open, -1e9)
-        # The shared inputs are the same in every row.
+        # Every row has the same shared inputs.
         return logits, self.critic(values[:, 4, policy.OWN :]).squeeze(-1)
 
 

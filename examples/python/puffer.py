@@ -3,9 +3,10 @@
     pip install 'getaway[gymnasium]' pufferlib-core==3.0.3      # or pufferlib==3.0.0, with its trainer
     python examples/python/puffer.py [--games 1024] [--steps 1000] [--map roundabout]
 
-A native environment of PufferLib holds many games and writes into arrays that the trainer owns. The batch
-shares its arrays if there are none yet, and is copied into them otherwise. PufferLib expects that a game which
-ends is reset within the step, and that infos are a list of dicts, empty but for games that ended.
+A native environment of PufferLib holds many games and writes into arrays that the trainer owns. If
+the trainer has no arrays yet, the batch shares its own; otherwise the batch's arrays are copied
+into the trainer's. PufferLib expects that a game that ends is reset within the step, and that infos
+are a list of dicts, which is empty if no game ended.
 
 Run as a program, it plays random moves through `pufferlib.vector`.
 """
@@ -27,7 +28,7 @@ from getaway.gymnasium import ChaseEnv
 
 
 class ChasePufferEnv(pufferlib.PufferEnv):  # type: ignore[misc]
-    """Games on one map or on several in turn, with any observation of `getaway.gymnasium`."""
+    """Games on one map, or spread over several, with any observation of `getaway.gymnasium`."""
 
     def __init__(self, num_games: int = 1024, map: Any = "roundabout", observation: Any = "features", buf: Any = None, seed: int = 0) -> None:
         self.batch = getaway.Batch(map, num_games, observation=observation)
@@ -39,7 +40,7 @@ class ChasePufferEnv(pufferlib.PufferEnv):  # type: ignore[misc]
             self.observations = self.batch.observations
 
     def reset(self, seed: int | None = None) -> tuple[npt.NDArray[Any], list[dict[str, Any]]]:
-        # Games are deterministic: the seed changes nothing.
+        # Games are deterministic, so the seed has no effect.
         self.batch.reset()
         self.share(self.batch.observations)
         return self.observations, []

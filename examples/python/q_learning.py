@@ -86,7 +86,8 @@ def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list
         observations, rewards, terminations = batch.step(actions)
         after = states(observations)
         goals = rewards + DISCOUNT * np.where(terminations, 0, table[after].max(axis=1))
-        # In a game that was over, this step was only the reset, so it teaches nothing.
+        # For a game that was over, this step was only the reset, so the table must not learn from
+        # it.
         played = ~over
         known = table[rows[played], actions[played]]
         table[rows[played], actions[played]] = known + rate * (goals[played] - known)
@@ -96,7 +97,7 @@ def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list
 
 
 def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int64]:
-    """Returns the final tick of each game of a planner."""
+    """Returns the final ticks of a planner's games."""
     ticks = []
     for start in games:
         game = start.copy()

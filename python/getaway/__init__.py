@@ -14,8 +14,8 @@ MOVE_UP, MOVE_DOWN) or `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None
 in the library raises a RuntimeError.
 
 Positions are (x, y) from 0, with x to the right and y down. Rules are a dict as returned by
-`Game.rules`; missing ones take the server's values. `no_jump=True` is short for
-`rules={"no_jump": True}`.
+`Game.rules`; missing rules take the server's values. `no_jump=True` is short for `rules={"no_jump":
+True}`.
 """
 
 from getaway._getaway import (

@@ -14,7 +14,7 @@ Planner = Callable[[Any], Any]
 
 
 def name_of(planner: Planner) -> str:
-    """The name of a callable, `MODULE:NAME`, or that of its type."""
+    """The name `MODULE:NAME` of a callable, or of its type if it has no name."""
     module = getattr(planner, "__module__", None) or type(planner).__module__
     name = getattr(planner, "__qualname__", None) or type(planner).__qualname__
     # Parentheses would mark an expression of the search grammar.
@@ -22,7 +22,7 @@ def name_of(planner: Planner) -> str:
 
 
 def names_of(planners: Iterable[str | Planner]) -> tuple[list[str], dict[str, Planner]]:
-    """A name per planner, distinct for distinct callables, and the callables by name."""
+    """A name for each planner, different for different callables, and the callables by name."""
     names: list[str] = []
     callables: dict[str, Planner] = {}
     known: dict[int, str] = {}

@@ -1,4 +1,4 @@
-"""Series of games that compare planners, as data.
+"""Plays series of games that compare planners, and returns the results as data.
 
     from getaway.arena import battle, evaluate
 
@@ -11,8 +11,8 @@
 A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a
 `getaway.State` and returns a move. All planners play a sample of a map with the same seed, so their
 games are paired. With a budget in ticks, and planners that depend only on their seed, the same call
-gives the same games on any number of threads. Python planners take turns, because only one thread
-can run Python at a time.
+gives the same games on any number of threads. Only one Python planner runs at a time, because only
+one thread can run Python.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ class Results:
 
 
 def _maps(maps: MapLike | Sequence[MapLike] | None) -> list[getaway.Map]:
-    """The maps of a series; the bundled ones by default."""
+    """The maps of a series; by default the bundled maps."""
     if maps is None:
         maps = getaway.maps()
     elif isinstance(maps, (str, PathLike, getaway.Map)):
@@ -153,7 +153,7 @@ def evaluate(
     planners: one or several planners.
     maps: one or several maps; by default the bundled maps.
     samples: games per planner and map.
-    seed: the seed that determines the seeds of all games.
+    seed: the seed from which the seeds of all games are derived.
     budget_ticks, budget_ms: limits per decision; by default 20,000 simulated ticks.
     no_jump, rules: as for `getaway.Game`.
     threads: games played at the same time; by default one per processor.

@@ -13,10 +13,11 @@ Each function runs the command of the same name (see `getaway eval --help`) and 
 output as plain data. Options have the command's names with underscores: `budget_ticks=500`,
 `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps are names or paths.
 
-With `address`, games (or the plays of a discovery, or the shards of a dataset) become tasks of Ray, the extra `cluster` of this
-package: `auto` is this machine's cluster, `HOST:PORT` another one, `local` a new one for this call.
-With a budget in ticks, the result is bit for bit the same on any nodes. If a worker dies, its games
-are played again. Nodes with another version or build of getaway are refused.
+With `address`, games (or the plays of a discovery, or the shards of a dataset) become tasks of Ray,
+which the extra `cluster` of this package installs. `auto` is this machine's Ray cluster,
+`HOST:PORT` is another cluster, and `local` starts a cluster for this call. With a budget in ticks,
+the result is bit for bit the same on any nodes. If a worker dies, its games are played again. Nodes
+with another version or build of getaway are refused.
 """
 
 from __future__ import annotations
@@ -35,19 +36,19 @@ from typing import Any, TextIO
 
 __all__ = ["battle", "dataset", "discover", "eval", "ladder", "tournament"]
 
-# Duration of a batch of games, long compared to the few milliseconds per task.
+# Duration of a batch of games: long compared with the few milliseconds that Ray needs per task.
 BATCH_S = 0.5
 BATCH_GAMES_MAX = 256
-# Waiting and running batches per processor: enough that no processor runs out of work.
+# Waiting and running batches per processor: enough to keep every processor busy.
 BATCHES_PER_CPU = 3
-# Interval between questions for games while the command line has none and processors are idle.
+# Interval between requests for games while the command line has none.
 ASK_INTERVAL_S = 1.0
-# Entrants: an optional name, as getaway_arena::Entrant parses it, and a planner in Python.
+# An entrant that is a planner in Python, with the optional name that getaway_arena::Entrant parses.
 PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
 
 
 def eval(planners: str | Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Evaluates planners on maps, by default on all bundled ones."""
+    """Evaluates planners on maps, by default on all bundled maps."""
     names = [planners] if isinstance(planners, str) else list(planners)
     return _run("eval", [], address, options, [*_words("--planner", names), *_words("--map", list(maps))])
 
@@ -65,12 +66,14 @@ def tournament(entrants: Sequence[str], maps: Sequence[str] = (), *, address: st
 def ladder(
     folder: str | Path, added: Sequence[str] = (), maps: Sequence[str] = (), *, address: str | None = None, **options: Any
 ) -> dict[str, Any]:
-    """Adds entrants to the ladder in a folder, and plays until no pairing tells more."""
+    """Adds entrants to the ladder in a folder, and plays until all neighbouring pairs are
+    closed."""
     return _run("ladder", [str(folder)], address, options, [*_words("--add", list(added)), *_words("--map", list(maps))])
 
 
 def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Discovers the best search algorithm for a problem; the nodes do not affect the answer."""
+    """Discovers the best search algorithm for a problem. The answer does not depend on the
+    nodes."""
     return _run("discover", [], address, options, ["--problem", problem])
 
 
@@ -83,7 +86,8 @@ def dataset(
     address: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Writes judged states to a folder, for `getaway.dataset.load`; the nodes do not affect the files."""
+    """Writes judged states to a folder, for `getaway.dataset.load`. The files do not depend on the
+    nodes."""
     names = [planners] if isinstance(planners, str) else list(planners)
     return _run("dataset", maps, address, options, [*_words("--planner", names), *_words("--states", states), *_words("--out", out)])
 
@@ -115,9 +119,9 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Plays games, makes plays of a discovery, or makes shards of a dataset, on a worker.
+    """Runs tasks on a worker: games, plays of a discovery, or shards of a dataset.
 
-    Returns their records and duration in seconds.
+    Returns their records, and the total duration in seconds.
     """
     from getaway._getaway import play_games, play_searches, play_shards
 
@@ -144,10 +148,10 @@ def build() -> str:
 
 
 def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
-    """The planners in Python among entrants by `MODULE:NAME`, for the workers.
+    """The entrants that are planners in Python, by `MODULE:NAME`, for the workers.
 
-    Also sends modules of the working directory, which the nodes need not have. Installed modules
-    must be installed on every node.
+    Ray also sends the loaded modules of the working directory to the nodes. Installed modules must
+    be installed on every node.
     """
     from getaway import _callables
     from ray import cloudpickle
@@ -157,7 +161,7 @@ def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
         match = PYTHON_PLANNER.fullmatch(entrant.strip())
         name = match[1] if match else ""
         module, _, path = name.partition(":")
-        # Others are names with a number (`lookahead:12`), expressions and programs.
+        # Not in Python: names with a number (`lookahead:12`), expressions and programs.
         if module in ("exec", "pipe") or not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
             continue
         found[name] = _callables.find(name)
@@ -175,7 +179,7 @@ def check_nodes(ray: Any) -> None:
     """Refuses nodes of a cluster with another version or build of getaway.
 
     Raises:
-        RuntimeError: with the name of such a node.
+        RuntimeError: if such a node exists; the text names it.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -207,12 +211,14 @@ def check_nodes(ray: Any) -> None:
 
 
 class _Driver:
-    """Passes games or plays from the command line to Ray: the process of crates/arena/src/jobs.rs."""
+    """Passes tasks from the command line (see crates/arena/src/jobs.rs) to Ray, and returns
+    records."""
 
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
         self.channel = channel
-        # Retries crashes without limit, but not a game's own errors, which would recur.
+        # Ray retries crashed tasks without limit. It does not retry errors of a game, which would
+        # recur.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
         described = json.loads(series)
@@ -230,13 +236,14 @@ class _Driver:
         self.channel.flush()
 
     def batch_games(self) -> int:
-        """Games per task; one until the duration of a game is known."""
+        """The number of games per task: 1 until the duration of a game is known."""
         if self.game_s is None:
             return 1
         return max(1, min(BATCH_GAMES_MAX, round(BATCH_S / max(self.game_s, 1e-6))))
 
     def take(self, count: int) -> None:
-        """Asks the command line for games, and sends their planners in Python to the workers."""
+        """Requests games from the command line, and sends their planners in Python to the
+        workers."""
         self.say({"want": count})
         more: list[Any] = json.loads(sys.stdin.readline() or "[]")
         self.waiting.extend(more)
@@ -247,7 +254,8 @@ class _Driver:
             self.callables = self.ray.put(self.planners)
 
     def fill(self) -> None:
-        """Keeps every processor busy; batches shrink when games are few, so that all finish together."""
+        """Starts batches until every processor is busy. When few games are left, batches are
+        smaller, so that all processors finish at about the same time."""
         cpus = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
         while len(self.running) < BATCHES_PER_CPU * cpus:
             size = self.batch_games()
@@ -272,7 +280,8 @@ class _Driver:
                 for item, record in zip(batch, records, strict=True):
                     self.channel.write(f'{{"played": [{json.dumps(item)}, {record}]}}\n')
             self.channel.flush()
-            # Results may lead to more games, and a ladder gets entrants at any time.
+            # The command line may have more games now: results can require them, and a ladder can
+            # get a new entrant at any time.
             self.has_more = True
             self.fill()
 

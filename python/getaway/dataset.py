@@ -1,4 +1,5 @@
-"""Datasets: states that planners reached, with an observation and the exact judgement of every move.
+"""Reads datasets: states that planners reached, with observations and exact judgements of every
+move.
 
     from getaway import dataset
 
@@ -12,11 +13,11 @@ writes it as Parquet, if pyarrow is installed.
 
 - `game`: the number of the game, unique in the dataset.
 - `map`, `planner`: indices in the lists `maps` and `planners` of `describe`.
-- `state`: the whole state, as `Batch.set_state` takes it.
-- `observation`: the observation, as a `Batch` of all maps gives it.
+- `state`: the state, in the form that `Batch.set_state` takes.
+- `observation`: the observation, in the shape of a `Batch` of all maps of the dataset.
 - `outcomes`: per action (left, right, up, down, stay) `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
-- `final_ticks`: per action, the last tick of the longest line that was found; 0 if it is blocked.
-- `bounds`: per action, a proven upper bound of the last tick; 0 if it is blocked.
+- `final_ticks`: per action, the last tick of the longest line found; 0 if the action is blocked.
+- `bounds`: per action, a proven upper bound on the last tick; 0 if the action is blocked.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ _NAME = "dataset.parquet"
 _MARK = {b"getaway": b"dataset 1"}
 """Identifies Parquet files that this module wrote."""
 _ROW_GROUP_SHARDS = 64
-"""Shards per row group: few large groups are read fastest."""
+"""Shards per row group. Readers are fastest with few large groups."""
 _LINE_BYTES_MAX = 1 << 20
 
 
 def describe(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """The settings of a dataset, among them the names of its `maps` and `planners`.
+    """The settings of a dataset, including the names of its `maps` and `planners`.
 
     Raises:
         ValueError: if the folder has no dataset.
@@ -89,8 +90,8 @@ def to_parquet(folder: str | os.PathLike[str]) -> Path:
     Fields with several numbers become lists of fixed length, with the axes of an observation flattened.
 
     Raises:
-        ImportError: if pyarrow is not installed.
-        ValueError: if the folder has no dataset, or not all of its shards, or another file has this name.
+        ImportError: if pyarrow is not installed. ValueError: if the folder has no dataset, if a
+        shard is missing, or if the path has a file that this function did not write.
     """
     import pyarrow
     from pyarrow import parquet
@@ -117,7 +118,7 @@ def to_parquet(folder: str | os.PathLike[str]) -> Path:
 
 
 def _shards(folder: str | os.PathLike[str]) -> Iterator[npt.NDArray[np.void]]:
-    """The shards of a dataset, of which there is at least one."""
+    """Yields the shards of a dataset, at least one."""
     left = int(describe(folder)["states"])
     for number in range(left):
         path = Path(folder) / f"shard-{number:05}.npy"

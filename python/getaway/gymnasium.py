@@ -6,8 +6,8 @@ both. Needs the extra `getaway[gymnasium]`.
 **Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. A step into a wall counts as
 staying.
 
-**Observations** have one of five forms. In a batch of maps, the shape fits the largest one. Lengths
-are tiles, times are ticks.
+**Observations** have one of five forms. With several maps, the shape fits the largest map. Lengths
+are in tiles, times in ticks.
 
 - `"compact"`: `Box(-1, 4096, (9 + 5 * threats,), int16)`. The tick (1 to 2001); the ticks until the
   threats move (0: in the next step); the player's x and y; for each action in order, the steps
@@ -19,53 +19,55 @@ are tiles, times are ticks.
   between two of their moves. Then 13 numbers for each action in order, about the exact state after
   the tick in which it is played: the steps from the nearest threat to the player (0 if it is
   caught, 4096 if no threat is within 254); the number of tiles that the player reaches before every
-  threat, at the threats' current pace (0 if it is caught); the depth of the dead end in which it
-  is (0 if in none, 4096 on streets without a loop); the exits of its tile; the largest lead on any
-  tile, in ticks from the player's arrival to the first threat's (at most 255, 0 if it is caught);
-  the sum of the leads, each at most 4; the life: the further ticks that the player can survive,
-  by exact search of at most 4 (0 if it is caught); the steps from the nearest threat of each style,
-  as the first number. All are -1 if the action is blocked or the game is over.
+  threat, at the threats' current pace (0 if it is caught); the depth of the player's dead end (0
+  outside dead ends, 4096 on streets without a loop); the exits of the player's tile; the largest
+  lead on any tile, in ticks from the player's arrival to the first threat's (at most 255, 0 if it
+  is caught); the sum of the leads, each at most 4; the life: how many further ticks, at most 4, the
+  player can survive by exact search (0 if it is caught); the steps from the nearest threat of each
+  style, counted like the first number. All 13 numbers are -1 if the action is blocked or the game
+  is over.
 - `"planes"`: `Box(0, 255, (15, height, width), uint8)`. Tiles open to the player; tiles open to
   threats; the player; threats by style (six planes, as above); threats by direction (four planes);
   the ticks until the threats move, on every tile; the tick, scaled to 0 to 255, on every tile.
-- `"window"`: `Box(0, 255, (14, window, window), uint8)`. The same planes without the player's,
-  around the player, which is in the middle. `window` is an odd number of tiles.
+- `"window"`: `Box(0, 255, (14, window, window), uint8)`. The same planes except the player's plane,
+  for the tiles around the player. `window` is an odd number.
 - `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. Everything that determines the future:
   the tick, the ticks since the threats moved, the player's x and y; for each threat x, y,
   direction, style, random numbers drawn, the kind of position that it remembers (0 none, 1 the
-  player's, 2 a hawk's post), that position's x and y (-1 for none), and idle rounds.
+  player's, 2 a hawk's post), the x and y of this position (-1 for none), and idle rounds.
 
-**Rewards**: the number of ticks gained by a step: 1, or 0 if the player was caught within the tick
-(no-jump variant). An episode's return plus 1 is the tick reached, and 5 times that tick the score.
+**Rewards**: 1 for each tick survived, and 0 for the step in which the player is caught within the
+tick (no-jump variant). The final tick is the episode's return plus 1, and the score is 5 times that
+tick.
 
-**Ends**: an episode is terminated when the player is caught or tick 2000, the last of the game, has
-been played. It is truncated only by `max_episode_steps`. A step after the end is an error
+**Ends**: an episode is terminated when the player is caught, or after tick 2000, the last of the
+game. It is truncated only by `max_episode_steps`. A step after the end is an error
 (`gymnasium.error.ResetNeeded`), unless a vector environment resets by itself.
 
-**Infos**: `reset` and `step` return these keys. In a vector environment each is an array with one
-row per game, beside a mask of the games that have it, whose key begins with an underscore.
+**Infos**: `reset` and `step` return these keys. In a vector environment, each key has an array with
+one row per game, and a mask of the games that have it; the mask's key begins with an underscore.
 
-- `"tick"`: the tick about to be played, 1 to 2001.
+- `"tick"`: the tick to be played next, 1 to 2001.
 - `"score"`: 5 points per tick reached.
 - `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked. Staying is always 1.
-- `"regret"`: only at the end of an episode on a `getaway.levels.Level`: the ticks by which the best
-  possible game is longer.
-- `"final_obs"`, `"final_info"`: only of vector environments with same-step autoreset, for the games
+- `"regret"`: only at the end of an episode on a `getaway.levels.Level`: how many ticks longer the
+  best possible game is.
+- `"final_obs"`, `"final_info"`: only in vector environments with same-step autoreset, for games
   that ended: the last observation and infos before the reset.
 
-**Resets**: only generated maps are random. Without a map, each reset generates the map of its seed,
-or of a random seed. The options of `reset` are:
+**Resets**: without a map, each reset generates a map from its seed, or from a random seed. Nothing
+else is random. The options of `reset` are:
 
-- `map`, `no_jump`, `rules`: replace the map and the rules from then on.
-- `state`: a `getaway.State` from which the episode continues. Vector environments take one, one per
-  game, or an array as `get_state` returns it.
+- `map`, `no_jump`, `rules`: replace the map and the rules from this reset on.
+- `state`: a `getaway.State` from which the episode continues. Vector environments take one state,
+  one per game, or an array as `get_state` returns it.
 - `moves`: moves that are played first, such as "RRDD"; vector environments take one text, or one per
   game.
-- `reset_mask`: an array of bool; resets only the marked games of a vector environment, each on its
-  own map. With `map`, `no_jump` or `rules`, all games are reset.
+- `reset_mask`: an array of bool; resets only the marked games of a vector environment, which keep
+  their maps. With `map`, `no_jump` or `rules`, all games are reset.
 
 **Copies**: environments can be copied, deep-copied and pickled in the middle of an episode. Copies
-are independent, random numbers included.
+are independent, including their random numbers.
 """
 
 from __future__ import annotations
@@ -118,7 +120,8 @@ def _game(map: MapLike, **rules: Any) -> getaway.Game:
 
 
 def _boards(map: MapLike | Sequence[MapLike] | None, seed: int, **rules: Any) -> tuple[list[getaway.Game], list[int | None]]:
-    """The games of one map, of several maps, or of a generated map, and the best tick of each."""
+    """One game per map (for None, on a generated map), and the best tick of each game, if it is
+    known."""
     maps: Sequence[MapLike]
     if map is None:
         maps = [getaway.generate_map(seed)]
@@ -236,7 +239,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         return result
 
     def _map_seed(self, seed: int | None) -> int:
-        """The seed of a generated map: that of the reset, or a random one."""
+        """The seed of a generated map: the reset's seed, or a random one."""
         return int(self.np_random.integers(1 << 32)) if seed is None else seed
 
     def _take_options(self, options: dict[str, Any]) -> None:
@@ -277,17 +280,15 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
 class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], npt.NDArray[Any]]):
     """Many games, stepped together in Rust. See the module for spaces, rewards, ends and resets.
 
-    map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. None generates
-        one map per game, from the reset's seed and the following seeds, or from a list of seeds; a
-        game keeps its map until the next reset of all games.
-    observation, window: as for `ChaseEnv`.
-    threads: threads that step the games; they do not affect results.
-    copy: whether to copy observations; otherwise each step overwrites the same array.
-    render_mode, render_tile: as for `ChaseEnv`.
-    max_episode_steps: the number of steps after which an episode is truncated.
-    autoreset_mode: when a game that ended is reset: by the next step, which ignores its action
-        (the default); within the step, with `final_obs` and `final_info`; or never ("Disabled"):
-        `reset` with `reset_mask` must follow.
+    map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. For None, each
+    game gets a generated map, from the reset's seed and the following seeds, or from a list of
+    seeds. A game keeps its map until the next reset of all games. observation, window: as for
+    `ChaseEnv`. threads: threads that step the games; they do not affect results. copy: whether to
+    copy observations; otherwise each step overwrites the same array. render_mode, render_tile: as
+    for `ChaseEnv`. max_episode_steps: the number of steps after which an episode is truncated.
+    autoreset_mode: when a game that ended is reset. "NextStep", the default: by the next step,
+    which ignores the game's action. "SameStep": within the step, with `final_obs` and `final_info`.
+    "Disabled": never; call `reset` with `reset_mask`.
     """
 
     metadata = {
@@ -392,10 +393,10 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     def set_state(
         self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-        """Continue the games that the mask marks, by default all; returns observations and infos.
+        """Continue the games that the mask marks, by default all, from these states.
 
-        The number of steps until truncation is unaffected. Raises ValueError for numbers that are
-        not a state of the game's map; no game changes then.
+        Returns observations and infos. The number of steps until truncation does not change. Raises
+        ValueError for numbers that are not a state of the game's map; then no game changes.
         """
         self._check_open()
         self._started = True
@@ -418,7 +419,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         self._over[marked] = self._batch.is_over[marked]
 
     def _per_game(self, name: str, values: Any, single: type, marked: npt.NDArray[np.bool_]) -> list[tuple[int, Any]]:
-        """The marked games, each with its value: the same for all, or one of a list."""
+        """The marked games, each with its value: one value for all, or an item of a list."""
         each = [values] * self.num_envs if isinstance(values, single) else list(values)
         if len(each) != self.num_envs:
             raise ValueError(f"{name}: expected one, or a list of {self.num_envs}, found {len(each)}")
@@ -474,7 +475,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return infos
 
     def _infos(self, games: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        """The infos of these games; those of others are zeros."""
+        """The infos of these games; the values of all other games are 0."""
         ticks = self._batch.ticks.astype(np.int64)
         values: dict[str, Any] = {"tick": ticks, "score": 5 * ticks, "action_mask": self._batch.action_masks}
         infos: dict[str, Any] = {}
@@ -497,20 +498,20 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return self._batch.action_masks.astype(np.bool_)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every game, or read an attribute, as `get_attr` finds it."""
+        """Call a method of every game; for an attribute that is not callable, return its values."""
         values = self.get_attr(name)
         return tuple(value(*args, **kwargs) if callable(value) else value for value in values)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """An attribute of every game: one of `ChaseEnv`, or one of its `state`, such as `player`.
+        """An attribute of every game: of its `ChaseEnv`, or of its `state`, such as `player`.
 
         Raises:
-            AttributeError: if there is none.
+            AttributeError: for an unknown attribute.
         """
         return tuple(getattr(_GameView(self, game), name) for game in range(self.num_envs))
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set the attribute `state` of every game, to one value or to one per game of a list.
+        """Set the attribute `state` of every game to one value, or to a list of one value per game.
 
         Raises:
             AttributeError: for any other attribute.

@@ -1,18 +1,18 @@
-"""Levels: maps whose best possible game is known and certified.
+"""Makes levels: maps whose best possible game is known and certified.
 
     from getaway import levels
 
     train = levels.generate(16, split="train", seed=1)
     hard = levels.generate(4, split="test", no_jump=True, best_tick=(100, 2000))
 
-A level's best tick is the last tick that any player can reach. A line of moves shows that it can be
-reached, and, below 2001, a certificate that no other goes further: `getaway verify` checks both
+A level's best tick is the last tick that any player can reach. A line of moves reaches it, and if
+it is less than 2001, a certificate proves that no line goes further. `getaway verify` checks both
 independently of the solver.
 
 Every map belongs to exactly one split, by a hash of its drawing: about 80% of maps to `train`, 10% each
-to `validation` and `test`. So no two splits share a map, whatever their seeds and options.
+to `validation` and `test`. So no two splits share a map, whatever the seeds and options.
 
-Everything depends only on the arguments: budgets are in simulated ticks, not in time.
+Results depend only on the arguments, because budgets are in simulated ticks, not in time.
 """
 
 from __future__ import annotations
@@ -33,21 +33,22 @@ __all__ = ["Difficulty", "Level", "Split", "candidates", "difficulty", "generate
 Split: TypeAlias = Literal["train", "validation", "test"]
 
 _SOLVE_TICKS = 20_000_000
-"""Budget per candidate: a few seconds for the hardest, a millisecond for most."""
+"""Budget per candidate: a few seconds for the hardest maps, a millisecond for most."""
 _SAMPLE_TICKS = 50
-"""Ticks between two samples of a line's difficulty."""
+"""Number of ticks from one sampled state of a line to the next."""
 _CANDIDATES_MAX = 1000
-"""Maximum number of consecutive candidates without the wanted difficulty."""
+"""Maximum number of consecutive candidates that are rejected."""
 
 
 @dataclass(frozen=True)
 class Difficulty:
-    """How hard it is to reach a level's best tick, from samples along the best line."""
+    """How hard it is to reach a level's best tick, measured in samples: states along the best
+    line."""
 
     safe_share: float
-    """The share of moves that provably keep the best tick in reach, 0 to 1."""
+    """The share of moves after which the best tick can provably be reached, 0 to 1."""
     narrowest: int
-    """The least number of such moves in a sample, 1 to 5."""
+    """The smallest number of such moves in a sample, 1 to 5."""
 
 
 @dataclass(frozen=True)
@@ -61,17 +62,17 @@ class Level:
     best_tick: int
     """The last tick that any player can reach; 2001 if the whole game can be survived."""
     moves: str
-    """A line that reaches it, one letter per tick."""
+    """A line that reaches the best tick, one letter per tick."""
     certificate: str | None
-    """The proof that no line goes further; None if the best tick is 2001, the largest."""
+    """The proof that no line goes further; None if the best tick is 2001, the maximum."""
 
     def game(self) -> getaway.Game:
         """The level at its start."""
         return getaway.Game(self.map, no_jump=self.no_jump)
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the level as a folder of the challenge's format, beside `level.json` and, where there
-        is one, `certificate.txt`.
+        """Write the level as a folder in the challenge's format, with `level.json` and, if the
+        level has a certificate, `certificate.txt`.
 
         Raises:
             OSError: if a file cannot be written.
@@ -84,11 +85,11 @@ class Level:
 
 
 def load(folder: str | PathLike[str]) -> Level:
-    """Load the level from a folder that `Level.save` has written.
+    """Load a level from a folder that `Level.save` wrote.
 
     Raises:
-        FileNotFoundError: if there is none.
-        ValueError: if it cannot be read, or its moves do not reach its best tick.
+        FileNotFoundError: if the folder has no level.
+        ValueError: if the level cannot be read, or its moves do not reach its best tick.
     """
     text = Path(folder, "level.json").read_text()
     try:
@@ -112,7 +113,7 @@ def split_of(map: getaway.Map) -> Split:
 
 
 def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[getaway.Map]:
-    """Distinct generated maps of a split, without end.
+    """Yield distinct generated maps of a split, without end.
 
     Args:
         split: "train", "validation" or "test".
@@ -135,7 +136,8 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 
 
 def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLVE_TICKS) -> Level | None:
-    """The level of a map; None if its best tick is not found within the budget in simulated ticks."""
+    """The level of a map; None if its best tick is not proven within the budget of simulated
+    ticks."""
     solution = getaway.solve(map, no_jump=no_jump, time_limit_ms=3_600_000, budget_ticks=budget_ticks)
     if not solution.is_optimal or (solution.certificate is None and solution.final_tick <= 2000):
         return None
@@ -146,15 +148,14 @@ def difficulty(level: Level, *, budget_ticks: int = 100_000) -> Difficulty:
     """Measure a level's difficulty, every 50 ticks along its best line.
 
     Args:
-        level: the level.
-        budget_ticks: maximum number of simulated ticks per move; a move that is undecided within
-            it does not count as safe.
+        level: the level. budget_ticks: maximum number of simulated ticks per move. A move that is
+        still undecided then does not count as safe.
     """
     state, safe, moves, narrowest = level.game().state, 0, 0, 5
     for start in range(0, len(level.moves), _SAMPLE_TICKS):
         verdicts = getaway.safe_moves(state, budget_ticks=budget_ticks)
         planned = getaway.Move.from_letter(level.moves[start])
-        # The line itself is known to reach the best tick.
+        # The best line reaches the best tick, so its move is safe without a judgement.
         here = sum(move is planned or verdict.final_tick >= level.best_tick for move, verdict in verdicts.items())
         safe, moves, narrowest = safe + here, moves + len(verdicts), min(narrowest, here)
         state = state.play(level.moves[start : start + _SAMPLE_TICKS])
@@ -173,23 +174,19 @@ def generate(
     budget_ticks: int = _SOLVE_TICKS,
     **map_options: Any,
 ) -> list[Level]:
-    """Generate levels of a split by solving candidates and keeping those of the wanted difficulty.
+    """Generate levels of a split: solve candidates, and keep those of the requested difficulty.
 
     Args:
-        count: number of levels.
-        split: "train", "validation" or "test".
-        seed: the seed of the first candidate.
-        no_jump: whether to use the no-jump variant, in which more maps are doomed.
-        best_tick: the least and the greatest best tick.
-        safe_share: the least and the greatest `Difficulty.safe_share`.
-        narrowest: the least and the greatest `Difficulty.narrowest`.
-        budget_ticks: maximum number of simulated ticks per candidate; one that is not solved within
-            it is left out.
-        map_options: options of `getaway.generate_map`, such as `kind`, `width` and `threats`.
+        count: number of levels. split: "train", "validation" or "test". seed: the seed of the first
+        candidate. no_jump: whether to use the no-jump variant, in which more maps are doomed.
+        best_tick: the smallest and the largest best tick. safe_share: the smallest and the largest
+        `Difficulty.safe_share`. narrowest: the smallest and the largest `Difficulty.narrowest`.
+        budget_ticks: maximum number of simulated ticks per candidate. A candidate that is not
+        solved then is skipped. map_options: options of `getaway.generate_map`, such as `kind`,
+        `width` and `threats`.
 
     Raises:
-        ValueError: for an unknown split or option, or if none of 1,000 candidates in a row has the
-            wanted difficulty.
+        ValueError: for an unknown split or option, or if 1,000 candidates in a row are rejected.
     """
     levels: list[Level] = []
     missed = 0

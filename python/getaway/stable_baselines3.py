@@ -34,9 +34,9 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
 
     num_envs, map, options: as for `getaway.gymnasium.ChaseVectorEnv`, without `autoreset_mode`.
 
-    The infos of a step are one dict per game: empty, but for a game that ended. Its dict has the
-    `terminal_observation`, `TimeLimit.truncated`, `episode` with the return `r` and the length `l`,
-    and `tick`, `score` and `regret` of `getaway.gymnasium`.
+    The infos of a step are one dict per game, which is empty unless the game ended. After a game
+    that ended, the dict has `terminal_observation`, `TimeLimit.truncated`, `episode` with the
+    return `r` and the length `l`, and `tick`, `score` and `regret` as in `getaway.gymnasium`.
     """
 
     def __init__(self, num_envs: int, map: Any = None, **options: Any) -> None:
@@ -94,7 +94,7 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
         if method_name == "action_masks":
-            # MaskablePPO asks for them in every step.
+            # MaskablePPO requests the masks in every step, so this must be fast.
             return list(self.action_masks()[list(self._get_indices(indices))])
         methods = self.get_attr(method_name, indices)
         return [method(*method_args, **method_kwargs) for method in methods]

@@ -47,7 +47,8 @@ class Move(enum.IntEnum):
 
 
 class Threat(NamedTuple):
-    """A threat with its memory and random seed, which with the player determine its moves."""
+    """A threat with its memory and random seed. Together with the player, they determine its
+    moves."""
 
     style: Style
     """The rule by which it chooses its moves."""
@@ -64,7 +65,7 @@ class Threat(NamedTuple):
     post: tuple[int, int] | None = None
     """Hawk: the intersection to which it is moving."""
     idle_rounds: int = 0
-    """Hawk: the number of moves that it has waited, from -5."""
+    """Hawk: the number of moves that it has waited; it starts at -5 after a stop at a post."""
 
 
 class Decision(NamedTuple):
@@ -73,7 +74,7 @@ class Decision(NamedTuple):
     tick: int
     """The tick of the message."""
     source: Literal["plan", "search", "fallback"]
-    """An existing plan, a search in this tick, or a rule without search."""
+    """The source of the move: an existing plan, a search in this tick, or a rule without search."""
     planned_tick: int | None
     """The last tick of the bot's plan, if it planned; 2001 for the whole game."""
     simulated_ticks: int
@@ -81,16 +82,17 @@ class Decision(NamedTuple):
     elapsed_ms: float
     """The time from the call to the decision."""
     learnt: list[str]
-    """Sentences about rules that this message has shown to differ from the expected ones."""
+    """One sentence for each rule that this message has shown to differ from the expected rules."""
 
 
 class Verdict(NamedTuple):
     """The judgement of a move by `getaway.safe_moves`."""
 
     outcome: Literal["survives", "doomed", "undecided"]
-    """Some line that begins with the move survives, provably none does, or neither is known."""
+    """A line that begins with the move survives, provably no such line does, or neither is
+    known."""
     moves: str
-    """The longest such line found, the move first: one letter per tick."""
+    """The longest line found that begins with the move, one letter per tick."""
     final_tick: int
     """The last tick of that line; 2001 if the player survives."""
     bound_tick: int
@@ -98,7 +100,8 @@ class Verdict(NamedTuple):
 
 
 class SafeMoves(NamedTuple):
-    """The judgement of every move of every game by `Batch.safe_moves`: arrays of (games, 5)."""
+    """The judgement of every move of every game by `Batch.safe_moves`: arrays of shape (games,
+    5)."""
 
     outcomes: npt.NDArray[np.int8]
     """2 survives, 1 undecided, 0 doomed, -1 for a blocked move or a game that is over."""
@@ -122,12 +125,13 @@ class Solution(NamedTuple):
     simulated_ticks: int
     """The ticks that the search and the proof simulated."""
     decided_ms: float | None
-    """The time until the outcome was known, or `None` if it is unknown. The search may continue for a
-    longer line."""
+    """The time until the outcome was known, or `None` if it is unknown. The search may then
+    continue to find a longer line."""
     elapsed_ms: float
     """The time of the search, excluding the construction of the map's tables."""
     certificate: str | None = None
-    """The proof of a doomed map for `getaway verify`; only from the start of a map."""
+    """The proof for `getaway verify` that a map is doomed; only if the search began at the map's
+    start."""
 
     @property
     def score(self) -> int:
