@@ -133,7 +133,7 @@ play_game() {
   recording=$test_folder/$(basename "$1" .txt).jsonl
   best=$("$getaway" solve --json "$@" | "$venv_python" -c 'import json; print(json.loads(input())["bound"])')
   start_server "$@" --games 1 --json
-  # A clean environment with only the token, without Rust and other Pythons.
+  # A clean environment with only the token. Rust and other Pythons are not on the PATH.
   (cd "$test_folder" && env -i PATH=/usr/bin:/bin TOKEN=test SAVE_JSONL_PATH="$recording" \
     "$scratch/venv/bin/python" application.py --url "$url" "${@:2}")
   wait "$server_pid" || true

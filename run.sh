@@ -72,7 +72,7 @@ fi
 prepare_python
 
 played=games/played
-# A game of the no-jump variant is verified by its own rules.
+# replay.sh verifies games of the no-jump variant by other rules, so they have their own folder.
 [ ${#replay_options[@]} -eq 0 ] || played=games/played/no-jump
 mkdir -p "$played" "$target"
 scratch=$(mktemp -d "$target/run.XXXXXX")

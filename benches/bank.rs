@@ -43,7 +43,7 @@ struct Entry {
 }
 
 /// Maps of all kinds. The numbers of kinds, sizes, threats and braids have no common factor, so
-/// every combination occurs. A map without room for its threats is left out.
+/// every combination occurs. A map without enough tiles for its threats is skipped.
 fn generated() -> Vec<Entry> {
     let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
     let sizes = [(9, 7), (11, 9), (13, 11), (15, 13), (21, 17)];

@@ -23,7 +23,7 @@ from client import Game, Recorder, open_connection, printable
 def main() -> int:
     """Runs the bot with the command-line options and returns the exit code."""
     options = parse_options()
-    # Text that the terminal cannot encode must not end the game.
+    # Printing text that the terminal cannot encode must not raise an error.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(OneLine("%(message)s"))

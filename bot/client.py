@@ -2,8 +2,8 @@
 
 Guarantees: each state is answered with exactly one command that carries its tick, even if the bot
 fails. A message that is not a state is logged and ignored. When the connection ends for any reason,
-the game is over and no error is raised. A server may send anything; `printable` makes it one line
-for a terminal.
+the game is over and no error is raised. A server may send any text; `printable` turns it into one
+line that is safe for a terminal.
 """
 
 from __future__ import annotations
@@ -29,15 +29,16 @@ CONNECT_TIMEOUT_S = 30.0
 INITIAL_PAUSE_S = 0.1
 MAX_PAUSE_S = 4.0
 GZIP_LEVEL = 3
-"""Compresses a state in a fraction of a millisecond; higher levels save little."""
+"""At this level, a state is compressed in a fraction of a millisecond; higher levels save
+little."""
 POINTS_PER_TICK = 5
 """Points for each tick reached."""
 MAX_TICK = 2**32 - 1
 """Largest tick in a state."""
 MAX_ERROR_CHARS = 300
-"""Recorded errors are cut to this length."""
+"""Maximum length of a recorded error."""
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]")
-"""Characters that control a terminal, change the order of a line, or cannot be encoded."""
+"""Characters that control a terminal, change the direction of the text, or cannot be encoded."""
 
 log = logging.getLogger("bot")
 
@@ -74,7 +75,7 @@ class Summary:
     last_tick: int = 0
     """The tick of the last state; 0 before the first."""
     errors: int = 0
-    """States for which the bot raised an error."""
+    """Number of states for which the bot raised an error."""
     decision_times_s: list[float] = field(default_factory=list)
     """Seconds from receiving each state to sending its command."""
     close: str = ""
@@ -82,7 +83,7 @@ class Summary:
 
     @property
     def score(self) -> int:
-        """The score that the client can know: the server does not send the final state."""
+        """The score, as far as the client can know it: the server does not send the final state."""
         return POINTS_PER_TICK * (self.last_tick + 1) if self.last_tick else 0
 
     def quantile_ms(self, q: float) -> float:
@@ -116,7 +117,7 @@ class Recorder:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except FileExistsError as error:
-            # The file is in place of the parent folder: it is not another bot's recording.
+            # A file has the name of the parent folder. It is not another bot's recording.
             raise NotADirectoryError(errno.ENOTDIR, "is not a folder", str(self.path.parent)) from error
         self._file = open(self.path, "xb")
         self._gzip = zlib.compressobj(GZIP_LEVEL, wbits=zlib.MAX_WBITS | 16) if self.path.suffix == ".gz" else None
@@ -158,8 +159,8 @@ class Recorder:
 
 
 def printable(text: object) -> str:
-    """Returns the text as one line for a terminal, with controls escaped as in JSON, like the
-    command `getaway`."""
+    """Returns the text as one line for a terminal. Escapes control characters as in JSON, as the
+    command `getaway` does."""
     short = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
     return CONTROLS.sub(lambda found: short.get(found[0], f"\\u{ord(found[0]):04x}"), str(text))
 
@@ -247,8 +248,8 @@ class Game:
                 self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions, self._notes(decision, failure))
 
     def _notes(self, decision: Decision | None, failure: str | None) -> dict[str, Any]:
-        """Returns further fields of a recorded line: the header, and the decision's details or its
-        error."""
+        """Returns the optional fields of a recorded line: the header, and the decision's details or
+        its error."""
         notes: dict[str, Any] = {}
         if self._header:
             notes["game"] = self._header

@@ -93,7 +93,7 @@ def times(index: int, title: str, axis: str, groups: dict[str, list[Row]]) -> li
 
 
 def main(bank: Path, generated: Path, out: Path) -> None:
-    """Draws both files: the shares from both, the times from the generated maps."""
+    """Draws the plots: the shares of maps from both files, the times from the generated maps."""
     read: Callable[[Path], list[Row]] = lambda path: list(csv.DictReader(path.open()))
     maps = [row for row in read(bank) if row["set"] == "no-jump"]
     rows = read(generated)

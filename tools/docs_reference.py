@@ -46,11 +46,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Links to a notebook lead to its page."""
+    """Replaces links to notebooks by links to their pages."""
     return markdown.replace(".ipynb)", ".md)")
 
 
-# The references of Python. They are read from the sources, which have the types.
+# The reference of the Python modules, made from their sources, which contain the types.
 
 
 def module_page(name: str, file: Path) -> str:
@@ -99,7 +99,8 @@ def class_parts(item: ast.ClassDef) -> list[str]:
 
 
 def field_rows(item: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
-    """The members of an enumeration, the documented fields of a named tuple, or the documented slots."""
+    """Rows for the members of an enumeration, the documented fields of a named tuple, or the
+    documented slots."""
     for node, after in zip(item.body, [*item.body[1:], None]):
         if isinstance(node, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
             yield ast.unparse(node.target), annotation(node.annotation), " ".join(str(after.value.value).split())
@@ -115,7 +116,7 @@ def is_property(node: ast.FunctionDef) -> bool:
 
 
 def annotation(node: ast.expr | None) -> str:
-    """A type without quotes, module names and the underscores of private aliases."""
+    """A type as text, without quotes, module names and the underscores of private aliases."""
     text = ast.unparse(node) if node else ""
     # Quotes belong to a forward reference, except in Literal["..."].
     quoted = re.sub(r"Literal\[.*?\]", lambda match: match[0].replace("'", '"'), text)
@@ -123,7 +124,7 @@ def annotation(node: ast.expr | None) -> str:
 
 
 def function_signature(node: ast.FunctionDef, name: str) -> str:
-    """The call, wrapped to one parameter per line if it is long."""
+    """The signature of a function, with one parameter per line if it is long."""
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     shown = [parameter(each, value) for each, value in zip(positional, [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults])]
@@ -191,7 +192,7 @@ def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(" ".join(cell.split()) for cell in line) + " |" for line in lines)
 
 
-# The reference of the command line, from the texts of --help.
+# The reference of the command line, made from the output of --help.
 
 
 @dataclass
@@ -247,7 +248,8 @@ def command_line_page(help_of: dict[str, Help]) -> str:
 
 
 def cluster_options(help_of: dict[str, Help]) -> str:
-    """The options of each function of getaway.cluster, which are those of its command."""
+    """The options of each function of getaway.cluster, which are the options of the command of that
+    name."""
     parts = ["## Options", "Keyword arguments of each function, beside the ones in its signature:"]
     without = {"--ray", "--json", "--maps", "--planner", "--map", "--problem", "--markdown"}
     for name in ("eval", "battle", "tournament", "discover"):
@@ -273,7 +275,7 @@ def help_text(*command: str) -> str:
 
 
 def notebook_page(file: Path) -> str:
-    """Runs the cells, and shows what each prints and its last value."""
+    """Runs the cells. The page shows the output and the last value of each cell."""
     cells = json.loads(file.read_text())["cells"]
     namespace: dict[str, Any] = {"__name__": "__main__"}
     parts = []

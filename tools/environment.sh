@@ -5,10 +5,10 @@
 
 target=${CARGO_TARGET_DIR:-target}
 venv_python=.venv/bin/python
-# The program from the same build as the extension.
+# The program `getaway`, from the same build as the extension.
 getaway=.venv/bin/getaway
 
-# section NAME COMMAND...: runs a command under a heading and prints how long it took.
+# section NAME COMMAND...: prints a heading, runs a command, and prints how long it took.
 section() {
   local name=$1 start=$SECONDS
   shift
@@ -17,7 +17,7 @@ section() {
   printf '== %s: passed in %d s\n' "$name" "$((SECONDS - start))"
 }
 
-# require_rust: fails with one line if cargo is missing or too old for Cargo.toml.
+# require_rust: fails with one error line if cargo is missing, or older than Cargo.toml requires.
 require_rust() {
   local wanted found
   wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
@@ -110,7 +110,7 @@ prepare_python() {
 # server_pid, and url once the server listens. Writes its output to $scratch/results and its
 # messages to $scratch/log.
 start_server() {
-  # The background shell may open its files only after this shell has begun to read them.
+  # Create the files first: the background shell may open them after this shell begins to read them.
   : >"$scratch/results"
   : >"$scratch/log"
   "$getaway" serve --port 0 "$@" >>"$scratch/results" 2>>"$scratch/log" &

@@ -11,12 +11,12 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 out=$target/playground
 build=(cargo build --quiet --locked --release --package getaway-playground --lib --target wasm32-unknown-unknown)
-# Optimisation across crates, and for size, halves the download; searches take a sixth longer.
+# Optimising across crates and for size halves the download, but searches take a sixth longer.
 export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO_PROFILE_RELEASE_PANIC=abort \
   CARGO_PROFILE_RELEASE_STRIP=true CARGO_PROFILE_RELEASE_OPT_LEVEL=s
 export CARGO_TARGET_DIR=$target/wasm32
 
-# The page consists of the viewer's modules and its own; parts of its HTML are the viewer's, too.
+# The page uses the viewer's modules and its own. Parts of its HTML are copied from the viewer's.
 build_page() {
   local viewer=crates/viewer/src/page page=crates/playground/page html part first last name
   mkdir -p "$out"

@@ -32,7 +32,7 @@ if [ "${1:-}" = --python ]; then
     mkdir -p "$package/getaway"
     cp python/getaway/*.py "$package/getaway/"
     cp "$CARGO_TARGET_DIR/$target/release/lib_getaway.so" "$package/getaway/_getaway.abi3.so"
-    # Python frees little of its memory at the end, and its own allocator would hide errors.
+    # Python does not free all of its memory at exit, and its own allocator would hide errors.
     export ASAN_OPTIONS="$ASAN_OPTIONS:detect_leaks=0"
     LD_PRELOAD=$(cc -print-file-name=libasan.so) PYTHONMALLOC=malloc PYTHONPATH=$package PYTHONDONTWRITEBYTECODE=1 \
         exec .venv/bin/python tests/python/fuzz_extension.py "$@"

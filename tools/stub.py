@@ -27,7 +27,7 @@ def block(text: str, indent: str) -> list[str]:
 
 def with_docstrings(source: str) -> str:
     lines = source.splitlines()
-    # From the end, so the numbers of earlier lines stay valid.
+    # Start at the end, so that the numbers of earlier lines stay valid.
     for node, item in sorted(documented(ast.parse(source)), key=lambda pair: -first_line(pair[0])):
         text = inspect.getdoc(item)
         if not text:
@@ -38,7 +38,7 @@ def with_docstrings(source: str) -> str:
         if ast.get_docstring(node) is not None:
             start, end = first.lineno - 1, first.end_lineno or first.lineno
         elif not isinstance(node, ast.Module):
-            # `...`, which a docstring replaces.
+            # The body is `...`; the docstring replaces it.
             start, end = first.lineno - 1, first.end_lineno or first.lineno
         lines[start:end] = block(text, indent)
     return "\n".join(lines) + "\n"
@@ -49,7 +49,8 @@ def first_line(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> int:
 
 
 def documented(module: ast.Module) -> list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, Any]]:
-    """Returns the nodes that have a docstring, with the items of the module that they describe."""
+    """Returns the nodes that need a docstring, each with the item of the module that it
+    declares."""
     found: list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, Any]] = [(module, getaway)]
     for node in module.body:
         if isinstance(node, ast.FunctionDef):

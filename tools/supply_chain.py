@@ -30,7 +30,7 @@ except ModuleNotFoundError:  # Python 3.10, where pytest installs tomli
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs/dependencies.md"
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
-# Licences that require at most a notice.
+# Licences that require nothing, or only a notice.
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0",
     "CC0-1.0", "ISC", "MIT", "MIT-0", "NCSA", "OFL-1.1", "Unicode-3.0", "Unlicense", "Zlib",

@@ -1,4 +1,4 @@
-//! A server that breaks its rules, and maps to play on.
+//! A server that breaks the rules, and maps for its games.
 
 #![allow(dead_code, reason = "each package uses only a part of it")]
 
@@ -9,7 +9,7 @@ use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::protocol::{GameMessage, Name};
 use getaway::search::Generator;
 
-/// A way in which the server breaks its rules.
+/// A way in which the server breaks the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
     /// Places a threat one tile off.
@@ -20,11 +20,11 @@ pub enum Disturbance {
     Swap,
     /// A threat stays where it is for a while.
     Freeze,
-    /// A threat faces another way.
+    /// A threat's direction changes.
     Turn,
-    /// A threat is reported with an unknown style, for a while or for good.
+    /// Messages report an unknown style for a threat, for a while or until the end.
     Rename,
-    /// A threat is reported with another threat's style, for a while or for good.
+    /// Messages report another threat's style for a threat, for a while or until the end.
     Restyle,
     /// Other rules apply from now on.
     Rules,
@@ -84,7 +84,7 @@ impl Maps {
     }
 }
 
-/// A hall without walls, up to the largest.
+/// A hall without walls, of any size up to the largest.
 fn hall(random: &mut Generator) -> (String, Layout) {
     let side = [24, 32, 48, 64][random.below(4)];
     let mut drawing: Vec<Vec<u8>> = vec![vec![b'.'; side]; side];
@@ -100,7 +100,7 @@ fn hall(random: &mut Generator) -> (String, Layout) {
     (format!("hall of {side} with {threats}"), Layout::parse(&rows.join("\n")).expect("a drawing"))
 }
 
-/// The disturbances of a game, by their ticks.
+/// The disturbances of a game, with their ticks.
 pub fn draw_disturbances(random: &mut Generator) -> Vec<(u16, Disturbance)> {
     let mut drawn: Vec<(u16, Disturbance)> = (0..1 + random.below(4))
         .map(|_| (1 + random.below(1900) as u16, DISTURBANCES[random.below(DISTURBANCES.len())]))
@@ -115,9 +115,10 @@ pub struct Server {
     world: World,
     pub state: State,
     random: Generator,
-    /// Index of a threat that does not move, and the tick until which it stays.
+    /// Index of a threat that does not move, and the tick in which this ends.
     frozen: Option<(usize, u16)>,
-    /// Index of a threat, the wrong style that messages report, and the tick until which they do.
+    /// Index of a threat, the wrong style that messages report for it, and the tick in which this
+    /// ends.
     renamed: Option<(usize, Name<Style>, u16)>,
 }
 
@@ -163,7 +164,7 @@ impl Server {
         }
     }
 
-    /// Continues after a catch.
+    /// Continues the game after the player was caught.
     pub fn revive(&mut self) {
         let tick = self.tick();
         let player = self.world.player(&self.state);
@@ -180,7 +181,7 @@ impl Server {
         }
     }
 
-    /// Plays ticks without a message, with moves that are not fatal at once.
+    /// Plays ticks without sending messages, with moves that are not immediately fatal.
     fn skip(&mut self, ticks: usize) {
         for _ in 0..ticks {
             if self.state.is_over() {

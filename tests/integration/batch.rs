@@ -1,5 +1,5 @@
-//! Guarantees: a game in a batch equals the same game stepped alone, for any other games and any
-//! division of the batch. Observations agree with the state.
+//! Guarantees: a game in a batch equals the same game stepped alone, whatever the other games are
+//! and however the batch is divided. Observations agree with the state.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ fn observations_agree_with_the_state() {
     }
 }
 
-/// Steps from a threat to a tile, counted independently.
+/// The number of steps from a threat to a tile, by a search that is independent of the library.
 fn steps(world: &World, from: u16, to: u16) -> i16 {
     let steps = world.graph().distances(Mover::Threat, from)[usize::from(to)];
     if steps == UNREACHED { FAR_STEPS } else { steps as i16 }
@@ -247,7 +247,7 @@ fn windows_features_and_masks_agree_with_slow_twins() {
     let mut checked_moves = 0;
     for round in 0..60 {
         if round == 40 {
-            // A later phase, in which the threats move more often.
+            // Skip to a later phase, in which the threats move more often.
             for game in 0..60 {
                 let (world, state) = (Arc::clone(batch.world(game)), &batch.states()[game]);
                 let threats: Vec<_> = world.threats(state).collect();
@@ -292,7 +292,7 @@ fn check_window(world: &World, state: &State, side: usize, found: &[u8]) {
     }
 }
 
-/// The ticks that the player can survive, at most `ticks`.
+/// The number of further ticks that the player can survive, at most `ticks`.
 fn life(world: &World, state: &State, ticks: u16) -> i16 {
     let mut layer = HashSet::from([state.clone()]);
     layer.retain(|state| !state.is_caught());
@@ -335,7 +335,7 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
             arrivals.min().unwrap_or(i16::MAX)
         };
         let reached = graph.distances(Mover::Player, player);
-        // Times are bytes.
+        // The library stores times in bytes.
         let lead = |tile: u16| arrival(tile).min(255) - reached[usize::from(tile)].min(255) as i16;
         let leads: Vec<i16> = (0..graph.len() as u16).map(lead).filter(|&lead| lead > 0 && !next.is_caught()).collect();
         let nearest_of = |style: Option<Style>| {
@@ -358,7 +358,8 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
     }
 }
 
-/// The steps to the nearest tile that stays when tiles with at most one exit are removed.
+/// The number of steps to the nearest tile that is not in a dead end: tiles with at most one exit
+/// are removed until none is left.
 fn dead_end_depth(world: &World, tile: u16) -> i16 {
     let graph = world.graph();
     let mut kept: Vec<bool> =

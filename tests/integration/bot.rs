@@ -97,7 +97,7 @@ fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
 #[test]
 fn see_through_tiles_are_discovered_in_time() {
     let layout = our_layout("harbour");
-    // Together with the whole games above, two games per variant, with different seeds.
+    // The test of whole games plays this map, too: each variant is tested with two seeds.
     for (seed, rules) in [(0, Rules::BLITZ_2025), (3, Rules::NO_JUMP)] {
         let mut server = FakeServer::new(&layout, &rules);
         let mut bot = Bot::new(options("survival", &rules, seed)).unwrap();
@@ -115,19 +115,19 @@ fn see_through_tiles_are_discovered_in_time() {
 
 #[test]
 fn late_command_is_a_tick_without_a_command() {
-    let mut lates = 0;
+    let mut late_commands = 0;
     for map in our_maps() {
         let mut random = Generator::from_seed(7);
         let (mut server, mut bot) = (FakeServer::new(&map.layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
         while !server.is_over() {
             let decision = bot.next_action(&server.message()).unwrap();
             let is_late = random.below(20) == 0;
-            lates += u32::from(is_late);
+            late_commands += u32::from(is_late);
             server.play(if is_late { Move::Stay } else { decision.player_move });
         }
         assert_eq!(mispredictions(&bot), 0, "{}, caught in tick {}", map.name, server.tick());
     }
-    assert!(lates > 300, "{lates} late commands in all games");
+    assert!(late_commands > 300, "{late_commands} late commands in all games");
 }
 
 #[test]
@@ -247,7 +247,7 @@ fn decision_counts_the_mispredictions_since_the_previous_message() {
     assert_eq!(counted, mispredictions(&bot));
 }
 
-/// The messages that the lying server drops.
+/// The messages that the lying server does not send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DroppedMessages {
     None,
@@ -258,7 +258,7 @@ enum DroppedMessages {
 }
 
 /// Plays against a server that reports a wrong style for one threat from tick 200 on, moves a
-/// threat by one tile in tick 500, and drops messages. Returns the final tick.
+/// threat by one tile in tick 500, and does not send some messages. Returns the final tick.
 fn play_against_lying_server(layout: &Layout, planner: &str, dropped: DroppedMessages, seed: u64) -> u16 {
     let mut random = Generator::from_seed(seed);
     let mut draw = |count: usize| random.below(count);
@@ -351,7 +351,7 @@ fn every_planner_and_stage_stops_at_the_deadline() {
             let (mut bot, _clock) = timed_bot(planner, &Rules::NO_JUMP, budget, reading);
             while !server.is_over() && server.tick() <= 40 {
                 let decision = server.serve(&mut bot);
-                // The safety margin covers the last readings.
+                // The bot's safety margin covers the last readings of the clock.
                 assert!(decision.elapsed <= budget, "{planner}, {reading:?}: {:?}", decision.elapsed);
                 decisions += 1;
                 planned += u32::from(decision.source != Source::Fallback);
@@ -374,7 +374,7 @@ fn decision_without_time_left_is_a_fallback_and_tracking_goes_on() {
         let decision = bot.next_action_since(&server.message(), arrival).unwrap();
         assert_eq!(decision.source == Source::Fallback, is_late, "tick {}", server.tick());
         assert_eq!(decision.elapsed, clock.now() - arrival);
-        // A late command is not played.
+        // The server does not play a late command.
         server.play(if is_late { Move::Stay } else { decision.player_move });
     }
     assert_eq!((server.tick(), mispredictions(&bot)), (300, 0));
@@ -388,7 +388,7 @@ fn largest_hall_is_answered_from_the_first_tick() {
     drawing[3].replace_range(60..61, "d");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
     let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
-    // 256 slices, of which about 70 fit into a decision.
+    // The world has 256 slices, and about 70 fit into a decision.
     let (budget, reading) = (Duration::from_millis(40), Duration::from_micros(500));
     let (mut bot, _clock) = timed_bot("survival", &Rules::BLITZ_2025, budget, reading);
     let mut decisions = Vec::new();
@@ -418,7 +418,8 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
     server.serve_until(&mut bot, 70);
     assert!(!server.is_over());
     assert_eq!(mispredictions(&bot), 0);
-    // The bot detects a violation; a bot that learns may mistake it for another rule.
+    // The bot detects that a threat broke the rules. A bot that learns could explain this by other
+    // rules.
     shift(&mut server, &layout, 0);
     server.serve(&mut bot);
     assert_eq!(mispredictions(&bot), 1);

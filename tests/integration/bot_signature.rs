@@ -1,15 +1,14 @@
-//! The bot signature: one number for the bot's decisions on all bundled maps, against servers that
-//! follow the rules and servers that do not. It detects unintended changes of the bot's behaviour.
+//! The bot signature: a hash of the bot's decisions on all bundled maps, against servers that follow
+//! the rules and servers that break them. It detects unintended changes of the bot's behaviour.
 //!
-//! Whole games take minutes, so there are two signatures. Every test run computes the first: each
-//! script on a quarter of the maps and each map with a quarter of the scripts, up to tick 1200. The
-//! second covers every script on every map: `cargo test --test integration bot_signature --
-//! --ignored`.
+//! Every test run computes a sample: a quarter of the pairs of map and script, up to tick 1200. The
+//! full signature covers every script on every map and takes minutes: `cargo test --test
+//! integration bot_signature -- --ignored`.
 //!
-//! Guarantees: the number depends on the code alone. No script reads the clock: the bot has either
-//! plenty of time or none. A functional change must update `tests/bot_signature.txt` by
-//! `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration bot_signature -- --include-ignored`
-//! and commit it.
+//! Guarantees: the hash depends only on the code. Elapsed time has no effect, because each call of
+//! the bot has either plenty of time or none. A functional change must update
+//! `tests/bot_signature.txt` with `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration
+//! bot_signature -- --include-ignored` and commit it.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -37,7 +36,7 @@ enum Script {
     Prompt,
     /// `Prompt` in the no-jump variant.
     NoJump,
-    /// `Prompt` without slack.
+    /// `Prompt`, but the bot plans without slack for late commands.
     WithoutSlack,
     /// One command in twenty is late.
     LateCommands,
@@ -51,9 +50,10 @@ enum Script {
     Join(u16),
     /// A threat's style has an unknown name.
     UnknownStyle,
-    /// A threat changes its style and messages report the new one.
+    /// A threat changes its style, and messages report the new style.
     AnnouncedStyle,
-    /// Messages report a threat's old style, a threat is moved by a tile, and messages are lost.
+    /// A threat changes its style, but messages report the old style. Another threat is moved by a
+    /// tile, and messages are lost.
     Liar,
     /// Sometimes a message places a threat in a wall.
     ThreatInWall,
@@ -90,16 +90,16 @@ const SCRIPTS: [Script; 16] = [
 
 #[derive(Clone, Copy, Debug)]
 struct Coverage {
-    /// The reciprocal of the share of (map, script) pairs that are played.
-    one_in: usize,
-    /// The last tick that is played, unless the bot joins later.
+    /// Plays one out of this many (map, script) pairs.
+    pairs_per_game: usize,
+    /// Games end after this tick, unless the bot joins later.
     last_tick: u16,
 }
 
-const SAMPLE: Coverage = Coverage { one_in: 4, last_tick: 1200 };
-const EVERYTHING: Coverage = Coverage { one_in: 1, last_tick: LAST_TICK };
+const SAMPLE: Coverage = Coverage { pairs_per_game: 4, last_tick: 1200 };
+const EVERYTHING: Coverage = Coverage { pairs_per_game: 1, last_tick: LAST_TICK };
 
-/// Planners other than the default, which play the start of a `Prompt` game.
+/// Planners other than the default. They play only the start of a `Prompt` game.
 const PLANNERS: [&str; 3] = ["safest", "lookahead:4", "cautious"];
 const PLANNER_TICKS: u16 = 200;
 
@@ -253,7 +253,7 @@ impl ScriptedGame {
         self.record
     }
 
-    /// Plays up to six ticks without a message. The sent command may be in time, late, or lost.
+    /// Plays two to six ticks without a message. The command may be in time, late, or lost.
     fn miss(&mut self, player_move: Move) {
         let missed = 1 + self.draw(5);
         let applied_at = self.draw(4);
@@ -286,7 +286,8 @@ fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
     game.record
 }
 
-/// Plays a bot without time until it has caught up, in a hall whose tables take 49 messages.
+/// Plays with a bot that has no time, in a hall whose tables take 49 messages to build, until the
+/// bot has processed all observations.
 fn record_hall() -> Vec<u8> {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
     drawing[2].replace_range(2..3, "P");
@@ -325,7 +326,7 @@ fn hash<'a>(records: impl IntoIterator<Item = &'a [u8]>) -> u64 {
 fn signature(coverage: Coverage) -> String {
     let layouts: Vec<(String, Layout)> = our_maps().into_iter().map(|map| (map.name, map.layout)).collect();
     let pairs = (0..layouts.len()).flat_map(|map| (0..KINDS).map(move |kind| (map, kind)));
-    let games: Vec<_> = pairs.filter(|(map, kind)| (map + kind) % coverage.one_in == 0).collect();
+    let games: Vec<_> = pairs.filter(|(map, kind)| (map + kind) % coverage.pairs_per_game == 0).collect();
     let waiting = Mutex::new(0..games.len());
     let next = || waiting.lock().expect("no game panics while it holds the lock").next();
     let work = || {

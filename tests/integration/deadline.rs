@@ -1,8 +1,6 @@
-//! Every planner keeps to its deadline.
-//!
-//! A manual clock advances by a fixed time per reading, so the tests do not depend on the machine.
-//! A planner must stop at the first reading past its deadline, and never simulate many ticks
-//! without a reading. The soak test and the benches measure the real time of those ticks.
+//! Every planner keeps to its deadline. A manual clock advances by a fixed time per reading, so the
+//! tests do not depend on the machine. A planner must stop at the first reading past its deadline,
+//! and must read the clock often enough. The soak test and the benches measure real time.
 
 use std::time::Duration;
 
@@ -12,10 +10,11 @@ use getaway::planner::{Budget, NAMES, by_name};
 use getaway::search::{ManualTimeSource, TimeSource, install};
 
 const DECISIONS: usize = 12;
-/// Time per reading: about the work that planners should do between readings.
+/// The clock advances by this time per reading. Planners should work for about as long between
+/// readings.
 const READING: Duration = Duration::from_micros(15);
-/// Maximum simulated ticks between two readings of the clock: an interval between two checks, plus
-/// a fallback rule, which never checks.
+/// Maximum simulated ticks between two readings of the clock: the interval between two checks of
+/// the deadline, plus the ticks of a fallback rule, which does not check.
 const TICKS_PER_READING_MAX: u64 = 512 + 10;
 
 #[test]
@@ -37,7 +36,7 @@ fn every_planner_stops_at_the_first_reading_past_its_deadline() {
                 let budget = Budget::until(start + time);
                 let choice = planner.decide(&world, &state, budget);
                 let (readings, elapsed) = (clock.readings(), clock.now() - start);
-                // One reading at the deadline, one by this test, two by a second meter.
+                // One reading at the deadline, one by this test, and two by a second budget meter.
                 assert!(elapsed <= time + 4 * READING, "{name}: {elapsed:?} of {time:?}");
                 let ticks_max = readings * TICKS_PER_READING_MAX;
                 assert!(

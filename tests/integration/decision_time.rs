@@ -2,7 +2,7 @@
 //!
 //! Games are played on real, bundled and generated maps, on a server that breaks its rules at
 //! random ticks. A decision may take its budget plus five milliseconds. The bot's clock is the
-//! processor time of its thread, so other load does not count.
+//! processor time of its thread, so load from other processes does not count.
 
 use std::cell::Cell;
 use std::fmt;
@@ -25,7 +25,7 @@ struct ThreadClock;
 
 thread_local! {
     static ORIGIN: (Instant, Duration) = (Instant::now(), thread_time());
-    /// The last reading, and the longest time between two readings.
+    /// The last reading of the clock, and the longest time between two readings.
     static GAPS: Cell<(Duration, Duration)> = const { Cell::new((Duration::ZERO, Duration::ZERO)) };
 }
 
@@ -135,7 +135,7 @@ fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut DecisionTim
     let (map, layout) = maps.draw(&mut random);
     let budget = BUDGETS[random.below(2)];
     let rules = if random.below(2) == 0 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
-    // One game in six starts with other rules than expected.
+    // In one game in six, the server's rules differ from the bot's.
     let truth = if random.below(6) == 0 { variant(seed, 1 + random.below(3)) } else { rules };
     let truth = Rules { no_jump: rules.no_jump, ..truth };
     let goes_on = random.below(2) == 0;
@@ -248,7 +248,7 @@ fn decisions_keep_to_their_budgets_in_many_disturbed_games() {
     assert_eq!(report.late, 0, "decisions more than {OVERRUN_MAX:?} over their budgets");
 }
 
-/// Proofs about large maps and many threats can be interrupted at any point.
+/// A proof must stop in time even on a large map with many threats.
 #[test]
 fn proofs_keep_to_their_budgets() {
     const BUDGET: Duration = Duration::from_millis(5);

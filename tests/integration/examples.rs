@@ -1,4 +1,4 @@
-//! The examples for users run to their end.
+//! The examples in `examples/` run without an error.
 
 #[path = "../../examples/custom_planner.rs"]
 mod custom_planner;

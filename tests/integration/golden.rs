@@ -1,8 +1,7 @@
-//! Guarantees: on every tick of the bundled traces, both models agree with the recording.
-//!
-//! The reference model recorded the traces in `tests/golden/` on the bundled maps, when it agreed
-//! with every trace of the real server (`shared.rs`). To regenerate them after a change of the
-//! maps: `cargo test --test integration record_golden -- --ignored`.
+//! Guarantees: on every tick of the bundled traces, both models agree with the recording. The
+//! reference model recorded the traces in `tests/golden/` on the bundled maps, at a time when it
+//! agreed with every trace of the real server (`shared.rs`). To regenerate the traces after a
+//! change of the maps: `cargo test --test integration record_golden -- --ignored`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -42,8 +41,8 @@ fn our_map(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("maps").join(name)
 }
 
-/// The bundled traces: map, rules, and beam width of the search for a long game. With width 0, the
-/// player moves at random and is soon caught.
+/// The bundled traces: map, rules, and the beam width of the search for the player's moves. With
+/// width 0, the player moves at random and is soon caught.
 const RECORDED: [(&str, Rules, usize); 8] = [
     ("corner-shop", Rules::BLITZ_2025, 256),
     ("crossroads", Rules::NO_JUMP, 256),
@@ -81,7 +80,8 @@ fn record(name: &str, rules: &Rules, plan_width: usize) -> Trace {
             Some(planned) => disguise(planned, &world, &state, &mut dice),
             None => random_command(&world, &state, &mut dice),
         };
-        // As parsed from JSON, which cannot represent non-finite numbers.
+        // The trace must hold the command as read from JSON, which has no infinite numbers and no
+        // NaN.
         let command: Vec<Action> = serde_json::from_str(&line_of(&command)).expect("a list of actions");
         world.play(&mut state, &command).expect("the models end a game together");
         game.step(&command);

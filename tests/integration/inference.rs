@@ -1,6 +1,6 @@
-//! The learner's findings are right: replaying games under the rules that it found confirms them.
+//! The learner finds the right rules: a replay of each game under the rules found agrees with it.
 //!
-//! `GETAWAY_VARIANTS=200 cargo test --release --test inference` is the long run.
+//! `GETAWAY_VARIANTS=200 cargo test --release --test integration inference` is the long run.
 
 use std::collections::BTreeSet;
 
@@ -41,7 +41,8 @@ fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
     }
 }
 
-/// The first tick after which the threats differ under two sets of rules, for the same moves.
+/// The first tick after which the threats differ if the same moves are played under two sets of
+/// rules.
 fn first_difference(map: &Map, left: &Rules, right: &Rules, moves: &[Move]) -> Option<u16> {
     let worlds = [left, right].map(|rules| World::new(&map.layout, rules).expect("a map"));
     let mut states = [worlds[0].start(), worlds[1].start()];
@@ -102,8 +103,9 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
     wrong
 }
 
-/// Variants in which the parameters of a hawk must be chosen together: some values of patience and
-/// number of posts exclude some rests. In the first variant, hypotheses are dropped.
+/// Seeds of variants in which the learner must choose the parameters of a hawk together, because
+/// some values of patience and number of posts exclude some values of rest. In the first variant,
+/// the learner drops hypotheses.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
 fn variants() -> u64 {
@@ -217,7 +219,7 @@ fn bot_that_doubts_the_rules_keeps_out_of_reach() {
         }
         ticks
     };
-    // On the other map, the search finds no line that stays out of reach all the time.
+    // On the other map, the search finds no line that always stays out of the threats' reach.
     for map in maps().iter().filter(|map| map.name != "harbour") {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map");
         let (trusting, doubting) = (within_reach(&world, false), within_reach(&world, true));

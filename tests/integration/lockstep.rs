@@ -1,8 +1,7 @@
 //! Guarantees: `game` and the reference model agree on every field of every tick and on every pair
-//! of tiles.
-//!
-//! These games are a short, reproducible sample; the long run is `cargo run --release --example
-//! lockstep -- --ticks 10000000 --seed 1`. Bugs found by lockstep have their own tests below.
+//! of tiles. These games are a short, reproducible sample. The long run is `cargo run --release
+//! --example lockstep -- --ticks 10000000 --seed 1`. Bugs found by lockstep have their own tests
+//! below.
 
 use getaway::game::{Action, Direction, Layout, Rules, World};
 use getaway_reference::Game;
@@ -10,7 +9,7 @@ use getaway_reference::lockstep::{Coverage, Dice, RulesDraw, play, play_seed};
 use proptest::prelude::*;
 
 const TICKS: u64 = 150_000;
-/// The first seed, far from those of the long run.
+/// The first seed. The long run uses other seeds.
 const FIRST_SEED: u64 = 1_000_000_000;
 
 #[test]

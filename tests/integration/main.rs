@@ -1,4 +1,5 @@
-//! The library's integration tests. One program links once, and tests that wait overlap.
+//! The library's integration tests. As one program they are linked once, and tests that wait run in
+//! parallel.
 
 mod allocation;
 mod batch;

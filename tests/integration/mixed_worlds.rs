@@ -6,7 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use getaway::game::{Direction, Layout, Move, Position, Rules, Spawn, State, Style, Threat, Tile, World};
 use proptest::prelude::*;
 
-/// Threats are `insane` and owls do not look, so a lane's memory is used before it is written.
+/// In this tick, threats are `insane` and owls do not look, so a step reads a threat's memory
+/// before it writes it.
 const TICK: u16 = 1001;
 
 fn world(layout: &Layout) -> World {
@@ -118,7 +119,8 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
                 Layout { width, height, tiles, player: at(spot), threats }
             };
             let one = map(&tiles, &spawns);
-            // Mostly similar worlds: the same streets, or as many tiles, or one style replaced.
+            // Mostly similar worlds: with the same streets, with the same number of tiles, or with
+            // one style replaced.
             let mut cast = spawns.clone();
             if kinship % 2 == 1 && !cast.is_empty() {
                 let odd_one = odd_one.index(cast.len());

@@ -1,6 +1,6 @@
 //! Guarantees: the single-threat functions of a world agree with its game. A threat stepped alone
-//! moves as in the game, a world with a new layout equals one built from that layout, and a plan
-//! with slack can wait.
+//! moves as in the game. A world with a new layout equals a world built from that layout. A plan
+//! with slack survives if the player waits.
 
 use crate::common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};
@@ -90,7 +90,8 @@ fn world_with_a_new_layout_equals_one_built_from_it() {
     let mut world = World::new(&maps[0].layout, &Rules::NO_JUMP).unwrap();
     for map in &maps {
         let mut layout = map.layout.clone();
-        // Another map; the same map with one threat fewer, another style, or a closed tile.
+        // Change to another map, or to the same map with one threat fewer, another style, or a
+        // closed tile.
         for change in 0..4 {
             match change {
                 1 => drop(layout.threats.pop()),

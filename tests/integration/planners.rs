@@ -84,7 +84,7 @@ fn every_planner_adapts_to_an_unexpected_state() {
 
 #[test]
 fn non_fatal_move_is_returned_after_the_deadline() {
-    // The goldfish comes on tick 5, because it has no other option.
+    // The goldfish moves to the player's tile in tick 5, because it has no other option.
     let layout = Layout::parse("P.g\n.##").expect("a drawing");
     let world = world(&layout, &Rules::BLITZ_2025);
     for name in all_planners().filter(|&name| name != "random") {
@@ -95,8 +95,7 @@ fn non_fatal_move_is_returned_after_the_deadline() {
         let limit = Budget::until(Instant::now());
         let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
         world.step(&mut state, choice.player_move);
-        // `cautious` does not know that the goldfish must come, so it may go left or pass through
-        // it.
+        // `cautious` does not predict the goldfish, so it may go left or pass through the goldfish.
         assert!(!state.is_caught(), "{name}: {choice:?}");
     }
 }
@@ -161,7 +160,7 @@ fn show_off_survives_and_gets_closer_to_threats_than_survival() {
             let player = world.player(&state);
             let distances = world.threats(&state).map(|threat| threat.position.manhattan_distance(player));
             sum += distances.min().expect("a threat");
-            // Later ticks take longest and add no information.
+            // Later ticks take the longest time and test nothing new.
             if state.tick() > 1000 {
                 break;
             }
@@ -252,12 +251,12 @@ fn every_solution_is_confirmed_by_the_reference_model() {
         let options = GeneratorOptions { kind: GeneratorKind::City, threats: 10, ..GeneratorOptions::default() };
         generate_nth(&options, 9, index).expect("a city")
     });
-    // Unsurvivable: a dead end whose only exit is where the shark comes in.
+    // Not survivable: a dead end, and the shark comes in through its only exit.
     let trap = Map { layout: Layout::parse("P...s").expect("a drawing"), ..our_map("snail") };
     let mut seen = Vec::new();
     for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-            // The small limit produces undecided results.
+            // With the small limit, some results are undecided.
             for limit in [Budget::ticks(60_000), Budget::ticks(700)] {
                 seen.push(check_solution(&map, &rules, limit));
             }

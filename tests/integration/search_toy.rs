@@ -1,4 +1,5 @@
-//! Tests the search grammar on small trees: every component finds the best leaf and counts exactly.
+//! Tests the search grammar on small trees: every component finds the best leaf and counts its
+//! evaluations exactly.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -74,7 +75,7 @@ impl Tree {
     }
 }
 
-/// Eleven leaves at depths 1 to 3. The best, 9, is behind actions with otherwise low rewards.
+/// Eleven leaves at depths 1 to 3. The best leaf, 9, is among leaves with low rewards.
 fn literal() -> Tree {
     Fork(vec![
         Fork(vec![Leaf(5.0), Leaf(6.0), Fork(vec![Leaf(4.0), Leaf(5.5)])]),
@@ -139,14 +140,14 @@ fn each_component_evaluates_as_often_as_defined() {
         ("lookahead(lookahead(simulate))", 12),
         ("lookahead(lookahead(lookahead(simulate)))", 12),
         ("step(simulate)", 2),
-        // Finished games are not evaluated again: there are three at the root, and four below the
-        // action.
+        // Three evaluations at the root, and four after the first action. The second action leads
+        // to a final state, which is not evaluated again.
         ("step(lookahead(simulate))", 7),
         ("step(repeat(5, simulate))", 10),
         ("select(1, repeat(5, simulate))", 5),
         ("step(select(1, simulate))", 2),
         ("beam(1, simulate)", 7),
-        // Three successors, then four for each of the two kept.
+        // Three successors, then four for each of the two successors that are kept.
         ("beam(2, simulate)", 11),
         ("adapt(2, 5, 1)", 25),
         ("adapt(1, 5, 1, 4)", 20),
@@ -158,7 +159,8 @@ fn each_component_evaluates_as_often_as_defined() {
     }
 }
 
-/// A walk of ten steps with an exit at each. The policy `greedy` stays on it for ten calls only.
+/// A walk of ten steps with an exit at each step. The policy `greedy` leaves the walk after ten
+/// calls.
 struct Guided(Cell<u32>);
 
 impl Problem for Guided {
@@ -198,7 +200,7 @@ fn beam_of_one_state_is_nested_search() {
         ("beam(1, beam(1, simulate))", "step(lookahead(step(lookahead(simulate))))"),
     ] {
         for seed in 0..20 {
-            // A step replays the action that it plays; a beam keeps the state.
+            // A `step` replays the action that it plays; a beam keeps the state.
             let of =
                 |expression| SearchOutcome { simulated_ticks: 0, ..run(&tree, expression, seed, Budget::passes(2)) };
             assert_eq!(of(beam), of(nested), "{beam}, seed {seed}");
@@ -274,7 +276,8 @@ fn prior_guides_the_first_rollouts() {
 
 #[test]
 fn annealing_continues_from_the_best_known_sequence() {
-    // Fifty invocations of twenty changes each. Independent ones would stay near 33 right bits.
+    // Fifty invocations of twenty changes each. Without a common sequence, they would stay near 33
+    // right bits.
     let mean = mean_of_password("repeat(50, anneal(20, 0, 0))", 1000);
     assert!(mean > 36.0, "{mean}");
 }
@@ -283,7 +286,7 @@ fn annealing_continues_from_the_best_known_sequence() {
 fn step_follows_the_best_sequence_seen_not_the_last_one() {
     let mut search = Search::new("step(simulate(greedy))".parse().expect("an expression"), 1);
     let outcome = search.run(&Guided(Cell::new(0)), &(0, false), Budget::passes(1));
-    // A step that followed its last rollout would leave the walk after the second step.
+    // If `step` followed its last rollout, it would leave the walk after the second step.
     assert_eq!(outcome.evaluations, 10);
     assert_eq!(outcome.best, Some(Line { reward: 10.0, actions: vec![false; 10] }));
 }
@@ -347,7 +350,8 @@ fn forest(depth: u32, width: usize) -> Tree {
 
 #[test]
 fn results_are_pinned() {
-    // Changes with the generator, the order of the draws or the definition of a component.
+    // These results change with the generator, the order of the draws or the definition of a
+    // component.
     let tree = forest(8, 3);
     let signature: Vec<_> = [
         "simulate",
@@ -438,7 +442,7 @@ fn reward_scale_and_offset_do_not_matter() {
 
 #[test]
 fn select_finds_more_than_sampling_with_the_same_evaluations() {
-    // Each action 1 adds one to the reward, so the tree quickly finds the best direction.
+    // Each action 1 adds one to the reward, so `select` quickly finds the best direction.
     struct Ladder;
     impl Problem for Ladder {
         type State = (u32, u32);
@@ -542,7 +546,7 @@ fn run_from(tree: &Tree, state: &Vec<u8>) -> SearchOutcome<u8> {
 
 #[test]
 fn rollout_ends_at_its_horizon_and_is_evaluated_there() {
-    // At every fork of a deep tree, a step sees one action further, so it reaches the end.
+    // In a deep tree, `step` moves one action further each time, so its rollouts reach the end.
     let deep = forest(5, 2);
     let outcome = run(&deep, "simulate(greedy, 2)", 1, Budget::passes(1));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![1, 1] }));
@@ -587,7 +591,7 @@ fn best_possible_reward_ends_the_search() {
     }
 }
 
-/// A walk without an end that takes a fixed time per step.
+/// An endless walk that takes a fixed time per step.
 struct Endless {
     step_time: Duration,
     clock: Installed<ManualTimeSource>,

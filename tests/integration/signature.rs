@@ -1,4 +1,4 @@
-//! Checks the search signature on all bundled maps, which detects unintended changes of a search. A
+//! Checks the search signature on all bundled maps. It detects unintended changes of a search. A
 //! functional change must update `tests/signature.txt` by `GETAWAY_UPDATE_SIGNATURE=1 cargo test
 //! --test integration signature` and commit it.
 

@@ -1,10 +1,10 @@
-"""Changes records of the benchmark at random; both checkers must agree on each.
+"""Changes records of the benchmark at random. Both checkers must agree on every record.
 
     .venv/bin/python tests/python/benchmark_runs.py --count 2000 --seed 1 --max-steps 3000000
 
-Every fifth record stays as it is. A change alters a letter of the line, a tick, a threat, a switch
+Every fifth record is unchanged. A change alters a letter of the line, a tick, a threat, a switch
 or the end, or removes a sweep. `getaway benchmark check` and `check.py` must accept and refuse the
-same records. Those with more steps than `--max-steps` are left out, because `check.py` is slow.
+same records. Records with more steps than `--max-steps` are skipped, because `check.py` is slow.
 """
 
 from __future__ import annotations

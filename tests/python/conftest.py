@@ -98,7 +98,7 @@ def clean_environment() -> dict[str, str]:
 
 @pytest.fixture
 def run_bot() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Plays a game with `python application.py`, as in the competition."""
+    """Plays a game with `python application.py`, as the competition does."""
 
     def run(url: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "application.py", "--url", url, *options]

@@ -1,4 +1,5 @@
-"""Kills `getaway dataset` at random moments. When run again, it must write the files of an undisturbed run.
+"""Kills `getaway dataset` at random moments. A resumed run must write the same files as an
+undisturbed run.
 
     .venv/bin/python tests/python/dataset_runs.py --count 10 --seed 1 -- --states 100000 --planner cautious
 
@@ -34,7 +35,7 @@ def complete(program: Path, options: list[str], folder: Path) -> dict[str, bytes
 
 
 def size(folder: Path) -> int:
-    """The bytes in a folder's files, whose names may change meanwhile."""
+    """The total size of a folder's files. Their names may change at any time."""
     total = 0
     for path in folder.iterdir() if folder.exists() else ():
         try:

@@ -1,4 +1,5 @@
-"""Kills a discovery at random moments. When resumed, it must give the result of an undisturbed one.
+"""Kills a discovery at random moments. A resumed run must have the same result as an undisturbed
+run.
 
     .venv/bin/python tests/python/discovery_runs.py --count 10 --seed 1 -- --problem survival
     --no-jump --size 15x13 --seed 1

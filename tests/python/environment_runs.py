@@ -104,7 +104,7 @@ class SingleRun:
 
 
 def copied(env: Any, kind: str, rng: random.Random) -> Any:
-    """A copy of an environment; the original is then changed, which must not affect the copy."""
+    """Copies an environment and changes the original, which must not affect the copy."""
     if kind == "pickle":
         other = pickle.loads(pickle.dumps(env))
     else:

@@ -6,10 +6,10 @@
 `foreign` makes `--count` files (empty, one line, huge, read-only, devices, pipes, sockets, links,
 folders, getaway's own files of every kind, damaged ones). It gives each to every option and
 argument of the program that takes a file, and to the functions of the Python package. No file may
-change by a byte. Unusable files must be refused with one line, within a second of processor time
-and 100 MB. The list of options comes from the program's help, so new options are included. `edits`
-changes single fields of resumed files: each must be refused with its line number and stay
-unchanged. The test suite runs a few of each.
+change by a byte. Every unusable file must be refused with one error line, within a second of
+processor time and 100 MB of memory. The list of options comes from the program's help, so new
+options are included. `edits` changes single fields of resumed files: each must be refused with its
+line number and stay unchanged. The test suite runs a few of each.
 """
 
 from __future__ import annotations
@@ -78,11 +78,11 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "verify": (["good.proof", "snail"], []),
     "view": ([GAME], ["--html", "new.html"]),
 }
-"""Working positional arguments and options of each command. The file under test replaces or follows
-them."""
+"""Working positional arguments and options of each command. The file under test replaces one of
+these arguments or comes after them."""
 
-# The kinds of files that an option or argument takes, by its own name, its command or its value
-# name.
+# The kinds of files that an option or argument takes, by the name of the option, of its command, or
+# of its value.
 TAKES = {
     "--rules": {"rules", "empty object"},
     "--diff": {"rules", "empty object"},
@@ -101,7 +101,7 @@ TAKES = {
 }
 
 TRIED = {"folder", "long recording"}
-"""Kinds that are also tested where they are valid."""
+"""Kinds that are also given to arguments that accept them."""
 
 
 @dataclass
@@ -234,7 +234,7 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
     }.items():
         yield Content(kind, pieces)
         yield Content(f"zipped {kind}", pieces, zipped=True)
-    # Not foreign for arguments that take a "long recording".
+    # Arguments that take a "long recording" accept these files.
     for kind, pieces in {
         "state with a long array": [(state[:-1] + b',"constants":[', 1), values, (b'0]},"actions":[]}\n', 1)],
         "tick with a long note": [(state + b',"actions":[],"game":[', 1), values, (b"0]}\n", 1)],
@@ -282,7 +282,7 @@ def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
         os.mkfifo(add("pipe", ending=ending))
     held = add("held pipe")
     os.mkfifo(held)
-    # Opening it does not block, but no data ever arrives, because this process keeps it open.
+    # Opening the pipe does not block, because this process keeps it open, but no data ever arrives.
     os.open(held, os.O_RDWR)
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(add("socket")))
@@ -325,7 +325,8 @@ def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
     picture = folder_with(add("map whose picture is huge", "folder"), description) / "layout.png"
     picture.write_bytes(own["picture"])
     os.truncate(picture, HUGE_BYTES)
-    # A map that is found by its name elsewhere can be played.
+    # With this folder as --maps, the program can still find a map elsewhere by its name, and play
+    # it.
     maps = add("folder of such maps", "folder", "maps folder")
     maps.mkdir()
     os.mkfifo(folder_with(maps / "one", description) / "layout.png")
@@ -351,7 +352,7 @@ def foreign_files(own: dict[str, bytes], folder: Path, count: int, rng: random.R
 
 
 def snapshot(path: Path) -> dict[str, Any]:
-    """Returns everything about a file and the files in a folder that must not change."""
+    """Returns the properties of a file, or of the files in a folder, that must not change."""
     status = path.lstat()
     found: dict[str, Any] = {"": (status.st_mode, status.st_ino)}
     if stat.S_ISLNK(status.st_mode):
@@ -414,14 +415,14 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
     case = f"{' '.join(arguments)} ({file.kind}): {found}"
     assert is_kept(before, snapshot(file.path)), f"changed: {case}"
     if "folder" in taken:
-        # The next run may replace what this one has written.
+        # Delete the files that this run has written, so that they do not affect the next run.
         for entry in file.path.iterdir():
             if entry.name not in before:
                 shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
     assert taken or found.code in (1, 2), f"not refused: {case}"
     assert found.code == 0 or re.fullmatch(r"(?:[^\n]+ is added\n)*error: [^\n]+\n", found.text), f"not one line: {case}"
     assert found.wall_s < TIMEOUT_S and found.cpu_s <= CPU_MAX_S, f"too long: {case}"
-    # On Linux, the peak memory of a new process includes that of its parent.
+    # On Linux, the peak memory of a new process includes the peak memory of its parent.
     own_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     assert found.memory_mb <= max(MEMORY_MAX_MB, own_mb), f"too much memory: {case}"
     kept = ("games", "maps", "good.proof", *(["new"] if (place.command, place.name) == ("ladder", "--logs") else []))
@@ -449,7 +450,7 @@ def try_functions(files: list[Foreign]) -> int:
     }
     calls = 0
     for file in files:
-        # A blocked call cannot be interrupted, so the process ends.
+        # A blocked call cannot be interrupted, so end this process.
         faulthandler.dump_traceback_later(TIMEOUT_S, exit=True)
         for name, (function, takes) in functions.items():
             if takes & file.takes_as:

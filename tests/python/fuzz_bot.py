@@ -25,10 +25,10 @@ MAPS = Path(__file__).resolve().parents[2] / "maps"
 OVERRUN_MAX_MS = 5.0
 """Allowed overrun of the time budget."""
 TRIALS = 3
-"""Number of runs of a late bot: a real slowdown recurs in every run."""
+"""A late bot runs this often: a real slowdown recurs in every run."""
 MESSAGES_PER_BOT = 100
 CLEAN_ERRORS = (ValueError, TypeError)
-"""Exceptions that a message may raise; a panic is a RuntimeError or worse."""
+"""Exceptions that a message may raise. A panic would be a RuntimeError or another exception."""
 PLANNERS = ["survival", "survival", "survival", "cautious", "uct-greedy", "lookahead", "safest", "show-off", "step(repeat(9, simulate))"]
 ODD_VALUES: list[Callable[[random.Random], Any]] = [
     lambda rng: None,
@@ -44,7 +44,7 @@ ODD_VALUES: list[Callable[[random.Random], Any]] = [
 
 
 class Subclass(dict[str, Any]):
-    """A dict whose type is a subclass of `dict`."""
+    """A subclass of `dict`."""
 
 
 class UnreadableDict(dict[str, Any]):
@@ -56,7 +56,7 @@ class UnreadableDict(dict[str, Any]):
 
 @dataclass
 class Counts:
-    """Counts of the messages by result."""
+    """The number of messages by result."""
 
     messages: int = 0
     actions: int = 0
@@ -151,7 +151,7 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
     counts = Counts()
     for _ in range(MESSAGES_PER_BOT):
         sent = message(game, rng)
-        # Python's conversion of a dict to text is not timed; in the competition, messages are
+        # Do not time Python's conversion of a dict to text: in the competition, messages are
         # frames.
         is_timed = isinstance(sent, (str, bytes)) and len(sent) < 1 << 20
         start = clock()
@@ -175,13 +175,14 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
 
 
 def run(seed: int, count: int, is_timed: bool) -> Counts:
-    """Sends at least `count` messages; the last bot gets its full number."""
+    """Sends at least `count` messages: the last bot still gets its full number of messages."""
     layouts = sorted(path for path in MAPS.iterdir() if path.is_dir())
     total = Counts()
     while total.messages < count:
         counts = play(seed, layouts, time.perf_counter)
         if counts.overrun_max_ms > OVERRUN_MAX_MS and is_timed:
-            # Retried on the thread's CPU clock, so load from other processes does not count.
+            # Run the bot again with the thread's CPU clock, so that load from other processes does
+            # not count.
             total.retried += 1
             counts = min((play(seed, layouts, time.thread_time) for _ in range(TRIALS)), key=lambda counts: counts.overrun_max_ms)
             assert counts.overrun_max_ms <= OVERRUN_MAX_MS, f"bot {seed}: {counts.overrun_max_ms:.2f} ms over its budget in each of {TRIALS} trials"

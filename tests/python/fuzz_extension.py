@@ -51,7 +51,8 @@ CALLS_PER_PROCESS = 5000
 CASES = 43
 """Number of kinds of calls: see `Objects.call`."""
 WHOLE_GAME = 19
-"""The kind that plays a game: its 2,000 decisions may take longer than one call."""
+"""The kind of call that plays a game: its 2,000 decisions may take longer than the limit of a
+call."""
 THREADS = 3
 DRAWINGS = ["P....\n.#.#.\n.h.~o\n.#.#.\n....D", "P...\n.##.\n...s", "P..B\n....", "PS", "P"]
 MAPS = [Map(drawing) for drawing in DRAWINGS]
@@ -65,7 +66,7 @@ class Interruption(BaseException):
 
 
 class Lying:
-    """A sequence that claims to be longer than memory, and runs code wherever it is read."""
+    """A sequence that claims to be longer than memory, and runs code each time it is read."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act
@@ -128,12 +129,12 @@ class Objects:
         return Bot(planner, budget_ms=self.pick([0, 1, 2]), budget_ticks=self.pick([0, 10, 100]), no_jump=self.pick([True, False]))
 
     def planner(self, state: State) -> Any:
-        """A planner that disturbs the objects, its own bot included."""
+        """A planner that disturbs the objects, including its own bot."""
         self.disturb()
         return self.pick([0, 1, 2, 3, 4, "L", ".", getaway.Move.UP, state.legal_moves[0], self.odd()])
 
     def disturb(self) -> None:
-        """Does anything that code may do in the middle of a call."""
+        """Does something at random that code may do in the middle of a call."""
         rng = self.rng
         match rng.randrange(16):
             case 0:
@@ -164,7 +165,7 @@ class Objects:
         batch = self.pick(self.batches)
         array = self.pick([batch.observations, self.pick(self.arrays), *batch.step(np.full(len(batch), 4))])
         if array.dtype == object:
-            # With other strides NumPy releases the first of the objects several times.
+            # With other strides, NumPy would release the first of the objects several times.
             return
         match self.rng.randrange(8):
             case 0:
@@ -240,7 +241,7 @@ class Objects:
                 return None
 
     def maybe(self, right: Any) -> Any:
-        """Returns the valid value or an odd one."""
+        """Returns the valid value, or sometimes an odd value."""
         return right if self.rng.random() < 0.7 else self.odd()
 
     def message(self) -> Any:
@@ -311,7 +312,8 @@ class Objects:
             case 33:
                 return Batch(maybe([pick(MAPS)]), maybe(4), observation=maybe("state"), threads=maybe(2), rules=maybe(None))
             case 34:
-                # Without an effective time limit, the memory must suffice.
+                # With an odd time limit, the memory limit must be valid, because only this limit
+                # may end the search.
                 limits: dict[str, Any] = pick([{"time_limit_ms": odd()}, {"time_limit_ms": 1, "memory_max_bytes": odd()}])
                 solution = getaway.solve(maybe(pick(MAPS)), seed=maybe(1), **limits)
                 return repr(solution)
@@ -329,7 +331,7 @@ class Objects:
             case 40:
                 return copy.copy(pick(self.batches)), pickle.loads(pickle.dumps(pick(self.batches))).observations
             case 41:
-                # Large budgets are valid, and used up.
+                # Only small budgets: a large budget is valid, and the call would use it up.
                 budget_ticks = pick([0, 5, 50, -1, 0.5, "5"])
                 pick(self.batches).safe_moves(threads=maybe(2), budget_ticks=budget_ticks)
                 return getaway.safe_moves(maybe(state), budget_ticks=budget_ticks)
@@ -375,7 +377,7 @@ def interrupt(signum: int, frame: Any) -> None:
 
 
 class Beats:
-    """The calls of each thread of a process: their number, the start of the current one, and the
+    """The calls of each thread of a process: their number, the start of the current call, and the
     longest wall and processor times."""
 
     def __init__(self) -> None:
@@ -495,7 +497,7 @@ def forks(seed: int, count: int) -> str:
                         try:
                             batch.step(actions)
                         except RuntimeError as error:
-                            # Another thread of the parent was in the middle of a step.
+                            # When the parent forked, another thread was in the middle of a step.
                             assert "lready" in str(error) and batch is not batches[2], error
                     for bot in bots:
                         repr(bot)

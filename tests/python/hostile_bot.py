@@ -15,7 +15,8 @@
                                         leaves processes behind in this way, and then plays, or
                                         crashes in tick 3
 
-All but `drip` ignore every signal that can be ignored. Needs only the standard library.
+All attacks except `drip` ignore every signal that can be ignored. This bot needs only the standard
+library.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from urllib.parse import urlsplit
 PR_SET_CHILD_SUBREAPER = 36
 SYS_EXIT = {"x86_64": 60, "aarch64": 93}
 LIFE_S = 600
-"""Time after which a process that the arena fails to end exits."""
+"""A process that the arena fails to end exits after this time."""
 END_S = time.monotonic() + LIFE_S
 # The test finds a process by this mark, even without an environment.
 SLEEP = ["sleep", f"{LIFE_S}." + os.environ.get("MARK", "")]
@@ -108,7 +109,7 @@ class Connection:
             sys.exit()
 
     def wait(self, until_s: float) -> None:
-        """Receives until a time of the monotonic clock."""
+        """Receives messages until a time of the monotonic clock."""
         source = self.socket or sys.stdin
         while (left_s := until_s - time.monotonic()) > 0:
             if select.select([source], [], [], left_s)[0]:
@@ -169,7 +170,7 @@ def trickle() -> None:
 
 
 def greet() -> None:
-    """Never ends the handshake or, over a pipe, the first line."""
+    """Begins the handshake, or over a pipe the first line, and never ends it."""
 
     def slowly(connection: socket.socket, data: bytes) -> None:
         connection.sendall(data[:-2] + b"A: ")
@@ -227,7 +228,7 @@ def in_child(run: Callable[[], object]) -> None:
 
 
 def sleeper(environment: dict[str, str] | None = None) -> None:
-    """Detaches the process: a session of its own, and no descriptor of the bot."""
+    """Detaches the process: starts a new session, and closes the bot's file descriptors."""
     os.setsid()
     os.closerange(0, 1000)
     os.execvpe(SLEEP[0], SLEEP, os.environ if environment is None else environment)
@@ -245,7 +246,7 @@ def respawn() -> None:
 
 
 def hop() -> None:
-    """Continues in a new process again and again; every hundredth time after a pause."""
+    """Moves to a new process again and again, every hundredth time after a pause."""
     count = 0
     while time.monotonic() < END_S:
         count += 1

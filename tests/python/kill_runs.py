@@ -27,7 +27,7 @@ GAME_S = 4.0
 DELAY_MS = 2
 LATEST_KILL_S = 0.9 * GAME_S
 MAX_UNWRITTEN_TICKS = 50
-"""Ticks that a killed server may have played but not yet written to disk."""
+"""Number of ticks that a killed server may have played but not yet written to disk."""
 
 Process = subprocess.Popen[str]
 
@@ -109,7 +109,7 @@ def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
     server_recording, bot_recording, url, server, bot = start_game(program, folder, rng)
     bot.kill()
     bot.communicate()
-    # The next bot connects while the server may still be finishing the game.
+    # The server may still be finishing the game when the next bot connects.
     again = start_bot(url, folder / "again.jsonl")
     try:
         output, log = again.communicate(timeout=TIMEOUT_S)
@@ -132,7 +132,7 @@ def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
 
 
 def run(program: Path, seed: int, count: int) -> list[str]:
-    """Runs `count` kills and returns their reports; odd numbers kill the server, even ones the
+    """Runs `count` kills and returns their reports. Odd numbers kill the server, even numbers the
     bot."""
     reports = []
     for number in range(seed, seed + count):

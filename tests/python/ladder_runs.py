@@ -72,13 +72,13 @@ MISBEHAVING = {
     "killed": "read -r message; kill -9 $$",
     "missing": "tests/python/no_such_bot",
 }
-"""Bots that fail in every game."""
+"""These bots fail in every game."""
 # Short games on all maps. A new process per game makes the bots' games independent of their order.
 ORDER = ["--budget-ticks", "25", "--no-jump", "--tick-ms", "5000", "--restart"]
 GAMES_FACTOR = 10
 TAU_MIN = 0.95
 LINEAR = 1.15
-"""A doubled number of games may multiply a size by twice this."""
+"""If the number of games doubles, a size may grow by at most twice this factor."""
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class League:
         return subprocess.Popen(self.command(*options), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors)
 
     def journal(self) -> bytes:
-        """The complete lines of the journal."""
+        """Returns the complete lines of the journal."""
         journal = self.folder / "ladder.jsonl"
         return journal.read_bytes().rpartition(b"\n")[0] if journal.exists() else b""
 
@@ -122,7 +122,7 @@ def untimed(standing: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def run_order(program: Path, kills: int) -> list[str]:
-    """Compares a ladder that is killed with an undisturbed one and with a tournament."""
+    """Compares a killed and resumed ladder with an undisturbed ladder and with a tournament."""
     planners = [*PLANNERS, *(f"{name}={text}" for name, text in NAMED.items())]
     bots = {**WALKERS, **MISBEHAVING}
     entrants = [*planners, *(f"{name}=pipe:{command}" for name, command in bots.items())]
@@ -182,7 +182,7 @@ def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any
     command = [str(program), "tournament", *entrants, *ORDER, "--seed", "1", "--resume", str(file), "--allow-failures", "--json"]
 
     def tournament(samples: int) -> dict[str, Any]:
-        """The first samples of the tournament; its games stay in the file."""
+        """Plays the first samples of the tournament. Their games stay in the file."""
         done = subprocess.run([*command, "--samples", str(samples)], cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
         assert done.returncode == 0, done.stderr
         result: dict[str, Any] = json.loads(done.stdout)
@@ -210,7 +210,7 @@ def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any
 
 
 def name_of(row: dict[str, Any]) -> str:
-    """The name in a row of a ladder or a tournament."""
+    """Returns the name of the entrant in a row of a ladder or a tournament."""
     return str(row.get("name") or row["planner"])
 
 
@@ -279,7 +279,7 @@ def run_growth(program: Path, count: int) -> list[str]:
     lines, sizes = [], []
     for share in (4, 2, 1):
         with tempfile.TemporaryDirectory() as name:
-            # Two random players on one map are never decided, so all games are played.
+            # A pair of random players on one map is never decided, so all games are played.
             options = ["--map", "snail", "--budget-ticks", "1", "--samples", str(count // share // 2)]
             league = League(program, Path(name) / "league", options)
             process = league.start(*adding(["one=random", "other=random"]))

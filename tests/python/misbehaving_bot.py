@@ -17,7 +17,8 @@ LATE_S = float(os.environ.get("LATE_S", "0.15"))
 
 
 def answers(messages: Iterator[str], what: str) -> Iterator[str]:
-    """Yields the answer to each message; every tenth is late, or all later ones are wrong."""
+    """Yields the answer to each message. Depending on the misbehaviour, every tenth answer is late,
+    or all later answers are wrong."""
     for message in messages:
         tick = json.loads(message)["tick"]
         if tick >= 10:

@@ -1,4 +1,4 @@
-"""Long runs of the playground in Chromium, beside the native program.
+"""Long runs of the playground in Chromium, compared with the native program.
 
     .venv/bin/python tests/python/playground_runs.py addresses --count 200 --seed 1
     .venv/bin/python tests/python/playground_runs.py damaged --count 10000 --seed 1
@@ -10,7 +10,7 @@
 addresses: each must give one sentence and an empty board, or show the game that it was made from. `native` compares solutions,
 certificates and analyses with those of the native program. `speed` states the time to judge the
 five moves in the first tick of each map and to solve it, and the frames per second with all layers
-at tenfold speed. `memory` plays, judges and analyses games, and states the memory of the page.
+at tenfold speed. `memory` plays, judges and analyses games, and prints the memory of the page.
 The test suite runs a few of each.
 """
 
@@ -40,7 +40,7 @@ from browser.test_playground import FOLDER, Files, open_game, start
 from conftest import ROOT, TARGET
 
 BUDGET_TICKS = 3_000_000
-#: A limit in time would make the native results depend on the machine.
+#: With a time limit, the native results would depend on the machine.
 UNLIMITED = ["--time-limit-ms", "3600000"]
 SAME = "opens the game that it was made from"
 STATE = "JSON.stringify([session.game, session.index, [...session.board.replay.frames[session.board.index].positions]])"
@@ -120,10 +120,10 @@ def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
                 data,
             ][kind]
             later = rng.choice(["", "&tick=0", "&tick=99999", "&tick=-1", "&tick=1e3", "&tick=1&tick=2", "&tick=<b>"]) if kind == 4 else f"&{tick}"
-            # Without a change of the address, the page opens nothing.
+            # If the address does not change, the page opens nothing.
             if changed + later not in ("", address, *damaged[-1:]):
                 damaged.append(changed + later)
-        # In the page, because each step of Playwright takes milliseconds.
+        # This loop runs in the page, because each step of Playwright takes milliseconds.
         found = page.evaluate(
             """async (damaged) => {
               const banner = document.getElementById("banner");
@@ -142,7 +142,8 @@ def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
         )
         for fragment, sentence, opened in found:
             if opened == game:
-                # The last byte of the compressed moves has unused bits, which may change.
+                # The last byte of the compressed moves has unused bits. A change of these bits has
+                # no effect.
                 sentences[SAME] = sentences.get(SAME, 0) + 1
                 continue
             assert opened is None, (fragment, address)

@@ -30,10 +30,10 @@ import getaway  # noqa: E402
 from client import Game, Summary, open_connection  # noqa: E402
 
 TICK_S = 0.1
-"""Time limit of the real server for a command."""
+"""The real server's time limit for a command."""
 MEMORY_MAX_MB = 200
 GROWTH_MAX_MB = 10
-"""Maximum growth after the first tenth of the games, in which caches fill up."""
+"""Maximum growth of memory after the first tenth of the games. In that tenth, caches fill up."""
 BOUNDS_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 75, 100)
 
 

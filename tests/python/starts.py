@@ -42,7 +42,7 @@ def run(program: Path, count: int, busy: int) -> list[str]:
     """Starts the server `count` times beside `busy` busy processes; returns the errors."""
     loads = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
     try:
-        # Every other server prints JSON, and its address to standard error.
+        # Every second server prints JSON; it prints its address to standard error.
         results = [start(program, *(["--json"] if number % 2 else [])) for number in range(count)]
     finally:
         for load in loads:

@@ -17,7 +17,7 @@ import tournament_runs
 from conftest import ROOT, TIMEOUT_S, clean_environment
 
 BOTS = ROOT / "examples" / "bots"
-# Generous, because a late command on a busy machine would change the game.
+# A generous limit, because a late command on a busy machine would change the game.
 OPTIONS = ["--map", "snail", "--samples", "1", "--tick-ms", "5000", "--threads", "2", "--json"]
 
 
@@ -88,7 +88,7 @@ class TestHostileBots:
 
     @pytest.mark.parametrize("bot", ["exec trickle", "exec greet", "exec flood", "exec deaf", "pipe flood", "pipe hop"])
     def test_ctrl_c_ends_every_bot(self, getaway_program: Path, bot: str) -> None:
-        # A second, with a margin for busy machines.
+        # The series should end within a second. The limit has a margin for busy machines.
         tournament_runs.run_stop(getaway_program, *bot.split(), count=1, seed=1, limit_s=5)
 
     def test_detached_processes_end(self, getaway_program: Path) -> None:

@@ -47,7 +47,7 @@ def skip_commands(connection: ServerConnection) -> None:
 
 
 def recorded_text(path: Path) -> str:
-    """Returns the text of a recording; a gzipped one may lack its end."""
+    """Returns the text of a recording. A gzipped recording may lack its end."""
     content = path.read_bytes()
     return (zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(content) if path.suffix == ".gz" else content).decode()
 
@@ -98,7 +98,7 @@ def test_bot_waits_for_a_slow_and_silent_server(scripted_server: Serve, run_bot:
         time.sleep(1.5)
         game = new_game()
         play(connection, game, 3)
-        # The bot must not send anything unasked.
+        # The bot must not send a command without a state.
         with pytest.raises(TimeoutError):
             connection.recv(timeout=1)
         play(connection, game, 3)
@@ -122,7 +122,7 @@ def test_invalid_messages_are_ignored(scripted_server: Serve, run_bot: RunBot, t
         for frame in garbage[:3]:
             play(connection, game, 1)
             connection.send(frame)
-        # As bytes, and spread over several lines.
+        # The state comes as bytes, and on several lines.
         connection.send(game.frame().encode())
         game.step(read_command(connection, game.tick))  # type: ignore[arg-type]
         connection.send(json.dumps(game.message(), indent=1))
@@ -151,7 +151,7 @@ def test_deeply_nested_states_neither_end_the_game_nor_spoil_the_recording(
             nested = "[" * depth + "]" * depth
             frame = game.frame()
             for line_end in ("", "\n", "\r\n"):
-                # In an unknown field, in a known one, and instead of a map.
+                # Deep nesting in an unknown field, in a known field, and in place of a map.
                 connection.send(f'{{{line_end}"new":{nested},{frame[1:]}')
                 connection.send(frame.replace('"constants":{}', f'"constants":{line_end}{nested}'))
                 connection.send(f'{{"tick":{game.tick},{line_end}"yourCharacter":{{}},"map":{nested}}}')

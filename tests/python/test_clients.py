@@ -28,7 +28,7 @@ INSTALL_TIMEOUT_S = 300
 
 @dataclass
 class Client:
-    """A client's command, without the address and the plan, and its environment."""
+    """A client's environment, and its command without the address and the plan."""
 
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)

@@ -57,7 +57,7 @@ def test_documented_command_works(page: str, command: str, getaway_program: Path
         environment[name] = value
     program, options = words[0], words[1:]
     if "keep_away:" in command:
-        # Only the Python package's command has planners in Python.
+        # Only the command of the Python package can use planners in Python.
         run([str(Path(sys.executable).parent / program), *options], workplace, environment)
     elif program == "getaway" and options[0] in ("serve", "view") and not {"--html", "--png", "--gif"} & set(options):
         starts_listening([str(getaway_program.resolve()), *options], workplace, environment)
@@ -67,7 +67,7 @@ def test_documented_command_works(page: str, command: str, getaway_program: Path
         if file:
             (workplace / file).write_text(output)
     elif program.startswith(("./", ".ci/")):
-        # Options before --help are checked.
+        # The program also checks the options before --help.
         text = run([str(ROOT / program), *options, "--help"], ROOT, environment) if program == "./run.sh" else ""
         assert (ROOT / program).is_file() and (not text or text.startswith("Usage: ")), command
     elif program == ".venv/bin/python" and options[:2] == ["-m", "pytest"]:

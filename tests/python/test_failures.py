@@ -29,16 +29,17 @@ TROUBLES = {
 
 @pytest.fixture(scope="module")
 def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Path]]:
-    """A battle of each misbehaving bot, and its report. The bots mostly wait, so the battles run in
-    parallel."""
+    """The battles of the misbehaving bots, and their reports. The bots mostly wait, so the battles
+    run in parallel."""
     folder = tmp_path_factory.mktemp("failures")
 
     def battle(what: str) -> tuple[Any, Path]:
         report = folder / f"{what}.html"
-        # The arena cannot see a piped bot close its output, because its supervisor shares it.
+        # The arena cannot detect that a piped bot closes its output, because its supervisor shares
+        # the output.
         transport = "exec" if what == "drop" else "pipe"
         bot = f"bot={transport}:{sys.executable} tests/python/misbehaving_bot.py {what}"
-        # A busy machine must not make the other bots late.
+        # A long limit, so that a busy machine does not make the other bots late.
         tick_ms = "100" if what in ("late", "hang") else "5000"
         command = [str(getaway_program), "battle", bot, "safest", "--map", "snail", "--samples", "1", "--threads", "1"]
         options = ["--tick-ms", tick_ms, "--report", str(report)]

@@ -120,7 +120,7 @@ def test_maps_are_values(tmp_path: pathlib.Path) -> None:
     for each in (made, loaded, getaway.load_map("roundabout"), Map("P~B"), Game(MAPS / "old-town").map):
         for other in (pickle.loads(pickle.dumps(each)), copy.copy(each), copy.deepcopy(each)):
             assert other == each and hash(other) == hash(each) and repr(other) == repr(each)
-    # Hidden fields are kept, too.
+    # Fields that are not shown are kept, too.
     pickle.loads(pickle.dumps(loaded)).save(tmp_path / "again")
     assert (tmp_path / "again" / "meta.json").read_text() == (tmp_path / "made" / "meta.json").read_text()
 
@@ -257,7 +257,7 @@ def test_doomed_maps_have_a_bound_and_a_certificate(getaway_program: pathlib.Pat
     (tmp_path / "certificate").write_text(solution.certificate)
     words = [str(getaway_program), "verify", str(tmp_path / "certificate"), str(tmp_path / "doomed")]
     assert subprocess.run(words, capture_output=True, timeout=TIMEOUT_S).returncode == 0
-    # A certificate is about the start of the map.
+    # A certificate always refers to the start of the map.
     later = Game(doomed, no_jump=True, moves=solution.moves[:2]).state
     assert getaway.solve(later).final_tick >= later.tick and getaway.solve(later).certificate is None
 

@@ -107,7 +107,7 @@ def test_views_of_the_arrays_may_be_actions_and_masks() -> None:
     batch, other = Batch(PATHS[0], 300), Batch(PATHS[0], 300)
     for step in range(40):
         observations, _, terminations = batch.step(np.full(300, step % 5))
-        # The same memory is read and written.
+        # The step reads and writes the same memory.
         batch.step(terminations.view(np.uint8))
         other.step(np.full(300, step % 5))
         expected = other.step(terminations.astype(int))
@@ -217,7 +217,7 @@ def test_actions_of_any_integer_type_are_accepted(dtype: str) -> None:
 
 
 def doubled(levels: int) -> list[Any]:
-    """Returns nested lists in which the innermost is contained 2**levels times."""
+    """Returns nested lists that contain the innermost list 2**levels times."""
     value: list[Any] = [1]
     for _ in range(levels):
         value = [value, value]
@@ -350,7 +350,7 @@ def test_masked_reset_leaves_the_other_games_as_they_are(options: dict[str, Any]
     assert truncations.all()
     observations, _ = envs.reset(options={"reset_mask": np.array([False, True, False])})
     assert observations[:, 0].tolist() == [5, 1, 5] and [envs.batch[game].map.name for game in range(3)] == maps
-    # The next step resets the other two, because they are truncated.
+    # The other two games are truncated, so the next step resets them.
     assert envs.step(np.full(3, Move.STAY))[0][:, 0].tolist() == [1, 2, 1]
 
 

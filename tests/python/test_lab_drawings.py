@@ -1,4 +1,4 @@
-"""Games that draw themselves in notebooks."""
+"""Pictures of games in notebooks."""
 
 from __future__ import annotations
 

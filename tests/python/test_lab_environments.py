@@ -1,4 +1,4 @@
-"""Environments as Gymnasium asks: copies, states, autoreset, infos, pictures and levels."""
+"""Environments follow Gymnasium's rules: copies, states, autoreset, infos, pictures and levels."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_copies_of_wrapped_environments_and_batches_play_on_alone(copied: Any) -
     batch.step(np.full(7, Move.DOWN))
     other, others = copied(env.unwrapped), copied(batch)
     assert isinstance(other, ChaseEnv) and other.state == env.unwrapped.state  # type: ignore[attr-defined]
-    # The same random numbers draw the same maps.
+    # The copy draws the same maps, because it has the same random numbers.
     assert [other.reset()[0].tobytes() for _ in range(4)] == [env.unwrapped.reset()[0].tobytes() for _ in range(4)]
     assert (others.threads, others.window, others.observation) == (2, 3, "window")
     for moves in np.random.default_rng(1).integers(5, size=(60, 7)):

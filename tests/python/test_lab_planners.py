@@ -228,7 +228,7 @@ def test_game_that_its_planner_changes_is_not_played() -> None:
 
 
 class Ending(BaseException):
-    """An exception outside the hierarchy of `Exception`."""
+    """An exception that is not a subclass of `Exception`."""
 
 
 @pytest.mark.parametrize("kind", [KeyboardInterrupt, SystemExit, GeneratorExit, Ending])
@@ -397,6 +397,6 @@ def test_errors_say_what_was_expected(call: Any, error: type[Exception], sentenc
 def test_the_command_line_says_what_is_wrong_in_one_line(getaway_program: Path) -> None:
     text = command("play", "roundabout", "--planner", "keep_away:fly", code=2)
     assert text == "error: keep_away:fly: expected a callable named fly in keep_away, found none\n"
-    # The program of the checkout has no Python interpreter.
+    # This build of the program has no Python interpreter.
     done = subprocess.run([getaway_program, "play", "roundabout", "--planner", "a:b"], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 2 and done.stderr.startswith("error: a:b: a planner in Python")

@@ -14,12 +14,14 @@
   random moments. When resumed, it must end with the standing of an undisturbed run.
 - `drips` plays a bot whose answers arrive byte by byte, over each transport, until it has made
   `--count` decisions. An answer completed more than 5 ms after its limit must not count.
-- `stops` sends Ctrl-C to series of bots that delay their end in every way. Each series must end
+- `stops` sends Ctrl-C to series with bots that delay their end in every known way. Each series must
+  end
   within a second.
 - `strays` plays `--count` games of bots that detach processes in every known way, and then
   interrupts and kills such series. No process may be left.
 - `ray` compares the games per second of a Ray cluster of two nodes, with one processor each, with
-  those of the arena on two threads, in turns. `--seconds` is the arena's time per round. It prints
+  those of the arena on two threads. The two take turns. `--seconds` is the arena's time per round.
+  It prints
   the cluster's ratio for whole commands, and without the start-up time (imports, connection, start
   of a worker) measured with a single game. Both must write the same games.
 """
@@ -110,7 +112,8 @@ def standing(program: Path, more: list[str]) -> dict[str, Any]:
     done = subprocess.run(tournament(program, more), cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     for bot in result["external"]:
-        # A program's exit status is known only if it ended soon, and a busy machine takes time.
+        # The arena reports an exit status only if the program ends quickly, which it may not do on
+        # a busy machine.
         del bot["failures"]
     for entrant in result["standing"]:
         entrant["games"] = {name: value for name, value in entrant["games"].items() if not name.startswith(("decision_", "cost"))}
@@ -124,7 +127,8 @@ def standing(program: Path, more: list[str]) -> dict[str, Any]:
 
 def tournament(program: Path, more: list[str]) -> list[str]:
     """Returns the command: one game on each map, with enough time for bots on a busy machine."""
-    # The shell bot remembers its last game. A new process per game makes the order irrelevant.
+    # The shell bot keeps data from its last game. With a new process per game, the order of games
+    # has no effect.
     options = ["--samples", "1", "--budget-ticks", "200", "--tick-ms", "5000", "--restart", "--json"]
     return [str(program), "tournament", *ENTRANTS, *SHELL_BOTS, "--allow-failures", *options, *more]
 
@@ -134,8 +138,8 @@ def lines_of(file: Path) -> int:
 
 
 def run_kills(program: Path, count: int, seed: int) -> list[str]:
-    """Kills a tournament `count` times and resumes it; the result must be that of an undisturbed
-    run."""
+    """Kills a tournament `count` times and resumes it. The result must be the same as that of an
+    undisturbed run."""
     rng = random.Random(seed)
     lines = []
     whole = standing(program, [])
@@ -147,7 +151,7 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
         played = 0
         for kill in range(1, count + 1):
             process = subprocess.Popen(tournament(program, resume), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-            # Each kill falls into its own share of the games, so the last one comes before the end.
+            # Each kill comes in its own share of the games, so the last kill comes before the end.
             goal = max(played, rng.randint((kill - 1) * games // (count + 1), kill * games // (count + 1)))
             reached = lambda: lines_of(file) > goal or process.poll() is not None
             wait_until(f"{goal} games", reached, timeout_s=TIMEOUT_S, pause_s=0.002)
@@ -199,7 +203,7 @@ def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path)
         command = [str(program), "play", "snail", "--planner", hostile(transport, "drip", tick_ms, notes), "--save", str(saved)]
         options = ["--tick-ms", str(tick_ms), "--seed", str(games)]
         done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        # On a busy machine the bot may miss 20 ticks in a row.
+        # On a busy machine, the bot may miss 20 ticks in a row and fail.
         assert done.returncode == 0 or "fell silent" in done.stderr, done.stderr
         accepted = {}
         for line in saved.read_text().splitlines():
@@ -236,7 +240,7 @@ def marked(mark: str) -> list[str]:
 
 def wait_for_end(mark: str, what: str) -> None:
     """Waits until no process has the mark."""
-    # One search may miss a process that keeps moving to new processes.
+    # One search may miss a bot that moves to new processes all the time.
     wait_until(f"no process is left: {what}", lambda: not any(marked(mark) for _ in range(5)), timeout_s=10)
 
 
@@ -320,7 +324,8 @@ def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: 
     for game in games:
         game.pop("times", None)
         game.pop("check")
-    # In the order of the series; the file has them in the order in which they ended.
+    # Sort the games by their order in the series. The file has them in the order in which they
+    # ended.
     return elapsed_s, "\n".join(sorted(json.dumps(game, sort_keys=True) for game in games)).encode()
 
 

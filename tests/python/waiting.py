@@ -1,4 +1,4 @@
-"""Waits in tests and long runs for what other processes do."""
+"""Waits for events in other processes, for tests and long runs."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ pub fn check(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
                 Some(tick) => {
                     batch.world(game).resolve(&batch.states()[game], tick.actions.as_deref().unwrap_or_default())
                 }
-                // The trace is over; its game has been reset to its start.
+                // The trace is over, and the batch has reset its game.
                 None => Move::Stay,
             })
             .collect();

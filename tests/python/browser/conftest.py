@@ -139,7 +139,8 @@ def open_game_of_user(page: Page, view: View) -> None:
 
 
 def assert_board_is_clear(page: Page, *others: str) -> None:
-    """The board is on the screen as the page opens, and none of the other elements covers it."""
+    """Checks that the board is on the screen when the page opens, and that none of the named
+    elements covers it."""
     size = page.viewport_size
     assert size
     boxes = page.evaluate(

@@ -17,7 +17,7 @@ from conftest import MAPS, RealServer
 
 from .conftest import CAUGHT, stay
 
-# A foreign name that its owner points to this machine.
+# A foreign host name whose owner points it to this machine.
 REBOUND = "evil.example"
 OPEN_SOCKET = """(url) => new Promise((done) => {
   const socket = new WebSocket(url);
@@ -66,7 +66,7 @@ def test_foreign_pages_cannot_open_a_websocket(
     port = url.rsplit(":", 1)[1]
     page = rebound_browser.new_page()
     refused = []
-    # A foreign page under the unspecified address and under a name of its own.
+    # A foreign page, reached by the unspecified address and by a host name.
     for name in ("0.0.0.0", REBOUND):
         page.goto(f"http://{name}:{foreign_port}/")
         for host in ("0.0.0.0", "127.0.0.1", "localhost"):
@@ -84,7 +84,7 @@ def test_foreign_pages_cannot_open_a_websocket(
     server.kill()
     _, notes = server.communicate()
     lines = [line for line in notes.splitlines() if line.startswith("refused a websocket: ")]
-    # A browser may refuse some addresses itself. The server reports the requests that it receives.
+    # The browser may refuse some addresses. The server reports the requests that it receives.
     assert {line for line in lines if REBOUND in line}, notes
     for line in lines:
         assert any(origin in line for origin in refused) or f'the Host header is "{REBOUND}:{port}"' in line, line
@@ -158,7 +158,7 @@ def folder_with_canary(tmp_path: Path) -> Path:
 def test_nothing_that_a_foreign_page_sends_reaches_a_planner(
     command: str, rebound_browser: Browser, foreign_port: int, folder_with_canary: Path
 ) -> None:
-    # The program of the Python package, which finds planners in the working directory.
+    # This program comes from the Python package, so it finds planners in the working directory.
     arguments = [str(CAUGHT)] if command == "view" else [str(MAPS / "corner-shop"), "--games", "2"]
     program = [sys.executable, "-m", "getaway", command, *arguments, "--port", "0"]
     server = subprocess.Popen(program, cwd=folder_with_canary, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -185,7 +185,8 @@ def test_nothing_that_a_foreign_page_sends_reaches_a_planner(
         # Browsers hide most of the refusals from the page and from Playwright.
         assert answers and {"image", "script", "document", "fetch", "eventsource"} <= asked, asked
         for answer in answers:
-            # Browsers hide the origin of a request to 0.0.0.0, so the server only sends the page.
+            # Browsers hide the origin of a request to 0.0.0.0, so the server sends the page and
+            # nothing else.
             is_plain_page = "0.0.0.0" in answer.url and answer.request.method == "GET"
             expected = {403, 404, 405} | ({200} if answer.url.rstrip("?").endswith(f":{port}/") else set()) if is_plain_page else {403}
             assert answer.status in expected, f"{answer.request.method} {answer.url}: {answer.status}"

@@ -1,4 +1,4 @@
-"""The playground in a real browser, beside the native program."""
+"""The playground in a real browser, compared with the native program."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, 
         page.goto(file.as_uri() + name)
         wait_until(page, "window.viewer?.replay?.last > 0")
         follow_link(page, page)
-    # A map of no library, rules of its own, and the user's own moves.
+    # A map that is in no library, changed rules, and the user's own moves.
     map_file = tmp_path / "yard.txt"
     map_file.write_text("#########\n#P..~..s#\n#.##.##.#\n#o.....b#\n#########\n")
     page.goto(view(str(map_file), "--planner", "human", "--no-jump", *options))

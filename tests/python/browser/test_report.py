@@ -83,7 +83,7 @@ def test_selecting_a_map_filters_the_report(page: Page, evaluation: tuple[Path, 
 
 def test_matrix_counts_pairs_by_map(page: Page, evaluation: tuple[Path, Any]) -> None:
     page.goto(evaluation[0].as_uri())
-    # Survival has the first place, and random the last.
+    # `survival` comes first, and `random` last.
     survival, random = page.locator("#cross tbody tr").first, page.locator("#cross tbody tr").last
     pairs = len(MAPS) * SAMPLES
     expect(survival.locator("td").last).to_have_text(f"{pairs} – 0 – 0 *")
@@ -109,7 +109,7 @@ def test_command_of_a_game_reproduces_its_score(
 
 
 def score_and_end(row: Locator) -> tuple[str, str]:
-    """The score of a game in the table, and how it ended."""
+    """The score and the ending of a game in the table."""
     cell = row.locator("td").nth(3)
     return cell.evaluate("cell => cell.firstChild.textContent"), cell.locator("small").inner_text()
 

@@ -82,7 +82,7 @@ def test_arrow_keys_and_planners_take_over_from_any_tick(page: Page, view: View)
     page.locator("#let-play").click()
     wait_until(page, "viewer.replay.header.status === 'complete'")
     expect(page.locator("#sentence")).to_contain_text("survival from tick 62 on: survived: 10,005")
-    # A move from an earlier tick drops the later ones, which can be taken back.
+    # A move from an earlier tick drops the later moves. This can be undone.
     page.locator("#scrub").fill("49")
     page.locator("#title").click()
     page.keyboard.press("ArrowUp")
@@ -107,7 +107,7 @@ def test_page_names_planners_of_the_library_only(open_page: OpenPage, view: View
 
 def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -> None:
     open_game_of_user(page, view)
-    # Nothing is told before it is asked for.
+    # The page explains nothing before the user asks.
     expect(page.locator("#analysis-title")).to_have_text("your game")
     expect(page.locator("#other")).to_be_hidden()
     expect(page.locator("[name=plan]")).not_to_be_checked()
@@ -119,11 +119,11 @@ def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -
         page.keyboard.press(KEYS[move])
         wait_until(page, f"viewer.replay.last === {count} && viewer.index === {count}")
         game.step("LRUD.".index(move))
-    # The panels follow the game.
+    # The panels show the game's current state.
     assert tick(page) == len(moves) + 1
     assert page.evaluate("[...viewer.replay.frames[viewer.index].positions.slice(0, 2)]") == list(game.state.player)
     assert all(page.locator("#threats span").all_inner_texts())
-    # Staying loses this game; the reason is told on request.
+    # Staying loses this game. The page gives the reason on request.
     while page.evaluate("!viewer.replay.isOver"):
         page.evaluate("panel.play(panel.branch.moves + '.'.repeat(50))")
     expect(page.locator("#outcome")).to_contain_text("caught by the")

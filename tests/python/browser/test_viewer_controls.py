@@ -97,7 +97,7 @@ def test_buttons_step_through_the_game(page: Page, view: View) -> None:
     stopped = tick(page)
     assert 1 < stopped < 108
     assert tick(page) == stopped
-    # Playback stopped between two ticks; the step back starts from the later one.
+    # Playback stopped between two ticks. A step back starts from the later tick.
     later = page.evaluate("Math.ceil(viewer.playhead)") + 1
     assert press_keys(page, "Shift+ArrowLeft", "End", "Shift+ArrowLeft") == [max(1, later - 10), 108, 98]
 
@@ -133,7 +133,7 @@ def test_marks_are_visited_and_named(page: Page, whole_game: Path) -> None:
     assert tick(page) == marks[1]
     page.locator("#end").click()
     assert press_keys(page, "p", "n", "p") == [marks[-2], marks[-1], marks[-2]]
-    # Pointing at a mark shows its name.
+    # The page shows the name of a mark under the pointer.
     box = page.locator("#marks").bounding_box()
     assert box
     x = page.evaluate("viewer.timeline.x(viewer.replay.header.marks.at(-1).index, viewer.end)")
@@ -250,7 +250,8 @@ def test_address_can_be_changed_while_the_page_is_open(page: Page, view: View) -
     wait_until(page, "viewer.tick === 77")
     page.evaluate("location.hash = '#tick=99999'")
     wait_until(page, "viewer.tick === 108")
-    # A frame between the change and the browser's event puts the displayed tick into the address.
+    # If a frame is drawn between the change and the browser's event, it writes the displayed tick
+    # into the address.
     page.evaluate("(location.hash = '#tick=50', viewer.updateHash())")
     wait_until(page, "viewer.tick === 50")
     wait_until(page, "location.hash === '#tick=50'")
@@ -301,7 +302,8 @@ def test_marks_of_hundreds_of_jumps_are_told_apart(page: Page, view: View) -> No
         "(viewer.replay.header.marks = [...viewer.replay.frames.keys()].map((index) => ({ index, kind: 'jump', text: 'passes through the owl' })),"
         " viewer.timeline.key = '', viewer.refresh())"
     )
-    # Marks of one kind are at least half their width apart, and name how many they stand for.
+    # Marks of one kind are at least half their width apart. A mark that stands for several shows
+    # their number.
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 844})
         wait_for_frame(page)
@@ -340,8 +342,8 @@ def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game:
         wait_until(page, "window.openedMs > 0")
         opened_ms = page.evaluate("openedMs")
         metrics = {metric["name"]: 1000 * metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
-        # The page's own time excludes the waits of its main thread for a processor. It is at least
-        # the processor time of all threads of its process.
+        # The page's own time is the time until the first picture, without the waits of its main
+        # thread for a processor, but at least the processor time of all threads of its process.
         interrupted_ms = metrics["TaskDuration"] - metrics["ThreadTime"]
         used_ms = metrics["ProcessTime"] - used_before_ms
         used_before_ms = metrics["ProcessTime"]
@@ -357,7 +359,7 @@ def test_all_layers_are_drawn_within_a_frame_at_the_highest_speed(page: Page, wh
     for layer in ("paths", "arrival", "deadly"):
         page.locator(f"input[name={layer}]").check()
     page.locator("#speed").select_option("100")
-    # The work of the page per frame, at the ticks that a screen of 60 Hz shows.
+    # The page's work per frame, for the ticks that a 60 Hz screen shows.
     times = page.evaluate(
         """() => {
           const times = [];

@@ -92,7 +92,7 @@ def test_native_environment_of_pufferlib_plays_the_games_of_a_batch(monkeypatch:
             assert [info["final_tick"] for info in found[4]] == [final_tick] * bool(terminations.any())
         ends += int(terminations.sum())
     assert ends > 20 and np.array_equal(owned["observations"], batch.observations)
-    # Without arrays of a trainer, nothing is copied.
+    # If the trainer has no arrays, nothing is copied.
     assert native.observations is native.batch.observations
 
 
@@ -121,7 +121,7 @@ def test_examples_write_models_that_play_as_they_do(example: str, options: list[
         getaway.Bot(f"model:{file}", budget_ms=60_000).play(game)
         ticks.append(game.tick)
     assert min(ticks) > 5 and "no jumping: mean final tick" in done.stdout
-    # After so little training the other policies score all moves nearly alike, and rounding
-    # decides.
+    # After so little training, the other policies give all moves nearly the same score, and
+    # rounding decides.
     if example == "evolve.py":
         assert f"the server's rules: mean final tick {np.mean(ticks):.1f} on 2 maps" in done.stdout
