@@ -13,9 +13,9 @@
 //!
 //! Without `--bench`, as a test, it decides a few maps.
 //!
-//! Guarantees: every line is replayed before its row is written. With `--verify 1` it is also
-//! replayed in the literal model, and a certificate that does not verify stops the run. `--set
-//! generated --verify 1` therefore searches for survivable maps that are reported as doomed.
+//! Guarantees: every line is replayed before its row is written. With `--verify 1`, the literal
+//! model also replays the line, and a certificate that does not verify stops the run. So `--set
+//! generated --verify 1` detects survivable maps that are reported as doomed.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

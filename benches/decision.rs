@@ -2,7 +2,8 @@
 //!
 //! `decision/MAP` plays whole games with a bot and reports the mean decision time. Before that, it
 //! prints the times of one game: first tick, median, 99th percentile and maximum of the others.
-//! Runs on the bundled and, if available, the real maps. The bot must survive every game.
+//! Runs on the bundled maps, and on the real maps if they are available. The bot must survive every
+//! game.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -55,7 +56,7 @@ fn decision(criterion: &mut Criterion) {
             bencher.iter_custom(|decisions| {
                 seed += 1;
                 let times = decision_times(&world, seed);
-                // The mean of a whole game gives the first tick its proper weight.
+                // Measure whole games, so that the slow first tick counts once per game.
                 times.iter().sum::<Duration>() * decisions as u32 / times.len() as u32
             });
         });

@@ -3,7 +3,7 @@
 //! `solve/MAP` and `solve_no_jump/MAP` solve with a different seed each time. Before that, the
 //! bench solves each seed once, and prints the median and the 99th percentile of the times (without
 //! building the tables) and of the simulated ticks. `rollouts/MAP` counts evaluations of
-//! `uct-greedy`. Runs on the bundled maps, and on the real ones if they are available. Every result
+//! `uct-greedy`. Runs on the bundled maps, and on the real maps if they are available. Every result
 //! is asserted, so a fast search that finds nothing does not look like an improvement.
 
 use std::hint::black_box;

@@ -10,8 +10,8 @@ use getaway::game::{LAST_TICK, Move, Rules, State, World};
 use getaway::map::Map;
 use getaway::protocol::Trace;
 
-/// The bundled maps that are timed, from small to large. The last has more threats than a state
-/// stores without a heap allocation.
+/// The bundled maps that are timed, from small to large. The last map has more threats than a state
+/// can store without a heap allocation.
 pub const OUR_MAPS: [&str; 6] = ["corner-shop", "crossroads", "twin-bridges", "harbour", "old-town", "metropolis"];
 
 pub struct BenchGame {

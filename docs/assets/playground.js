@@ -1,4 +1,5 @@
-// Puts the playground in place of its picture. It needs a web server: not in pages on a disk.
+// Replaces the picture by the playground. The playground needs a web server, so pages that are
+// opened as files keep the picture.
 const place = document.getElementById("playground");
 if (place && location.protocol !== "file:") {
   const address = new URL("playground/index.html", location.href);
