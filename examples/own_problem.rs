@@ -38,7 +38,7 @@ impl Problem for Knapsack {
     }
 }
 
-/// Forty random items, of which about a fifth fit.
+/// Forty random items. About a fifth of them fit.
 struct RandomKnapsacks;
 
 impl Distribution for RandomKnapsacks {

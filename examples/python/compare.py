@@ -2,9 +2,9 @@
 
     python examples/python/compare.py random safest cautious model:examples/models/evolved.json
 
-Prints a table with mean final ticks and standard errors over maps, and the mean regret: how many ticks
-longer the best possible game is. Maps whose best game is not found and proven within the budget have no regret.
-No test map is a training or validation map of the other examples.
+Prints a table with mean final ticks and standard errors over maps, and the mean regret: how many
+ticks longer the best possible game is. A map counts for the regret only if its best game is found
+and proven within the budget. No test map is a training or validation map of the other examples.
 """
 
 from __future__ import annotations

@@ -87,7 +87,8 @@ def save(parameters: Floats, path: Path) -> None:
 
 
 def evolve(generations: int, seed: int, path: Path | None) -> Floats:
-    """Returns the parameters that last longest on validation maps, and keeps the file up to date with them."""
+    """Returns the parameters that survive longest on validation maps. Writes them to the file
+    whenever they improve."""
     rng = np.random.default_rng(seed)
     games = [getaway.Game(map) for map in policy.generated_maps(TRAINING_MAPS, "train", seed)]
     validation = policy.generated_maps(VALIDATION_MAPS, "validation", seed)

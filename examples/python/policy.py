@@ -1,8 +1,8 @@
 """Shared parts of the learning examples: the inputs of a policy, its test, and its file format.
 
-A policy scores one action at a time and plays the open action with the highest score. It sees the
-observation "features" of `getaway.gymnasium`: the action's 13 numbers, their mean and their maximum over
-the open actions, and the three numbers of the header, each scaled to about 1.
+A policy scores one action at a time and plays the open action with the highest score. Its inputs
+come from the observation "features" of `getaway.gymnasium`: the action's 13 numbers, their mean and
+their maximum over the open actions, and the three numbers of the header, each scaled to about 1.
 """
 
 from __future__ import annotations

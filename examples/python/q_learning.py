@@ -4,9 +4,9 @@
 
 The table's state is a part of the compact observation:
 
-- for each of the five actions, whether it is blocked, and the distance from its tile to the nearest
-  threat, up to 4 steps;
-- whether the threats move in the next step, in the one after, or later;
+- for each of the five actions, whether it is blocked, and the steps from the nearest threat to the
+  tile that the action leads to, up to 4;
+- whether the threats move in the next step, in the step after it, or later;
 - how often threats move, which follows from the tick.
 
 It learns from a few hundred parallel games on generated maps and is tested without exploring on
@@ -41,7 +41,7 @@ def states(observations: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     near = np.clip(observations[:, 4:9], -1, NEAR_STEPS).astype(np.int64) + 1
     number = near @ (NEAR_STEPS + 2) ** np.arange(5)
     wait = np.minimum(observations[:, 1], 2).astype(np.int64)
-    # The clock is the tick minus one. Threats move more often above these values.
+    # The clock is the tick minus one. When it exceeds one of these values, threats move more often.
     phase = np.searchsorted([300, 500, 700, 900], observations[:, 0].astype(np.int64) - 1)
     return np.asarray((number * 3 + wait) * 5 + phase, dtype=np.int64)
 

@@ -138,7 +138,7 @@ def _column(pyarrow: Any, values: npt.NDArray[Any]) -> Any:
 
 def main() -> int:
     """The command `python -m getaway.dataset`: returns the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m getaway.dataset", description="Write a dataset as Parquet, too.")
+    parser = argparse.ArgumentParser(prog="python -m getaway.dataset", description="Also write a dataset as Parquet.")
     parser.add_argument("folder", help="folder of a complete dataset")
     folder = parser.parse_args().folder
     try:

@@ -377,7 +377,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return self._out(), self._infos(np.ones(self.num_envs, np.bool_) if mask is None else mask)
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int]:
-        """One seed per game; missing ones are random."""
+        """One seed per game; a missing seed is replaced by a random one."""
         if seed is None or isinstance(seed, (int, np.integer)):
             super().reset(seed=None if seed is None else int(seed))
             first = int(self.np_random.integers(1 << 32)) if seed is None else int(seed)

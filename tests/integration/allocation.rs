@@ -11,7 +11,7 @@ const MAX_STATE_BYTES: usize = 96;
 const MAX_HALL_BYTES: usize = 100_000_000;
 /// Maximum time to build the largest map in a release build on an idle machine.
 const MAX_HALL_TIME: Duration = Duration::from_millis(200);
-/// Allows for slow builds and machines; the limit detects an order of magnitude.
+/// Allows for slow builds and machines: the test detects only a slowdown by an order of magnitude.
 const SLOWDOWN: u32 = if cfg!(debug_assertions) { 20 } else { 3 };
 
 fn layout_with(threats: usize) -> Layout {

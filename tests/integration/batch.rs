@@ -235,7 +235,7 @@ fn observations_of_the_largest_maps_agree_with_the_state() {
 }
 
 #[test]
-fn windows_features_and_masks_agree_with_slow_twins() {
+fn windows_features_and_masks_agree_with_slow_implementations() {
     const SIDE: usize = 5;
     let mut dice = Dice::from_seed(17);
     let worlds = random_worlds(20..30);
@@ -392,7 +392,7 @@ fn states_round_trip_as_numbers() {
 }
 
 #[test]
-fn numbers_that_are_no_state_are_refused() {
+fn numbers_that_are_not_a_state_are_refused() {
     let world = World::new(&Layout::parse("P..B\n#.#.").unwrap(), &Rules::BLITZ_2025).unwrap();
     let mut batch = Batch::new(vec![Arc::new(world)], vec![0]);
     let mut numbers = vec![0; batch.shape().state()];

@@ -1,6 +1,6 @@
 //! Every decision keeps to its budget, whatever the server does.
 //!
-//! Games are played on real, bundled and generated maps, on a server that breaks its rules at
+//! Games are played on real, bundled and generated maps, on a server that breaks the rules at
 //! random ticks. A decision may take its budget plus five milliseconds. The bot's clock is the
 //! processor time of its thread, so load from other processes does not count.
 

@@ -18,6 +18,6 @@ fn custom_planner_plays_against_the_library() {
 }
 
 #[test]
-fn discovery_works_for_a_problem_that_it_has_never_heard_of() {
+fn discovery_works_for_a_custom_problem() {
     own_problem::main().expect("a ranking");
 }

@@ -113,7 +113,7 @@ fn every_png_kind_gives_the_same_map() {
 }
 
 #[test]
-fn transparency_is_see_through_in_every_kind() {
+fn transparent_pixels_are_see_through_in_every_png_kind() {
     let expected = [Tile::Open, Tile::Open, Tile::SeeThrough];
     let size = (3, 1);
     let keyed_rgb = [0, 0, 255, 255, 255, 255, 255, 0, 0];

@@ -1,4 +1,4 @@
-//! Every planner in short games on the bundled maps.
+//! Tests every planner in short games on the bundled maps.
 //!
 //! Guarantees: moves are legal. The same seed gives the same game. Planners return a move even
 //! after the deadline. Planners rank as expected on average. The reference model confirms every

@@ -25,7 +25,7 @@ def test_records_are_checked_from_the_command_line() -> None:
     assert done.stdout.splitlines()[-1] == "2 records hold, 0 are refused, 0 were too slow"
 
 
-def test_pages_are_those_of_the_records(tmp_path: Path) -> None:
+def test_pages_match_the_records(tmp_path: Path) -> None:
     for name in ("instances.jsonl", "maps", "records"):
         (tmp_path / name).symlink_to(BENCHMARK / name)
     subprocess.run([sys.executable, str(BENCHMARK / "page.py"), str(tmp_path)], check=True, timeout=TIMEOUT_S)

@@ -74,7 +74,7 @@ def test_web_page_cannot_play_in_place_of_a_bot(getaway_program: Path, tmp_path:
     assert result["overall"]["ties"] == 1, result
 
 
-def test_bots_in_python_and_javascript_walk_alike(getaway_program: Path) -> None:
+def test_bots_in_python_and_javascript_play_the_same_game(getaway_program: Path) -> None:
     if shutil.which("node") is None:
         pytest.skip("node is not installed")
     result = battle(getaway_program, f"pipe:{sys.executable} {BOTS / 'walker.py'}", f"pipe:node {BOTS / 'walker.mjs'}")

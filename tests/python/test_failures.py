@@ -50,7 +50,7 @@ def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.mark.parametrize("what", TROUBLES)
-def test_failure_is_in_everything_a_person_reads(battles: dict[str, tuple[Any, Path]], what: str) -> None:
+def test_failure_is_in_the_verdict_the_json_and_the_report(battles: dict[str, tuple[Any, Path]], what: str) -> None:
     done, page = battles[what]
     sentence = done.stdout.splitlines()[-1]
     trouble, _, rest = sentence.partition(". ")

@@ -128,7 +128,7 @@ def test_arrays_of_any_layout_are_read() -> None:
     assert np.array_equal(batch.reset(np.full(10, 7, np.uint8).view(bool))[:, 0], np.ones(10))
 
 
-def test_batch_without_memory_for_threads_steps_on_the_calling_one() -> None:
+def test_batch_without_memory_for_threads_steps_on_the_calling_thread() -> None:
     script = f"""
 import resource, numpy as np
 from getaway import Batch

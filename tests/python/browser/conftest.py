@@ -162,7 +162,8 @@ def assert_board_is_clear(page: Page, *others: str) -> None:
 
 
 def load_axe(page: Page) -> None:
-    """Adds axe-core to every page that is opened from now on; skips the test without it."""
+    """Adds axe-core to every page that is opened from now on; skips the test if axe-core is not
+    installed."""
     axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
     page.context.add_init_script(axe.read_text())
 

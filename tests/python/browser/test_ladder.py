@@ -25,7 +25,7 @@ def ladder(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> P
     return folder
 
 
-def test_page_shows_places_versions_and_what_broke(page: Page, ladder: Path) -> None:
+def test_page_shows_places_versions_and_failures(page: Page, ladder: Path) -> None:
     page.goto((ladder / "index.html").as_uri())
     expect(page).to_have_title("getaway: ladder league")
     expect(page.locator("#standing tbody tr")).to_have_count(3)

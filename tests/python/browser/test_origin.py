@@ -146,7 +146,8 @@ ATTEMPTS = """async (urls) => {
 
 @pytest.fixture
 def folder_with_canary(tmp_path: Path) -> Path:
-    """A folder with a planner whose module writes a file named `reached`, as checked here."""
+    """A folder with a planner whose module writes a file named `reached`. The fixture checks that
+    it does."""
     (tmp_path / "canary.py").write_text(CANARY)
     play = [sys.executable, "-m", "getaway", "play", str(MAPS / "corner-shop"), "--planner", "canary:plan"]
     subprocess.run(play, cwd=tmp_path, check=True, capture_output=True)

@@ -274,7 +274,7 @@ def test_a_damaged_address_gives_one_sentence_and_an_empty_board(page: Page, url
     expect(page.locator("#banner-text")).to_have_text("This address does not open a game: it is incomplete or was changed.")
 
 
-def test_names_are_text(page: Page, url: str) -> None:
+def test_names_are_not_interpreted_as_html(page: Page, url: str) -> None:
     start(page, url)
     open_game(page, SCRIPT, "R", text="P..\n.#.\n..B")
     expect(page.locator("#title")).to_have_text(SCRIPT)

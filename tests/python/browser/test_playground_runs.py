@@ -14,7 +14,7 @@ from .test_playground import start, url
 __all__ = ["url"]
 
 
-def test_solutions_certificates_and_analyses_are_the_native_ones(page: Page, url: str, getaway_program: Path) -> None:
+def test_solutions_certificates_and_analyses_equal_the_native_ones(page: Page, url: str, getaway_program: Path) -> None:
     recordings = sorted(GAMES.glob("*.jsonl.gz"))[:3]
     assert playground_runs.run_native(start(page, url), getaway_program, count=6, certificate_count=2, recordings=recordings)
 

@@ -37,7 +37,7 @@ def test_pages_fit_their_screen_and_load_nothing_from_elsewhere(site: Path, open
     page = open_page(phone=phone)
     elsewhere: list[str] = []
     page.on("request", lambda request: elsewhere.append(request.url) if not request.url.startswith(("file:", "data:")) else None)
-    # The 404 page has links from the root of a server.
+    # The 404 page has absolute links, which work only on a server.
     for file in sorted(set(site.rglob("*.html")) - {site / "404.html"}):
         page.goto(file.as_uri())
         width, screen = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")

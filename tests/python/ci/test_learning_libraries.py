@@ -107,7 +107,7 @@ def test_comparison_of_planners_is_a_table(tmp_path: Path) -> None:
     ("example", "options"),
     [("imitate.py", ["--rounds", "1", "--states", "40"]), ("ppo.py", ["--steps", "1", "--training-maps", "2"]), ("evolve.py", ["--generations", "1"])],
 )
-def test_examples_write_models_that_play_as_they_do(example: str, options: list[str], tmp_path: Path) -> None:
+def test_examples_write_models_that_play_the_same_games(example: str, options: list[str], tmp_path: Path) -> None:
     if example != "evolve.py":
         pytest.importorskip("torch")
     file = tmp_path / "model.json"
