@@ -281,14 +281,16 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     """Many games, stepped together in Rust. See the module for spaces, rewards, ends and resets.
 
     map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. For None, each
-    game gets a generated map, from the reset's seed and the following seeds, or from a list of
-    seeds. A game keeps its map until the next reset of all games. observation, window: as for
-    `ChaseEnv`. threads: threads that step the games; they do not affect results. copy: whether to
-    copy observations; otherwise each step overwrites the same array. render_mode, render_tile: as
-    for `ChaseEnv`. max_episode_steps: the number of steps after which an episode is truncated.
+        game gets a generated map, from the reset's seed and the following seeds, or from a list of
+        seeds. A game keeps its map until the next reset of all games.
+    observation, window: as for `ChaseEnv`.
+    threads: threads that step the games; they do not affect results.
+    copy: whether to copy observations; otherwise each step overwrites the same array.
+    render_mode, render_tile: as for `ChaseEnv`.
+    max_episode_steps: the number of steps after which an episode is truncated.
     autoreset_mode: when a game that ended is reset. "NextStep", the default: by the next step,
-    which ignores the game's action. "SameStep": within the step, with `final_obs` and `final_info`.
-    "Disabled": never; call `reset` with `reset_mask`.
+        which ignores the game's action. "SameStep": within the step, with `final_obs` and
+        `final_info`. "Disabled": never; call `reset` with `reset_mask`.
     """
 
     metadata = {

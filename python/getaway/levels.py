@@ -148,8 +148,9 @@ def difficulty(level: Level, *, budget_ticks: int = 100_000) -> Difficulty:
     """Measure a level's difficulty, every 50 ticks along its best line.
 
     Args:
-        level: the level. budget_ticks: maximum number of simulated ticks per move. A move that is
-        still undecided then does not count as safe.
+        level: the level.
+        budget_ticks: maximum number of simulated ticks per move. A move that is still undecided
+            then does not count as safe.
     """
     state, safe, moves, narrowest = level.game().state, 0, 0, 5
     for start in range(0, len(level.moves), _SAMPLE_TICKS):
@@ -177,13 +178,16 @@ def generate(
     """Generate levels of a split: solve candidates, and keep those of the requested difficulty.
 
     Args:
-        count: number of levels. split: "train", "validation" or "test". seed: the seed of the first
-        candidate. no_jump: whether to use the no-jump variant, in which more maps are doomed.
-        best_tick: the smallest and the largest best tick. safe_share: the smallest and the largest
-        `Difficulty.safe_share`. narrowest: the smallest and the largest `Difficulty.narrowest`.
+        count: number of levels.
+        split: "train", "validation" or "test".
+        seed: the seed of the first candidate.
+        no_jump: whether to use the no-jump variant, in which more maps are doomed.
+        best_tick: the smallest and the largest best tick.
+        safe_share: the smallest and the largest `Difficulty.safe_share`.
+        narrowest: the smallest and the largest `Difficulty.narrowest`.
         budget_ticks: maximum number of simulated ticks per candidate. A candidate that is not
-        solved then is skipped. map_options: options of `getaway.generate_map`, such as `kind`,
-        `width` and `threats`.
+            solved then is skipped.
+        map_options: options of `getaway.generate_map`, such as `kind`, `width` and `threats`.
 
     Raises:
         ValueError: for an unknown split or option, or if 1,000 candidates in a row are rejected.
