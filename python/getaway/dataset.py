@@ -90,8 +90,9 @@ def to_parquet(folder: str | os.PathLike[str]) -> Path:
     Fields with several numbers become lists of fixed length, with the axes of an observation flattened.
 
     Raises:
-        ImportError: if pyarrow is not installed. ValueError: if the folder has no dataset, if a
-        shard is missing, or if the path has a file that this function did not write.
+        ImportError: if pyarrow is not installed.
+        ValueError: if the folder has no dataset, if a shard is missing, or if the path has a file
+            that this function did not write.
     """
     import pyarrow
     from pyarrow import parquet

@@ -1,6 +1,8 @@
-//! Every planner keeps to its deadline. A manual clock advances by a fixed time per reading, so the
-//! tests do not depend on the machine. A planner must stop at the first reading past its deadline,
-//! and must read the clock often enough. The soak test and the benches measure real time.
+//! Every planner keeps to its deadline.
+//!
+//! A manual clock advances by a fixed time per reading, so the tests do not depend on the machine.
+//! A planner must stop at the first reading past its deadline, and must read the clock often
+//! enough. The soak test and the benches measure real time.
 
 use std::time::Duration;
 

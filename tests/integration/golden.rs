@@ -1,6 +1,7 @@
-//! Guarantees: on every tick of the bundled traces, both models agree with the recording. The
-//! reference model recorded the traces in `tests/golden/` on the bundled maps, at a time when it
-//! agreed with every trace of the real server (`shared.rs`). To regenerate the traces after a
+//! Guarantees: on every tick of the bundled traces, both models agree with the recording.
+//!
+//! The reference model recorded the traces in `tests/golden/` on the bundled maps, at a time when
+//! it agreed with every trace of the real server (`shared.rs`). To regenerate the traces after a
 //! change of the maps: `cargo test --test integration record_golden -- --ignored`.
 
 use std::fs::File;
