@@ -15,15 +15,13 @@
 - `drips` plays a bot whose answers arrive byte by byte, over each transport, until it has made
   `--count` decisions. An answer completed more than 5 ms after its limit must not count.
 - `stops` sends Ctrl-C to series with bots that delay their end in every known way. Each series must
-  end
-  within a second.
+  end within a second.
 - `strays` plays `--count` games of bots that detach processes in every known way, and then
   interrupts and kills such series. No process may be left.
 - `ray` compares the games per second of a Ray cluster of two nodes, with one processor each, with
   those of the arena on two threads. The two take turns. `--seconds` is the arena's time per round.
-  It prints
-  the cluster's ratio for whole commands, and without the start-up time (imports, connection, start
-  of a worker) measured with a single game. Both must write the same games.
+  It prints the cluster's ratio for whole commands, and without the start-up time (imports,
+  connection, start of a worker) measured with a single game. Both must write the same games.
 """
 
 from __future__ import annotations
