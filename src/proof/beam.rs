@@ -1,10 +1,11 @@
 //! A beam search over combinations, which hold the keys of all threats. A step moves the player
 //! from all of its places at once, so a layer holds many states of the game.
 //!
-//! The beam drops combinations outside the known sets. It keeps a random part of the others, spread
-//! evenly over features that seldom change. If no combination is left, the search backtracks,
-//! further and with a wider beam each time it dies near the same tick. After a few times it starts
-//! over, because the decisive move often lies far before the dead end.
+//! The beam drops combinations outside the known sets. From the others, it keeps a random sample,
+//! spread evenly over the values of a feature that seldom changes. If no combination is left, the
+//! search backtracks. Each further dead end near the same tick doubles the width of the beam and
+//! the distance of the backtracking. After a few dead ends, the search starts over, because the
+//! decisive move often lies far before the dead end.
 
 use super::combination::{Combination, Slot};
 use super::join::{CHUNK, Join};
@@ -17,27 +18,27 @@ use super::tile_set::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// Initial width of the beam, in combinations: a narrow beam soon finds easy lines. The width
-/// quadruples after each round of the features, up to `WIDTH_LATER`.
+/// Initial width of the beam, in combinations. A narrow beam soon finds easy lines. The width
+/// quadruples after each round through the features, up to `WIDTH_LATER`.
 const WIDTH_MIN: usize = 4;
 const WIDTH_LATER: usize = 64;
-/// After this many doublings of the number of starts, the width doubles with each further one.
+/// After this many doublings of the number of starts, each further doubling also doubles the width.
 const NARROW_DOUBLINGS: u32 = 7;
-/// Ticks of the first backtracking at a dead end, and their maximum.
+/// Ticks by which the search first backtracks from a dead end, and the maximum.
 const BACKTRACK_TICKS_MIN: usize = 16;
 const BACKTRACK_TICKS_MAX: usize = 256;
 /// Ticks past a dead end for which the beam stays wide.
 const WIDE_TICKS: usize = 8;
 
-/// A property that few moves change, so a beam that has lost the right value does not find it
-/// again. A layer keeps equally many combinations of each value if it has enough of them. The draws
-/// of hawks are part of every feature because they decide the next posts. Each start uses the next
-/// feature in turn: all of them at once would leave few combinations per value.
+/// A property that few moves change. A beam that has lost the right value does not find it again,
+/// so a layer keeps the same number of combinations for each value if it has enough. The draws of
+/// hawks are part of every feature because they decide the next posts. Each start uses the next
+/// feature: all features at once would leave few combinations per value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     HawkDraws,
-    /// The colours of the tiles under the hawks, as on a chessboard. Every move changes the colour,
-    /// so a threat that waits falls out of step.
+    /// The colours of the hawks' tiles, as on a chessboard. Every step changes the colour, so the
+    /// colour shows whether a hawk has waited an odd number of times.
     HawkColours,
     OwlColours,
     SharkTiles,
@@ -73,19 +74,19 @@ struct Trace {
     place: u16,
     /// The moves after that state, last first.
     moves: Vec<Move>,
-    /// Combinations of the layer before that have been tried.
+    /// The number of combinations tried in the previous layer.
     done: usize,
 }
 
-/// The width away from dead ends for the start with this number, from 1.
+/// The width of the beam outside the wide ticks near dead ends. `start` counts from 1.
 fn width_at(start: usize) -> usize {
     let round = (start - 1) / Feature::TURNS.len();
     let width = WIDTH_MIN.saturating_mul(4_usize.saturating_pow(round as u32)).min(WIDTH_LATER);
     width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
 }
 
-/// Keeps `width` items of an order, preferring the first ones, with equally many of each kind if
-/// there are enough. The order must have more than `width` items.
+/// Keeps `width` items of `order`: the same number of each kind if it has enough, and the first
+/// items of each kind. `order` must have more than `width` items.
 pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) -> Combination) -> Vec<usize> {
     let (mut index, mut kinds, mut counts) = (Index::default(), Vec::new(), Vec::new());
     index.clear(0);
@@ -112,7 +113,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// The pace of the start with this number, from 1.
+    /// The pace of a start. `number` counts from 1.
     fn start(number: usize) -> Self {
         Self { starts: number, width: width_at(number), backtrack_ticks: BACKTRACK_TICKS_MIN, wide_until: 0 }
     }
@@ -140,8 +141,8 @@ pub(super) struct SetBeam<const N: usize> {
     join: Join<N>,
     next: Layer<N>,
     trace: Option<Trace>,
-    /// The places for the trace. No target restricts them, because the knowledge may have grown
-    /// since a layer was built.
+    /// The allowed places for the trace. No target restricts them, because knowledge may have been
+    /// added since a layer was built.
     allowed: Vec<TileSet<N>>,
     projections: Vec<Projection<N>>,
 }
@@ -188,8 +189,8 @@ impl<const N: usize> SetBeam<N> {
     }
 
     /// Continues for about `slice` combinations, or until the budget is used up. Returns the moves
-    /// of the first line that is alive at `longest_tick` or later. The line ends where every
-    /// successor is caught or known to miss the target.
+    /// of the first line that is alive at `longest_tick` or later. The line ends where the player
+    /// is caught in every successor, or no successor can reach the target.
     pub fn advance(
         &mut self,
         model: &Model<N>,
@@ -244,8 +245,8 @@ impl<const N: usize> SetBeam<N> {
         if tick < target.tick {
             for known in target.known(tick + 1) {
                 let mut cursor = Cursor::new(&known.lookup);
-                // At the deadline this layer is dropped and later rebuilt: that is cheap, because
-                // beams are narrow.
+                // At the deadline, this layer is dropped and later rebuilt. A rebuild is cheap,
+                // because beams are narrow.
                 if self.next.retain(|key| cursor.places(key & known.mask), meter).is_err() {
                     return false;
                 }
@@ -254,7 +255,7 @@ impl<const N: usize> SetBeam<N> {
         true
     }
 
-    /// Adds a random part of the new layer, spread evenly over the current feature.
+    /// Adds a random sample of the new layer, spread evenly over the values of the current feature.
     fn push(&mut self, model: &Model<N>) {
         let affordable = (self.stack.len_max.saturating_sub(self.stack.len) / 2).max(1);
         self.stack.is_limited |= affordable < self.pace.width;
@@ -295,7 +296,7 @@ impl<const N: usize> SetBeam<N> {
         self.stack.len = self.stack.layers.iter().map(Layer::len).sum();
     }
 
-    /// Looks for a state that leads to the traced one.
+    /// Looks for a state that leads to the traced state.
     fn trace_back(&mut self, model: &Model<N>, meter: &mut BudgetMeter) {
         let Some(trace) = &mut self.trace else { return };
         let depth = trace.depth - 1;

@@ -11,7 +11,7 @@ pub(super) struct Branch<const N: usize> {
 }
 
 /// The open tiles and their places. Places run along the columns, or along the rows if the map is
-/// higher than wide, with one unused place between two columns or rows.
+/// higher than it is wide. One unused place separates two columns or rows.
 #[derive(Clone, Debug)]
 pub(super) struct Board<const N: usize> {
     pub positions: Vec<Position>,

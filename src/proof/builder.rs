@@ -1,5 +1,5 @@
-//! Builds the next layer in two steps: collects the edges from the runs of the layer, then fills
-//! the runs of the next layer one by one, each from all of its edges.
+//! Builds the next layer in two steps. The first collects the edges from the runs of the layer. The
+//! second fills the runs of the next layer one by one, each from all edges that lead to it.
 
 use std::ops::Range;
 
@@ -8,7 +8,8 @@ use super::layer::{Index, Layer};
 use super::moves::{Group, JoinContext, extend};
 use super::tile_set::TileSet;
 
-/// The moves from a run of the layer to a run of the next, without those of the widest threat.
+/// The moves from a run of the layer to a run of the next layer, except the moves of the widest
+/// threat.
 #[derive(Clone, Copy, Debug)]
 struct Edge<const N: usize> {
     /// The indices of the run in the layer.
@@ -140,7 +141,7 @@ impl<const N: usize> Keys<N> {
 struct Progress {
     /// The number of complete runs.
     followed: usize,
-    /// The number of old combinations that have been used.
+    /// The number of earlier combinations that have been merged.
     old_end: usize,
     /// The edge at which a run was interrupted.
     next_edge: Option<u32>,
@@ -151,13 +152,13 @@ pub(super) struct Builder<const N: usize> {
     index: Index,
     /// The run keys.
     runs: Vec<Combination>,
-    /// The edges that have not been followed and, by run, the index of the last one.
+    /// The edges that have not been followed and, by run, the index of its last edge.
     edges: Vec<Edge<N>>,
     heads: Vec<u32>,
     /// The combinations so far, and the end of each run.
     keys: Keys<N>,
     ends: Vec<u32>,
-    /// While edges are followed: the progress, and the combinations that existed before.
+    /// While edges are followed: the progress, and the combinations from before.
     is_following: bool,
     progress: Progress,
     old: Keys<N>,
@@ -191,7 +192,7 @@ impl<const N: usize> Builder<N> {
         self.is_following = false;
     }
 
-    /// Adds an edge from the combinations of the layer at these indices.
+    /// Adds an edge from the combinations of the layer at the indices `places`.
     pub fn add(&mut self, group: &Group<N>, places: &Range<usize>) {
         let run = self.index.place(group.key, &mut self.runs);
         self.heads.resize(self.runs.len(), Self::NO_EDGE);

@@ -1,4 +1,4 @@
-//! The closure of a threat: the keys that it can have, wherever the player goes.
+//! The closure of a threat: the keys that it can have for any moves of the player.
 
 use super::model::{Automaton, Closure, Model};
 use super::tile_set::TileSet;
@@ -9,7 +9,7 @@ use crate::game::FIRST_TICK;
 #[derive(Debug)]
 pub(super) struct ClosureBuilder {
     pub closure: Closure,
-    /// By key, the last number of moves that can lead to it.
+    /// By key, the latest number of moves after which the threat can have this key.
     found: Vec<usize>,
 }
 
@@ -39,7 +39,7 @@ impl ClosureBuilder {
     /// Finds the keys after one more move; returns true once the closure is complete.
     pub fn advance<const N: usize>(&mut self, model: &Model<N>, automaton: &Automaton<N>) -> bool {
         let Automaton::Chaser { branches, .. } = automaton else { return true };
-        // A player on the tile of the threat is caught.
+        // The threat would catch a player on its own tile.
         let next = |key: u32| {
             let own = TileSet::of(model.place(automaton, key));
             let branches = branches[key as usize].iter();
@@ -62,7 +62,7 @@ impl ClosureBuilder {
         if layers.len() < Closure::LAYERS_MAX {
             return false;
         }
-        // All keys found so far, and all keys that follow from them.
+        // All keys found so far, and all keys that can follow them.
         let mut any: Vec<u32> = (0..).zip(&*found).filter(|(_, moves)| **moves > 0).map(|(key, _)| key).collect();
         let mut at = 0;
         while at < any.len() {

@@ -16,7 +16,7 @@ pub(super) struct Slot {
     pub bits: u32,
     /// The bits of a hawk's memory; 0 for other threats.
     memory_bits: Combination,
-    /// For a hawk: the position of its number of draws since the root.
+    /// For a hawk: the shift of its number of draws since the root.
     draws_shift: Option<u32>,
     /// For a hawk whose draws are counted: its number of draws at the root.
     pub draws: Option<u16>,
@@ -32,7 +32,7 @@ impl Slot {
         (combination >> self.shift & ((1 << self.bits) - 1)) as u32
     }
 
-    /// The key, shifted to its bits.
+    /// The key, shifted to its place in a combination.
     #[inline]
     pub fn place(&self, key: u32) -> Combination {
         Combination::from(key) << self.shift
@@ -60,7 +60,8 @@ impl Slot {
         ((1 << self.bits) - 1) << self.shift
     }
 
-    /// A hawk's number of draws since the root, shifted to its bits; 0 for other threats.
+    /// A hawk's number of draws since the root, shifted to its place in a combination; 0 for other
+    /// threats.
     #[inline]
     fn draws_place(&self, draws: impl FnOnce() -> u16) -> Combination {
         self.draws_shift.map_or(0, |shift| Combination::from(draws()) << shift)
@@ -90,7 +91,7 @@ impl Slot {
     }
 }
 
-/// The positions in a combination at which a memory can be a set of memories.
+/// The parts of a combination that hold a hawk's memory which can be a set of memories.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemorySlots {
     /// The shift and the bits of each memory.
@@ -109,7 +110,8 @@ impl MemorySlots {
         self.slots.is_empty()
     }
 
-    /// The combination with all bits of each memory set, so that it no longer tells memories apart.
+    /// The combination with all bits of each memory set, so that combinations that differ only in
+    /// memories become equal.
     #[inline]
     pub fn without(&self, key: Combination) -> Combination {
         self.slots.iter().fold(key, |key, (_, bits)| key | bits)
@@ -123,12 +125,14 @@ impl MemorySlots {
     }
 }
 
-/// Bits of a combination for all threats. The verifier needs the remaining bits for the player.
+/// Bits of a combination available to threats. The verifier needs the remaining bits for the
+/// player.
 const SLOT_BITS: u32 = 115;
-/// Minimum bits for a hawk, as many as the verifier needs.
+/// Minimum bits for a hawk. The verifier needs this many.
 const HAWK_BITS_MIN: u32 = 26;
 
-/// A slot for each automaton in `order` that still fits. The slot of a hawk has bits for its draws.
+/// Assigns a slot to each automaton in `order` that still fits. The slot of a hawk includes bits
+/// for its draws.
 pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
     let mut shift = 0;
     let mut slots = Vec::new();

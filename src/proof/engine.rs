@@ -1,4 +1,4 @@
-//! Alternates between searches for lines and sweeps for proofs. Each uses the results of the other.
+//! Alternates between searches for lines and sweeps for proofs, which use each other's results.
 
 use super::combination::slots_of;
 use super::lines::{Lines, Resources};
@@ -12,9 +12,9 @@ use super::targets::Targets;
 use crate::game::{State, World};
 use crate::search::BudgetMeter;
 
-/// The first slices alternate between lines and sweeps. Afterwards, one slice in `LINE_SHARE`
-/// searches for lines. If the keys of all threats do not fit into a combination, slices always
-/// alternate.
+/// The first `EVEN_SLICES` slices alternate between lines and sweeps. Afterwards, one of every
+/// `LINE_SHARE` slices searches for lines. If the keys of all threats do not fit into a
+/// combination, all slices alternate.
 const EVEN_SLICES: u64 = 400;
 const LINE_SHARE: u64 = 5;
 
@@ -101,7 +101,7 @@ impl<const N: usize> Engine<N> {
         let end = attempt.schedule.advance(&situation, &mut attempt.target, &mut self.reachable, meter);
         let (tick, work) = (attempt.target.tick, attempt.work);
         match end {
-            // The new knowledge may exclude states of the line searches.
+            // The new knowledge may exclude states that the line searches hold.
             Some(End::Recorded) => self.lines.restart_after(work),
             Some(End::Empty(_)) => self.bound(best, tick, false),
             // The bound may have fallen since the sweep began.

@@ -10,7 +10,8 @@ const IDLE_FIRST: i8 = -5;
 const IDLE_LAST: i8 = 5;
 /// Maximum number of posts in the rules.
 pub(super) const POSTS_MAX: usize = 10;
-/// Minimum moves of a hawk per draw: six idle ones, and one to reach its goal or to see the player.
+/// Minimum moves of a hawk per draw: six idle moves, and one move to reach its goal or to see the
+/// player.
 pub(super) const MOVES_PER_DRAW: usize = 7;
 
 impl<const N: usize> Model<N> {
@@ -40,8 +41,9 @@ impl<const N: usize> Model<N> {
         self.hawk_key(next, target as u32)
     }
 
-    /// The steps of a hawk that does not see the player: one, or one per possible tile if its
-    /// memory is a set. A hawk that draws may get any post, because the key does not hold its seed.
+    /// The steps of a hawk that does not see the player: one step, or one per possible next tile if
+    /// its memory is a set. A hawk that draws may get any post, because the key does not hold its
+    /// number of draws.
     pub fn hawk_blind(&self, key: u32) -> impl Iterator<Item = u32> + Clone + '_ {
         let (tile, memory) = (self.hawk_tile(key), (key & self.memory_mask()) as usize);
         let is_exact = memory < self.exact_memories();
@@ -90,8 +92,8 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// The exact memories that a hawk on a tile can have: its own tile or one that it sees from
-    /// there, a post, or a number of idle rounds. Only a hawk on a post has negative idle rounds.
+    /// The exact memories that a hawk on a tile can have: its own tile, a tile that it sees, a
+    /// post, or a number of idle rounds. Only a hawk on a post has negative idle rounds.
     fn memories_on(&self, tile: usize) -> impl Iterator<Item = usize> + '_ {
         let seen = self.paths.sees[tile].iter().map(|place| usize::from(self.board.tiles[usize::from(place)]));
         let posts = (0..self.hawks.posts.len()).map(|post| self.tiles() + post);
@@ -101,12 +103,13 @@ impl<const N: usize> Model<N> {
     }
 }
 
-/// Finds all sets of memories that can occur, by steps from the sets of all tiles.
+/// Finds all sets of memories that can occur. It starts from the sets of all tiles and follows the
+/// hawk's steps.
 #[derive(Debug, Default)]
 pub(super) struct MemoriesBuilder {
     pub memories: Memories,
     numbers: HashMap<Box<[u64]>, u16>,
-    /// Pairs of a tile and a memory, and how many of them have been stepped.
+    /// Pairs of a tile and a memory, and the number of pairs that have been stepped.
     found: Vec<(u16, u16)>,
     done: usize,
 }
@@ -138,7 +141,7 @@ impl MemoriesBuilder {
         set.into()
     }
 
-    /// The number of a set, or `None` if there are too many.
+    /// The number of a set, or `None` if the maximum number of memories is reached.
     fn number(&mut self, set: Box<[u64]>) -> Option<u16> {
         let count = self.numbers.len();
         if let Some(&number) = self.numbers.get(&set) {
@@ -159,13 +162,13 @@ impl MemoriesBuilder {
             self.memories.rows.resize((row / self.memories.tiles + 1) * self.memories.tiles, (0, 0));
         }
         if self.memories.rows[row] == (0, 0) {
-            // Marks the row as found until it is stepped.
+            // Marks the row as found. Its step later replaces the mark.
             self.memories.rows[row] = (0, 1);
             self.found.push((tile as u16, memory));
         }
     }
 
-    /// Steps one pair of a tile and a memory; returns true once none is left.
+    /// Steps one pair of a tile and a memory; returns true once no pair is left.
     pub fn advance<const N: usize>(&mut self, model: &Model<N>) -> bool {
         let Some(&(tile, memory)) = self.found.get(self.done) else { return true };
         self.done += 1;
@@ -202,8 +205,8 @@ impl MemoriesBuilder {
 
 #[cfg(test)]
 impl<const N: usize> Model<N> {
-    /// Checks that the sets of memories cover every step; returns the number of pairs of a set and
-    /// a tile.
+    /// Checks that the sets of memories cover every step. Returns the number of checked pairs of a
+    /// set and a tile.
     pub fn check_memories(&self) -> usize {
         let memories = &self.hawks.memories;
         let mut checked = 0;

@@ -13,7 +13,7 @@ use crate::search::{BudgetMeter, StopReason};
 
 /// Combinations between two checks of the budget: about 100 microseconds of work.
 pub(super) const CHUNK: usize = 512;
-/// Combinations between two checks while edges are followed.
+/// Combinations between two checks of the budget while edges are followed.
 const FOLLOWED_SLICE: usize = CHUNK / 2;
 
 #[derive(Debug, Default)]
@@ -22,7 +22,7 @@ pub(super) struct Join<const N: usize> {
     builder: Builder<N>,
     groups: Vec<Group<N>>,
     spare: Vec<Group<N>>,
-    /// The remaining places of the player for each combination of a run.
+    /// For each combination of a run, the player's places that remain.
     lives: Vec<TileSet<N>>,
     /// The number of combinations of the layer processed so far.
     done: usize,
@@ -46,7 +46,8 @@ impl<const N: usize> Join<N> {
         self.builder.begin();
     }
 
-    /// Builds a part of the next layer; returns true once `next` is complete and may be used.
+    /// Builds a part of the next layer; returns true once `next` is complete. Until then, `next`
+    /// may not be used.
     pub fn advance(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -88,7 +89,8 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// The end of the chunk that follows `done` combinations. Its work is counted when it begins.
+    /// The end of the chunk that follows `done` combinations. The meter counts the chunk's work at
+    /// its beginning.
     pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
         let end = len.min((done / CHUNK + 1) * CHUNK);
         if done.is_multiple_of(CHUNK) {
@@ -111,7 +113,7 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Moves the player in the first run in `places`, in a tick in which threats do not move.
+    /// Moves only the player in the first run in `places`, for a tick in which threats do not move.
     /// Returns the end of the run.
     fn wait(
         &mut self,
@@ -177,8 +179,8 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Adds to `left` the states in `places` that lead into `after`. Returns the end of the
-    /// processed part, which is shorter at the deadline.
+    /// Adds the states in `places` that lead into `after` to `left`. Returns the end of the
+    /// processed part of `places`; the deadline can end it early.
     pub fn trim(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -231,8 +233,9 @@ impl<const N: usize> Join<N> {
         Ok(None)
     }
 
-    /// The next layer, and the states of this one that lead into `after`, one combination at a
-    /// time: the slow equivalent of [`Self::step`], [`Self::wait`] and [`Self::trim`] for tests.
+    /// The next layer, and the states of this layer that lead into `after`. It processes one
+    /// combination at a time: a slow equivalent of [`Self::step`], [`Self::wait`] and
+    /// [`Self::trim`] for tests.
     #[cfg(test)]
     pub fn step_each(
         &mut self,
@@ -276,9 +279,9 @@ impl<const N: usize> Join<N> {
     }
 
     /// Adds the threat with the bits `added` to a layer. It joins in each key for which `known` has
-    /// a state that can equal one of the layer. `common` are the bits that both layers have, and
-    /// `memories` the memories among them. Returns `None` if there would be more than `max_len`
-    /// combinations.
+    /// a state that can equal a state of the layer. `common` selects the bits that both layers
+    /// have, and `memories` the memories in these bits. Returns `None` if the result would have
+    /// more than `max_len` combinations.
     pub fn join_known(
         &mut self,
         layer: &Layer<N>,

@@ -10,7 +10,8 @@ use super::layer::Lookup;
 pub(super) struct Known<const N: usize> {
     pub mask: Combination,
     pub states: u64,
-    /// The number of states over the first threat alone; `states` if the mask does not contain it.
+    /// The number of states over the first threat alone; equal to `states` if the mask lacks this
+    /// threat.
     pub first_states: u64,
     pub lookup: Arc<Lookup<N>>,
 }
@@ -24,7 +25,7 @@ pub(super) struct Knowledge<const N: usize> {
 }
 
 impl<const N: usize> Knowledge<N> {
-    /// Empty knowledge for ticks up to `until_tick`. The sets may take `max_bytes`.
+    /// Empty knowledge for ticks up to `until_tick`. Its sets will take at most `max_bytes`.
     pub fn new(until_tick: usize, max_bytes: usize) -> Self {
         Self { by_tick: vec![Vec::new(); until_tick + 1], bytes: 0, max_bytes }
     }
@@ -38,7 +39,8 @@ impl<const N: usize> Knowledge<N> {
         self.by_tick.get(tick).map_or(&[], |sets| &sets[..])
     }
 
-    /// Adds a set and removes those over fewer threats. Returns whether it fits into memory.
+    /// Adds a set and removes the sets that it covers: those over the same threats or a part of
+    /// them. Returns false, and changes nothing, if the set does not fit into memory.
     pub fn keep(&mut self, tick: usize, known: Arc<Known<N>>) -> bool {
         let is_replaced = |other: &Arc<Known<N>>| other.mask & !known.mask == 0;
         let replaced = self.by_tick[tick].iter().filter(|other| is_replaced(other));
@@ -53,8 +55,8 @@ impl<const N: usize> Knowledge<N> {
         has_room
     }
 
-    /// Adds the sets of `other` over threats that no set of their tick covers. Returns whether
-    /// there were any.
+    /// Adds the sets of `other` over threats that no set of the same tick covers. Returns whether
+    /// it added any.
     pub fn adopt(&mut self, other: &Self) -> bool {
         let mut is_adopted = false;
         for (tick, sets) in other.by_tick.iter().enumerate() {
@@ -66,7 +68,7 @@ impl<const N: usize> Knowledge<N> {
         is_adopted
     }
 
-    /// Replaces the set at the index `place` of a tick by a smaller one over the same threats.
+    /// Replaces the set at the index `place` of a tick with a smaller set over the same threats.
     pub fn restrict(&mut self, tick: usize, place: usize, known: Known<N>) {
         let before = &mut self.by_tick[tick][place];
         self.bytes = self.bytes + known.lookup.bytes() - before.lookup.bytes();

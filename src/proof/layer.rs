@@ -9,7 +9,7 @@ use crate::search::{BudgetMeter, StopReason};
 /// The states of a tick: for each combination, the player's places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer<const N: usize> {
-    /// No two are equal.
+    /// The combinations, all different.
     pub keys: Vec<Combination>,
     /// The player's places for each combination; none is empty.
     pub sets: Vec<TileSet<N>>,
@@ -87,7 +87,7 @@ impl<const N: usize> Layer<N> {
         result
     }
 
-    /// The end of the run that starts at `start`, but at most `end`.
+    /// The end of the run that starts at `start`, at most `end`.
     pub fn run_end(&self, start: usize, run_mask: Combination, end: usize) -> usize {
         let rest = self.keys[start] & !run_mask;
         (start + 1..end).find(|&place| self.keys[place] & !run_mask != rest).unwrap_or(end)
@@ -106,8 +106,8 @@ impl<const N: usize> Layer<N> {
         Ok(())
     }
 
-    /// Adds a threat in each of these keys, with the places from which the player survives it.
-    /// Returns `None` if there would be more than `max_len` combinations.
+    /// Adds a threat in each of these keys, which come with the places from which the player
+    /// survives it. Returns `None` if the result would have more than `max_len` combinations.
     pub fn widen(
         &self,
         slot: Slot,
@@ -133,8 +133,7 @@ impl<const N: usize> Layer<N> {
     }
 }
 
-/// The numbers below `len`, sorted by rank. It is a merge sort, which can check the deadline as it
-/// runs.
+/// The numbers below `len`, sorted by rank. A merge sort can check the deadline between its steps.
 fn sorted<R: Ord>(len: usize, rank: impl Fn(u32) -> R, meter: &mut BudgetMeter) -> Result<Vec<u32>, StopReason> {
     const PART_LEN: usize = 1024;
     let mut order: Vec<u32> = (0..len as u32).collect();
@@ -218,10 +217,11 @@ impl Runs {
     }
 }
 
-/// A chain holds the combinations that are equal in the bits of a mask, apart from memories.
+/// The chains of a layer. A chain links the combinations that are equal in the bits of a mask,
+/// except for memories.
 #[derive(Debug)]
 pub(super) struct Chains {
-    /// A hash table of the first combinations of the chains.
+    /// A hash table with the first combination of each chain.
     entries: Vec<u32>,
     /// The bits in which the combinations of a chain are equal.
     mask: Combination,
@@ -255,7 +255,7 @@ impl Chains {
         self.memories.without(key & self.mask)
     }
 
-    /// The entry of the chain with these bits, or the free entry for it.
+    /// The entry of the chain with the bits `key`, or the free entry for such a chain.
     #[inline]
     fn entry(&self, key: Combination, keys: &[Combination]) -> usize {
         let mask = self.entries.len() - 1;
@@ -284,7 +284,8 @@ impl Chains {
 }
 
 impl<const N: usize> Lookup<N> {
-    /// Takes the combinations out of the layer. At the deadline, they stay in the layer.
+    /// Moves the combinations out of the layer. If the deadline passes first, they stay in the
+    /// layer.
     pub fn new(
         layer: &mut Layer<N>,
         run_mask: Combination,
@@ -316,7 +317,7 @@ impl<const N: usize> Lookup<N> {
     }
 }
 
-/// Looks up combinations one by one. A lookup is faster in the same run as the one before.
+/// Looks up combinations one by one. A lookup in the same run as the previous lookup is faster.
 #[derive(Debug)]
 pub(super) struct Cursor<'a, const N: usize> {
     lookup: &'a Lookup<N>,

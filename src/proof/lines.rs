@@ -10,11 +10,13 @@ use super::target::Target;
 use crate::game::{Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-/// One slice in this many goes to the search over states, the others to the beam over combinations.
+/// The search over states gets one of every `PLAIN_SHARE` slices. The beam over combinations gets
+/// the others.
 const PLAIN_SHARE: u64 = 8;
-/// The first slices all go to the search over states, which is exhaustive on small maps.
+/// The search over states gets all of the first slices, because it is exhaustive on small maps.
 const PLAIN_SLICES: u64 = 4;
-/// The line searches of a target restart after 1 / `RESTART_SHARE` of the work on that target.
+/// New knowledge restarts the line searches only if their work since the last restart is at least 1
+/// / `RESTART_SHARE` of the work on the target.
 const RESTART_SHARE: u64 = 5;
 
 /// Returns whether no line from a state reaches the target.
@@ -25,7 +27,7 @@ pub(crate) struct Found {
     /// The longest line so far, and its last tick.
     pub moves: Vec<Move>,
     pub final_tick: u16,
-    /// True if the search was exhaustive: every longer line goes through a hopeless state.
+    /// True if the search was exhaustive: every longer line passes through a hopeless state.
     pub is_exhausted: bool,
     pub simulated_ticks: u64,
 }
@@ -52,7 +54,8 @@ pub(crate) struct Resources {
 pub(super) struct Lines<const N: usize> {
     /// The search over states.
     plain: Box<dyn LineSearch>,
-    /// The beam over combinations, once it has begun. Its layers are valid for all targets.
+    /// The beam over combinations; `None` until its first slice. Its layers are valid for all
+    /// targets.
     sets: Option<SetBeam<N>>,
     seed: u64,
     memory_max_bytes: usize,
@@ -72,15 +75,15 @@ impl<const N: usize> Lines<N> {
         self.work = 0;
     }
 
-    /// Restarts with new knowledge, unless the last restart was recent relative to `work`, the work
-    /// on the target.
+    /// Restarts with new knowledge, unless the last restart was recent. `work` is the work on the
+    /// target.
     pub fn restart_after(&mut self, work: u64) {
         if RESTART_SHARE * self.work >= work {
             self.restart();
         }
     }
 
-    /// Runs a slice of one of the searches. Returns true if it was exhaustive.
+    /// Runs a slice of one search. Returns true if the search was exhaustive.
     pub fn advance(
         &mut self,
         model: &Model<N>,

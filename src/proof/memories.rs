@@ -13,11 +13,12 @@ pub(super) struct Hawks {
     pub bits: u32,
 }
 
-/// The numbered memories of hawks. The first ones are *exact*: a tile, a post or a number of idle
-/// rounds. Sets of exact memories follow.
+/// The numbered memories of hawks. The lowest numbers are *exact* memories: a tile, a post or a
+/// number of idle rounds. The other numbers are sets of exact memories.
 ///
 /// A set holds the memories that are consistent with a hawk's route while it does not see the
-/// player, so the hawk cannot wait longer than in the game or turn back on its way to a post.
+/// player. As a result, the model's hawk cannot wait longer than in the game or turn back on its
+/// way to a post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memories {
     pub tiles: usize,
@@ -27,18 +28,19 @@ pub(super) struct Memories {
     /// For each memory, the set of exact memories that it stands for. An exact memory stands for
     /// itself.
     pub sets: Vec<u64>,
-    /// For each tile, the memory that stands for all memories possible there.
+    /// For each tile, the memory that stands for all memories that a hawk on the tile can have.
     pub on: Vec<u16>,
-    /// The memory that stands for all posts, of a hawk that has drawn one.
+    /// The memory of a hawk that has drawn a post; it stands for all posts.
     pub any_post: usize,
-    /// For each set and tile, the range of its steps in `next`.
+    /// For each set and tile, the range of the hawk's steps in `next`.
     pub rows: Vec<(u32, u32)>,
     /// The tile and the memory after each step.
     pub next: Vec<(u16, u16)>,
 }
 
 impl Memories {
-    /// Maximum number of memories. Once it is reached, the memories in `on` replace new sets.
+    /// Maximum number of memories. Once it is reached, the memories in `on` are used instead of new
+    /// sets.
     pub const MAX: usize = 1 << 12;
 
     pub fn set(&self, memory: usize) -> &[u64] {

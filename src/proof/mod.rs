@@ -1,39 +1,41 @@
 //! Proofs that a tick cannot be reached, found side by side with lines that reach it.
 //!
-//! Threats do not see one another, and bulls and goldfish do not see the player. So the game is a
-//! product of small automata that share the player, among obstacles that move on known paths.
-//! Leaving out a threat makes the game easier: a tick that cannot be reached against some of the
-//! threats cannot be reached at all.
+//! Threats ignore one another, and bulls and goldfish also ignore the player. So the game is a
+//! product of one small automaton per threat, which all depend on the player, and of bulls and
+//! goldfish on fixed paths. The game is easier with fewer threats: a tick that cannot be reached
+//! against some of the threats cannot be reached against all of them.
 //!
 //! Terms:
 //! * *Key*: the position and memory of one threat, packed into one number. *Combination*: the keys
-//!   of some threats, packed into one number. *Mask*: the bits of some threats in a combination; it
-//!   stands for these threats.
+//!   of some threats, packed into one number. *Mask*: a bit mask that selects the keys of some
+//!   threats in a combination. It also denotes these threats.
 //! * *Place*: a tile, as the index of a bit in a set of tiles.
-//! * *State*: a combination and the player's place. It leaves out threats that are not in its mask.
+//! * *State*: a combination and the player's place. It contains only the threats of a mask.
 //! * *Layer*: the states of one tick: for each combination, the set of the player's places. *Run*:
 //!   the combinations of a layer that differ only in the key of the *widest* threat, the one with
 //!   the most keys.
-//! * *Target*: a tick, with the question whether the player can be alive at its start.
-//! * *Known set*: states of one tick over some threats, among them every state from which the
-//!   target can be reached. The known sets of all ticks are the *knowledge* about the target.
-//! * *Join*: to add a threat to a layer, in its known states or in all keys that it can have (its
-//!   *closure*).
-//! * *Sweep*: steps a layer forwards from tick to tick and drops states outside the known sets. A
-//!   sweep that runs out of states proves the target out of reach. Otherwise it turns back and
-//!   drops the states that do not lead to its last layer; the rest becomes known.
-//! * *Bottleneck*: a tick and threats with few known states. A *narrow* sweep starts there, and
-//!   threats join on the way. A *wide* sweep has its threats from the start. A *whole* sweep is a
-//!   wide one that covers the game from the first tick.
-//! * *Reachable layer*: the states that the game can reach from the first tick, for any target.
+//! * *Target*: a tick. The prover decides whether the player can be alive at its start.
+//! * *Known set*: a set of states of one tick over some threats. It contains every state from which
+//!   the target can be reached. The known sets of all ticks are the *knowledge* about the target.
+//! * *Join*: to add a threat to a layer, either in its known states or in all keys that it can have
+//!   (its *closure*).
+//! * *Sweep*: a computation that steps a layer forwards from tick to tick and drops states outside
+//!   the known sets. A sweep that runs out of states proves that the target is out of reach. A
+//!   sweep that gets to the target turns back and drops the states that do not lead to its last
+//!   layer. The remaining states become known sets.
+//! * *Bottleneck*: a tick and threats with few known states. A *narrow* sweep starts at a
+//!   bottleneck, and threats join it on the way. A *wide* sweep has all of its threats from the
+//!   start. A *whole* sweep is a wide sweep that covers the game from the first tick.
+//! * *Reachable layer*: the states of one tick that the game can reach from the first tick. It does
+//!   not depend on the target.
 //! * *Projection*: the known states over a single shark.
-//! * *Counted draws*: a sweep from the first tick can count the random draws of hawks, and so knows
-//!   the posts that they draw. Otherwise a hawk may draw any post.
-//! * *Work*: the ticks of a [`BudgetMeter`], one per combination processed.
+//! * *Counted draws*: a sweep from the first tick can count the random draws of hawks, which
+//!   determine the posts that they draw. Without the count, a hawk may draw any post.
+//! * *Work*: the processed combinations, counted as the ticks of a [`BudgetMeter`].
 //!
-//! The [`engine`] picks targets and shares the time between sweeps and two searches for lines, the
-//! survival search and the [`beam`], which skip states outside the known sets. Functions of these
-//! modules that return a `StopReason` fail when the deadline is reached.
+//! The [`engine`] picks targets and divides the time between sweeps and two searches for lines: the
+//! survival search and the [`beam`]. Both searches skip states outside the known sets. Functions
+//! that return a `StopReason` fail at the deadline.
 //!
 //! The approach is that of merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
 //! Torralba: "Distance"? Who Cares? Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability,
@@ -79,14 +81,14 @@ pub use outcome::{Proof, Step};
 
 pub(crate) trait Prover: Debug + Send {
     /// Improves the line and the bound until they meet or the budget is used up. `root` is the
-    /// state for which the prover was made, or a state that the game reaches from it. The bound
-    /// holds for both.
+    /// state for which the prover was built, or a state that the game reaches from that state. The
+    /// bound holds for both states.
     fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter);
 
     fn proof(&self) -> Option<&Proof>;
 }
 
-/// The stages of a prover: it first builds its model.
+/// The stages of a prover, which builds its model first.
 #[derive(Debug)]
 enum Stage<const N: usize> {
     Building(Option<(Box<ModelBuilder<N>>, Resources)>),

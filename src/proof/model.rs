@@ -14,7 +14,8 @@ pub(super) const OWL_SHIFT: u32 = 42;
 #[derive(Clone, Debug)]
 pub(super) enum Automaton<const N: usize> {
     /// Keys are tiles (shark) or poses (deer). Branches depend on the player's place before its
-    /// move. In tick 1, before the threat sees the player, each key has one branch, in `first`.
+    /// move. In tick 1, the threat does not see the player yet, so each key has one branch, in
+    /// `first`.
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>>, first: Vec<Branch<N>> },
     /// Keys are `tile * (tiles + 1) + end`, where `end` is the tile on which the owl will look
     /// next, or `tiles` if it looks before it moves.
@@ -43,16 +44,16 @@ impl<const N: usize> Automaton<N> {
     }
 }
 
-/// Everything that does not depend on the player, by tick.
+/// The parts of the game that do not depend on the player, by tick.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable<const N: usize> {
     /// True if threats move.
     pub moves: Vec<bool>,
     /// The number of ticks with moves since the first tick.
     pub moves_before: Vec<usize>,
-    /// True if owls that move look at the player.
+    /// True if owls look at the player when they move.
     pub looks: Vec<bool>,
-    /// The number of moves that an owl makes before it looks again.
+    /// The number of moves that an owl makes before its next look.
     pub owl_moves: Vec<u16>,
     /// The places of bulls and goldfish.
     pub taken: Vec<TileSet<N>>,
@@ -62,29 +63,30 @@ pub(super) struct Timetable<const N: usize> {
 pub(super) struct Paths<const N: usize> {
     /// Index `tile * (tiles + 1) + target`: the next tile on the shared path.
     pub next: Vec<u16>,
-    /// By tile, the step of an owl that looks from there.
+    /// By tile, the steps of an owl that looks from this tile.
     pub owl_branches: Vec<Vec<Branch<N>>>,
-    /// By tile, the places that a hawk sees from there.
+    /// By tile, the places that a hawk sees from this tile.
     pub sees: Vec<TileSet<N>>,
     /// `2^OWL_SHIFT` divided by the number of an owl's keys per tile, rounded up.
     pub owl_reciprocal: u64,
 }
 
-/// The keys that a threat can have, by its number of moves. A shark or deer stays only on the
-/// player's tile or without a path to it. It changes colour with each step, as on a chessboard, so
-/// each layer holds about half of the tiles.
+/// The keys that a threat can have, by its number of moves. A shark or deer moves in every tick in
+/// which threats move, unless it has no path. As on a chessboard, each step changes the colour of
+/// its tile, so each layer holds about half of the tiles.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
     /// The keys before the first move, if they differ from the first of `layers`.
     pub first: Option<Vec<u32>>,
     /// The keys by number of moves, without `first`.
     pub layers: Vec<Vec<u32>>,
-    /// After the last layer, the layers from this index on repeat.
+    /// After the last layer, the sequence of layers continues from this index.
     pub repeats_from: usize,
 }
 
 impl Closure {
-    /// Maximum number of layers. One with all possible keys follows them.
+    /// Maximum number of layers that are found step by step. A layer with all possible keys follows
+    /// them.
     pub const LAYERS_MAX: usize = 256;
 
     pub fn after(&self, moves: usize) -> &[u32] {
@@ -107,7 +109,7 @@ pub(super) struct Origin {
     pub draws: u16,
 }
 
-/// The prover's model of the game from a first state on.
+/// The prover's model of all games that continue from the first state.
 #[derive(Clone, Debug)]
 pub(super) struct Model<const N: usize> {
     pub board: Board<N>,
@@ -119,7 +121,7 @@ pub(super) struct Model<const N: usize> {
     pub paths: Paths<N>,
     pub hawks: Hawks,
     pub automata: Vec<Automaton<N>>,
-    /// By automaton, like the closures.
+    /// By automaton; `closures` has the same index.
     pub origins: Vec<Origin>,
     pub closures: Vec<Closure>,
 }
@@ -203,9 +205,9 @@ impl<const N: usize> Model<N> {
         self.times.owl_moves[tick] == 0
     }
 
-    /// The key of an owl at the start of a tick. Only the moves until the owl looks again matter,
-    /// so the key holds the tile where these end instead of the remembered one. The shared paths to
-    /// both tiles begin with the same moves.
+    /// The key of an owl at the start of a tick. Only the owl's moves until its next look matter.
+    /// So the key holds the tile where these moves end, instead of the remembered tile. The shared
+    /// paths to both tiles begin with the same moves.
     #[inline]
     pub fn owl_key(&self, tile: u32, remembered: u32, tick: usize) -> u32 {
         let row = self.tiles() as u32 + 1;
@@ -229,7 +231,7 @@ impl<const N: usize> Model<N> {
         ((u64::from(key) * self.paths.owl_reciprocal) >> OWL_SHIFT) as usize
     }
 
-    /// The step of an owl that does not look. `forgets` says whether it looks at its next move.
+    /// The step of an owl that does not look. `forgets` is true if the owl looks at its next move.
     #[inline]
     pub fn owl_step(&self, key: u32, forgets: bool) -> u32 {
         let row = self.tiles() as u32 + 1;

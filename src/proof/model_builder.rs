@@ -1,5 +1,4 @@
-//! Builds the model of a game in slices, because that takes longer than one decision on a large
-//! map.
+//! Builds the model of a game in slices. On a large map, the build takes longer than one decision.
 
 use std::sync::Arc;
 
@@ -119,7 +118,8 @@ impl<const N: usize> Model<N> {
             let step = |to: Position| {
                 world.shark_step(from, to).map_or(key as u32, |direction| tile_of(from.towards(direction)))
             };
-            // In tick 1 the shark's stale player is off the grid, so it has no path and stays.
+            // In tick 1, the stale position of the player is off the grid, so the shark has no path
+            // and stays.
             return (self.board.branches(|target| step(positions[target])), first(key as u32));
         }
         let (from, direction) = (positions[key / DIRECTIONS], Direction::ALL[key % DIRECTIONS]);
@@ -133,8 +133,8 @@ impl<const N: usize> Model<N> {
         (self.board.branches(|target| step(later, positions[target])), first(step(1, from)))
     }
 
-    /// Adds the path of a bull or a goldfish. If it is unknown from some tick on, the threat is
-    /// left out from then on.
+    /// Adds the path of a bull or a goldfish. From the tick after which the path is unknown, the
+    /// model leaves the threat out.
     fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) {
         let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
         for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
@@ -175,11 +175,11 @@ impl<const N: usize> Model<N> {
 pub(super) struct ModelBuilder<const N: usize> {
     model: Model<N>,
     root: State,
-    /// Finds the memories of hawks. It is `None` before that begins and after it ends.
+    /// Finds the memories of hawks. `None` before the search begins and after it ends.
     memories: Option<MemoriesBuilder>,
     /// The number of threats added so far.
     threats: usize,
-    /// True if the threat added last still lacks branches.
+    /// True if the last added threat still lacks branches.
     is_branching: bool,
     closure: Option<ClosureBuilder>,
 }
@@ -203,7 +203,8 @@ impl<const N: usize> ModelBuilder<N> {
                 let memories = self.memories.get_or_insert_with(|| MemoriesBuilder::new(model));
                 if memories.advance(model) {
                     let memories = self.memories.take().expect("just built").memories;
-                    // A memory with all bits set is reserved: it leaves the memory out.
+                    // A memory with all bits set is reserved for combinations that ignore the
+                    // memory.
                     let count = memories.sets.len() / memories.words;
                     model.hawks.bits = u32::BITS - (count as u32).leading_zeros();
                     model.hawks.memories = Arc::new(memories);
@@ -269,7 +270,7 @@ impl<const N: usize> ModelBuilder<N> {
 fn is_modelled(world: &World) -> bool {
     let server = Rules::BLITZ_2025;
     let Rules {
-        // The moves of the player exclude the tiles that threats have before their move.
+        // The player's moves exclude the tiles that threats occupy before they move.
         no_jump: _,
         // The clock provides the ticks in which threats move and those in which owls look.
         period_ticks: _,
@@ -284,13 +285,13 @@ fn is_modelled(world: &World) -> bool {
         first_seed: _,
         pick_scale: _,
         deer_shy_distance_squared: _,
-        // Chasers act on the player's place before its move, the other threats on the place after
-        // it.
+        // Chasers act on the player's place before its move, the other threats on its place after
+        // the move.
         deer_view,
         shark_view,
         owl_view,
         hawk_view,
-        // Memories have room for this many idle rounds and for `POSTS_MAX` posts.
+        // The memories cover these numbers of idle rounds and at most `POSTS_MAX` posts.
         hawk_patience_moves,
         hawk_rest_moves,
         hawk_posts,

@@ -1,4 +1,4 @@
-//! The moves of the player and several threats in one tick, for all of the player's places at once.
+//! Moves the player and several threats by one tick, for all of the player's places at once.
 
 use super::combination::{Combination, Slot};
 use super::model::{Automaton, Model};
@@ -38,7 +38,7 @@ impl<const N: usize> JoinContext<'_, N> {
         &self.model.automata[slot.automaton]
     }
 
-    /// True if the player may not enter the tile that a threat has before its move.
+    /// True if the player may not enter a tile that a threat occupies before its move.
     #[inline]
     fn excludes_own_tile(&self) -> bool {
         self.model.rules.no_jump || !self.model.times.moves[self.tick]
@@ -61,8 +61,8 @@ impl<const N: usize> JoinContext<'_, N> {
     }
 }
 
-/// Fills `groups` with the next combinations of `slots` and the player's places. `spare` is a
-/// buffer.
+/// Fills `groups` with the next combinations of `slots` and the player's places for each of them.
+/// `spare` is a buffer.
 pub(super) fn successors<const N: usize>(
     context: &JoinContext<'_, N>,
     slots: &[Slot],
@@ -75,7 +75,8 @@ pub(super) fn successors<const N: usize>(
     let &JoinContext { model, tick, .. } = context;
     groups.clear();
     let (mut free, mut fixed) = (*landing, 0);
-    // Bit sets of slots: chasers act on the player's previous place, and watchers on its next one.
+    // Bit sets of slots. Chasers act on the player's place before its move, watchers on its place
+    // after the move.
     let (mut chasers, mut watchers) = (0u32, 0u32);
     for (index, slot) in slots.iter().enumerate() {
         let key_now = slot.key(key);
@@ -126,9 +127,9 @@ pub(super) fn successors<const N: usize>(
     }
 }
 
-/// Extends a group of the other threats by the widest one, for each combination of a run. `push`
-/// takes the index in the run, the threat's next own key, and the player's places before and after
-/// the move.
+/// Adds the widest threat to a group of the other threats, for each combination of a run. `push`
+/// takes the index in the run, the widest threat's next own key, and the player's places before and
+/// after the move.
 #[inline]
 pub(super) fn extend<const N: usize>(
     context: &JoinContext<'_, N>,
@@ -152,8 +153,7 @@ pub(super) fn extend<const N: usize>(
     };
     let excludes_own_tile = context.excludes_own_tile();
     let projection = context.projections[slot.automaton].get(tick + 1).map(|layer| &layer[..]);
-    // Removes the places that the threat takes from the player by its tiles before and after its
-    // move.
+    // Removes the places where the threat catches the player, on its tile before or after its move.
     let leave = |to: &mut TileSet<N>, key_next: u32, tile: usize, tile_next: usize| {
         if excludes_own_tile {
             to.remove(places[tile]);
@@ -164,7 +164,8 @@ pub(super) fn extend<const N: usize>(
         }
     };
     let automaton = context.automaton(slot);
-    // The combinations in which the player can move: index, places before and after, and own key.
+    // The combinations in which the player can move: index, player's places before and after the
+    // move, and own key.
     let starts = keys.iter().zip(sets).enumerate().filter_map(|(number, (&key, set))| {
         let from = group_from.and(set);
         let to = reach(&from);
@@ -212,7 +213,8 @@ pub(super) fn extend<const N: usize>(
     }
 }
 
-/// Each next own key of an owl that looks, or of a hawk, with the player's places for it.
+/// Passes each next own key of a looking owl or a hawk to `push`, with the player's places that
+/// lead to the key.
 #[inline]
 fn watcher_successors<const N: usize>(
     context: &JoinContext<'_, N>,
@@ -238,7 +240,7 @@ fn watcher_successors<const N: usize>(
                     push(model.owl_key(branch.key, 0, tick + 1), 0, to);
                     continue;
                 }
-                // Memories that lead to the same moves share a key.
+                // Memories share a key if the owl's moves until its next look are the same.
                 let mut ends: Vec<(u32, TileSet<N>)> = Vec::new();
                 for place in to.iter() {
                     let seen = model.board.tiles[usize::from(place)];

@@ -4,8 +4,8 @@ use super::combination::slots_of;
 use super::model::{Automaton, Model};
 use crate::game::Style;
 
-/// Targets up to this tick are early. Once a line passes it, the end of the game has its own limits
-/// as a target.
+/// Targets up to this tick are early. Once a line passes this tick, the end of the game has its own
+/// work limits as a target.
 pub(super) const EARLY_TICK: usize = 600;
 
 /// The automata in the order in which they join, for early and late targets.
@@ -16,10 +16,10 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Sharks come first: they follow the player most closely, and soon move as one. Next comes one
-    /// threat of each other style, then the rest in the same order of styles. If the keys of all
-    /// threats do not fit into a combination, early targets take the threats nearest the player
-    /// first.
+    /// Sharks come first: they follow the player most closely, and soon share a tile. One threat of
+    /// each other style comes next, followed by a second threat of each style, and so on. If the
+    /// keys of all threats do not fit into a combination, early targets take the threats nearest to
+    /// the player first.
     pub fn new<const N: usize>(model: &Model<N>) -> Self {
         let rank = |automaton: &Automaton<N>| match automaton {
             Automaton::Chaser { style: Style::Deer, .. } => 2,

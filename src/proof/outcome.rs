@@ -14,11 +14,11 @@ pub struct Step {
     pub from_tick: u16,
     /// The tick at which the sweep turned back or ran out of states.
     pub until_tick: u16,
-    /// True if the sweep counts the random draws of hawks. If so, a hawk draws the same posts as in
-    /// the game; otherwise it may draw any post.
+    /// True if the sweep counts the random draws of hawks. With the count, a hawk draws the same
+    /// posts as in the game; without it, a hawk may draw any post.
     pub counts_draws: bool,
-    /// The threats that joined: the tick, and the index in the map. A threat joins in its known
-    /// states of that tick if it has any, otherwise in all its possible states.
+    /// The threats that joined, each as the tick and the threat's index in the map. A threat joins
+    /// in its known states of that tick if it has any, otherwise in all its possible states.
     pub joins: Vec<(u16, u16)>,
 }
 
@@ -27,7 +27,7 @@ pub struct Step {
 pub struct Proof {
     /// No line is alive at the start of this tick.
     pub bound_tick: u16,
-    /// The sweeps in order. Each may use the results of those before it.
+    /// The sweeps in order. Each sweep may use the results of earlier sweeps.
     pub steps: Vec<Step>,
     /// True if an exhaustive search of the remaining states completes the proof.
     pub ends_with_search: bool,

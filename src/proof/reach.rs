@@ -1,6 +1,6 @@
 //! Reachable layers against some of the threats.
 //!
-//! Until threats move in every tick, knowledge about a target excludes few states. So these layers
+//! Before threats move in every tick, knowledge about a target excludes few states. So these layers
 //! are built once, and the sweeps for all later targets start from them.
 
 use super::combination::{Combination, Slot};
@@ -12,7 +12,8 @@ use super::projection::Projection;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;
 
-/// The ticks of kept layers. Owls have just looked at 906, 606 and 306, so these layers are small.
+/// The ticks of the kept layers. Owls look just before ticks 906, 606 and 306, so the layers of
+/// these ticks are small.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
 /// Maximum combinations of a kept layer. The last layer is kept at any size.
 const KEPT_LEN: usize = 20_000;

@@ -1,6 +1,6 @@
 //! The order of the sweeps for a target. Narrow and wide sweeps take turns. The first wide sweeps
-//! have two threats: their results limit the states in which threats join larger sweeps. For an
-//! early target, a trial against all threats comes first.
+//! have one or two threats. Their results limit the states in which threats join larger sweeps. A
+//! target up to `INSANE_TICK + FLOOR_TICKS` first gets a trial, a sweep against all threats.
 
 use super::combination::Combination;
 use super::join::Join;
@@ -16,23 +16,23 @@ use crate::search::{BudgetMeter, StopReason};
 
 /// Work per slice.
 pub(super) const SLICE: u64 = 50_000;
-/// A threat joins a running sweep only if that yields at most this many combinations: the work on
-/// the target divided by `JOIN_LEN_SHARE`, between the minimum and the maximum.
+/// A threat joins a running sweep only if the joined layer has few combinations: at most the work
+/// on the target divided by `JOIN_LEN_SHARE`, clamped to the minimum and the maximum.
 const JOIN_LEN_SHARE: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;
 /// Maximum estimated states at the start of a narrow sweep.
 const START_STATES_MAX: u64 = 8_000_000;
-/// A sweep with more bytes than this is dropped when another target gets its turn.
-const RESTING_SWEEP_MAX_BYTES: usize = 32 << 20;
+/// When its target is paused, a narrow sweep with more bytes than this is dropped.
+const PAUSED_SWEEP_MAX_BYTES: usize = 32 << 20;
 /// Initial distance, in ticks, from the *floor* to the target. Narrow sweeps start at or after the
 /// floor.
 const FLOOR_TICKS: usize = 100;
-/// Ticks by which the floor moves back once no start is left.
+/// When no start is left, the floor moves back by this many ticks.
 const FLOOR_STEP_TICKS: usize = 120;
 /// The first narrow sweep starts at most this many ticks after the floor.
 const WINDOW_TICKS: usize = 130;
-/// Threats move in every tick from this one on. It is the first floor for much later targets.
+/// Threats move in every tick from this tick on. It is the first floor for much later targets.
 const INSANE_TICK: usize = 903;
 /// Minimum ticks from the last reachable layer to a *late* target.
 const LATE_TICKS: usize = 50;
@@ -42,11 +42,10 @@ const SWEEP_WORK_MIN: u64 = 40_000_000;
 /// sweeps may prove sooner that it is out of reach.
 const WIDE_DELAY: u64 = 1_000_000;
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
-/// Work limit of the trial. The trial is a whole sweep against all threats; it decides most targets
-/// that are a few hundred ticks away.
+/// Work limit of the trial. The trial decides most targets that are a few hundred ticks away.
 const TRIAL_WORK_MAX: u64 = 500_000;
-/// While a wide sweep runs, narrow sweeps get one slice in `NARROW_SHARE`, and the floor moves back
-/// by at most `NARROW_TICKS`.
+/// While a wide sweep runs, narrow sweeps get one of every `NARROW_SHARE` slices, and the floor
+/// moves back by at most `NARROW_TICKS`.
 const NARROW_SHARE: u64 = 4;
 const NARROW_TICKS: usize = 240;
 /// Replaces `NARROW_SHARE` while the end of the game is undecided.
@@ -69,7 +68,7 @@ impl<const N: usize> Situation<'_, N> {
     }
 
     /// The limits of a narrow sweep. It shares the memory with the known sets, the line searches
-    /// and a wide sweep, which may need twice as much as a narrow one.
+    /// and a wide sweep. A wide sweep gets twice as much memory as a narrow sweep.
     fn limits(&self) -> SweepLimits {
         let eighth = self.memory_max_bytes / 8;
         let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;
@@ -77,7 +76,7 @@ impl<const N: usize> Situation<'_, N> {
             join_len: (self.work / JOIN_LEN_SHARE).clamp(JOIN_LEN_MIN, JOIN_LEN_MAX) as usize,
             layer_len: eighth / layer_bytes,
             kept_bytes: eighth / 2,
-            // No bound remains to be proven from here on.
+            // The bound already excludes all ticks after this one.
             beyond_tick: self.bound - 1,
             left_out: 0,
             is_whole: false,
@@ -98,8 +97,8 @@ impl<const N: usize> Schedule<N> {
         Self { narrow: Narrow::new(model, target.tick), wide: Wide::new(model, target), slices: 0 }
     }
 
-    /// The sweeps for a later target, without those already made for this one. If a line reaches
-    /// this target, a wide sweep that is still moving forwards continues to the later one.
+    /// The sweeps for a later target. Whole sweeps made for this target are not repeated. If a line
+    /// reaches this target, a wide sweep that has not turned back continues to the later target.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
         let is_taken = is_reached && !self.wide.is_trial;
@@ -108,9 +107,9 @@ impl<const N: usize> Schedule<N> {
         later
     }
 
-    /// Frees memory while other targets are in turn.
-    pub fn rest(&mut self) {
-        if self.narrow.sweep.as_ref().is_some_and(|sweep| sweep.bytes() > RESTING_SWEEP_MAX_BYTES) {
+    /// Drops a large narrow sweep, before its target is paused.
+    pub fn free_memory(&mut self) {
+        if self.narrow.sweep.as_ref().is_some_and(|sweep| sweep.bytes() > PAUSED_SWEEP_MAX_BYTES) {
             self.narrow.sweep = None;
             self.narrow.tried.pop();
         }
@@ -121,12 +120,12 @@ impl<const N: usize> Schedule<N> {
         self.narrow.sweep.is_none()
     }
 
-    /// Allows narrow sweeps to start again, after new knowledge.
+    /// Allows narrow sweeps to start again. Called after new knowledge is added.
     pub fn revive(&mut self) {
         self.narrow.is_exhausted = false;
     }
 
-    /// Runs a slice of a sweep. If the sweep ends, returns how.
+    /// Runs a slice of a sweep. Returns how the sweep ended, if it did.
     pub fn advance(
         &mut self,
         situation: &Situation<'_, N>,
@@ -144,7 +143,8 @@ impl<const N: usize> Schedule<N> {
             return None;
         }
         self.slices += 1;
-        // The narrow sweep starts over to use what the wide sweep records on its way back.
+        // The narrow sweep starts over, so that it can use the known sets that the wide sweep
+        // records on its way back.
         if self.wide.sweep.as_ref().is_some_and(|wide| wide.tick() == tick && !wide.has_turned())
             && self.narrow.sweep.take_if(|sweep| !sweep.has_turned()).is_some()
         {
@@ -180,14 +180,15 @@ impl<const N: usize> Schedule<N> {
 #[derive(Debug)]
 struct Narrow<const N: usize> {
     sweep: Option<Sweep<N>>,
-    /// True if the first sweep has begun. It only applies the projections, and no threat joins it.
+    /// True if the first sweep has begun. No threat joins the first sweep: it only applies the
+    /// projections.
     has_begun: bool,
     /// The starts tried so far.
     tried: Vec<Start>,
     /// The current floor, and the first one.
     floor: usize,
     first_floor: usize,
-    /// The work limit of a sweep, and whether a sweep has been abandoned because of it.
+    /// The work limit of a sweep, and whether the limit has ended a sweep.
     work_max: u64,
     has_abandoned: bool,
     /// True if no start is left.
@@ -285,10 +286,10 @@ struct Wide<const N: usize> {
     is_trial_due: bool,
     /// True if the sweep is the trial.
     is_trial: bool,
-    /// The masks of whole sweeps still to come.
+    /// The masks of the whole sweeps that have yet to start.
     whole_masks: Vec<Combination>,
-    /// The current index in [`REACH_TICKS`], and the masks of the sweeps still to come from that
-    /// tick.
+    /// The current index in [`REACH_TICKS`], and the masks of the sweeps that have yet to start
+    /// from that tick.
     stage: usize,
     reach_masks: Vec<Combination>,
 }
@@ -305,7 +306,7 @@ impl<const N: usize> Wide<N> {
         }
     }
 
-    /// Begins the trial if it is due. Returns whether it was.
+    /// Begins the trial if it is due. Returns whether the trial began.
     fn begin_trial(&mut self, situation: &Situation<'_, N>, target: &Target<N>) -> bool {
         self.is_trial = std::mem::take(&mut self.is_trial_due);
         if self.is_trial {
@@ -316,7 +317,8 @@ impl<const N: usize> Wide<N> {
         self.is_trial
     }
 
-    /// Begins the next sweep, if any. Returns false if it first had to build reachable layers.
+    /// Begins the next sweep, if any. Returns false if the reachable layers that it needs are still
+    /// incomplete.
     fn begin(
         &mut self,
         situation: &Situation<'_, N>,
@@ -327,7 +329,7 @@ impl<const N: usize> Wide<N> {
         let model = situation.model;
         let limits = situation.limits().doubled();
         let is_late = is_late(model, target.tick);
-        // Knowledge about early ticks helps lines more than proofs.
+        // Knowledge about early ticks helps the line searches more than the proofs.
         let is_early_due = target.tick == situation.final_tick;
         loop {
             if let Some(&mask) = self.reach_masks.first() {

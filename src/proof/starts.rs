@@ -23,11 +23,11 @@ pub(super) struct Start {
 impl<const N: usize> Target<N> {
     /// The masks of whole sweeps, in order:
     ///
-    /// 1. the first threat with each other threat except hawks;
+    /// 1. the first threat paired with each other threat except hawks;
     /// 2. each hawk alone, with counted draws;
-    /// 3. each hawk with the first threat;
+    /// 3. each hawk paired with the first threat, with counted draws;
     /// 4. all threats except hawks, whose memories make layers wide;
-    /// 5. the first threat with a hawk and one more threat;
+    /// 5. the first threat, a hawk with counted draws, and one more threat;
     /// 6. all threats.
     pub fn whole_masks(&self) -> Vec<Combination> {
         let Some((first, others)) = self.slots.split_first() else { return Vec::new() };
@@ -53,16 +53,16 @@ impl<const N: usize> Target<N> {
         distinct
     }
 
-    /// The masks of reachable layers, in order: the first threat with each other threat except
-    /// hawks, then each hawk alone with counted draws.
+    /// The masks of reachable layers, in order: the first threat paired with each other threat
+    /// except hawks, followed by each hawk alone with counted draws.
     pub fn reach_masks(&self) -> Vec<Combination> {
         let (hawks, others): (Vec<&Slot>, Vec<&Slot>) = self.slots.iter().partition(|slot| slot.draws_mask() != 0);
         let pairs = others.iter().skip(1).map(|slot| others[0].mask() | slot.mask());
         pairs.chain(hawks.iter().map(|hawk| hawk.mask() | hawk.draws_mask())).collect()
     }
 
-    /// The bottleneck in a range of ticks where one more threat gives the fewest states, and the
-    /// estimated number of these states. Starts near those in `tried` are skipped.
+    /// The bottleneck in a range of ticks that has the fewest states after one more threat joins,
+    /// and the estimated number of these states. Starts near the starts in `tried` are skipped.
     pub fn bottleneck(
         &self,
         model: &Model<N>,
@@ -76,8 +76,8 @@ impl<const N: usize> Target<N> {
             if tried.iter().any(was_tried) {
                 return None;
             }
-            // If more threats are known soon after this tick, a sweep from this tick would end
-            // there.
+            // If a set over more threats is known soon after this tick, a sweep from this tick
+            // would end there.
             let covers = |other: &Known<N>| known.mask & !other.mask == 0 && other.mask != known.mask;
             if (tick + 1..=(tick + KEPT_TICKS).min(self.tick)).any(|after| self.known(after).any(covers)) {
                 return None;

@@ -25,13 +25,13 @@ const HAWK_WEIGHT: usize = 8;
 
 #[derive(Debug, Default)]
 struct Projections<const N: usize> {
-    /// The projection of each automaton; empty for all but sharks, and for sharks whose projection
-    /// would exceed `max_bytes`.
+    /// The projection of each automaton. Only sharks have one, and only while the projections fit
+    /// into `max_bytes`; the others are empty.
     layers: Vec<Projection<N>>,
     max_bytes: usize,
     /// The automaton and the tick of the next layer to build.
     next: Option<(usize, usize)>,
-    /// By tick, the player's places in lines that reach an earlier target.
+    /// By tick, the places that the player can have in lines to an earlier target.
     earlier_allowed: Vec<TileSet<N>>,
 }
 
@@ -39,7 +39,7 @@ struct Projections<const N: usize> {
 #[derive(Debug)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
-    /// By tick, the places where the player can be.
+    /// By tick, the places that the player can have in lines to this target.
     pub allowed: Vec<TileSet<N>>,
     projections: Projections<N>,
     memories: Arc<Memories>,
@@ -71,8 +71,8 @@ impl<const N: usize> Target<N> {
         target
     }
 
-    /// A later target. All lines to it pass through this one, so the knowledge about this target
-    /// also holds for the later one.
+    /// A later target. It takes over the knowledge about this target, because all lines to the
+    /// later target pass through this tick.
     pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
         let earlier_allowed = self.allowed[..=self.tick].to_vec();
         let mut later = Self {
@@ -94,8 +94,8 @@ impl<const N: usize> Target<N> {
         later
     }
 
-    /// Adds the knowledge about an earlier target with the same slots, where it covers more
-    /// threats. Returns whether it added any.
+    /// Adds the known sets of an earlier target with the same slots, if they are over threats that
+    /// no known set of this target covers. Returns whether it added any.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let is_adopted = self.knowledge.adopt(&earlier.knowledge);
         if is_adopted {
@@ -122,7 +122,7 @@ impl<const N: usize> Target<N> {
         self.projections.next = Some((0, self.tick));
     }
 
-    /// True if there is room for one more projection.
+    /// True if one more projection fits into memory.
     fn has_room_to_project(&self, model: &Model<N>) -> bool {
         let layers = self.projections.layers.iter().map(Vec::len).sum::<usize>() + self.tick + 1;
         layers * model.tiles() * size_of::<TileSet<N>>() <= self.projections.max_bytes
@@ -133,8 +133,8 @@ impl<const N: usize> Target<N> {
         self.projections.layers.iter().flatten().map(|layer| layer.len() * size_of::<TileSet<N>>()).sum()
     }
 
-    /// Continues to build the projections. Returns true once they are complete. The target may not
-    /// be used before.
+    /// Continues to build the projections. Returns true once they are complete; until then, the
+    /// target may not be used.
     pub fn project(&mut self, model: &Model<N>, meter: &mut BudgetMeter) -> bool {
         while let Some((automaton, tick)) = self.projections.next {
             if meter.check().is_err() {
@@ -213,7 +213,8 @@ impl<const N: usize> Target<N> {
         self.known(tick).find(|known| known.mask == mask)
     }
 
-    /// True if a threat can join without a known set. An owl can only if its next move is a look.
+    /// True if a threat can join without a known set. An owl can join only if it looks at its next
+    /// move.
     pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
@@ -225,8 +226,8 @@ impl<const N: usize> Target<N> {
         if is_hawk { keys * HAWK_WEIGHT } else { keys }
     }
 
-    /// The keys that a threat can have at a tick, with the places from which the player survives
-    /// it. An owl's keys are complete only if its next move is a look.
+    /// The keys that a threat can have at a tick, each with the places from which the player
+    /// survives the threat. An owl's keys are complete only if it looks at its next move.
     pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
         if tick == model.first_tick {
             return vec![(model.origins[slot.automaton].key, self.allowed[tick])];
@@ -241,9 +242,9 @@ impl<const N: usize> Target<N> {
         keys.filter(|(_, set)| !set.is_empty()).collect()
     }
 
-    /// The known set that contains this threat and shares the most threats with `mask`; sets with
-    /// counted draws come first. Threats outside `mask` are left out. Also returns the mask of the
-    /// result.
+    /// The known set that contains this threat and shares the most threats with `mask`, reduced to
+    /// this threat and the threats of `mask`. A set with counted draws has priority. Also returns
+    /// the mask of the reduced set.
     fn candidates(
         &self,
         tick: usize,
@@ -269,10 +270,10 @@ impl<const N: usize> Target<N> {
         self.known(tick).any(|known| known.mask & slot.mask() != 0)
     }
 
-    /// Adds a threat to a layer over the threats of a mask, in its known states or else in all keys
-    /// that it can have. A hawk joins with its number of draws if that is known and `counts_known`
-    /// is true. Returns the new mask and layer, or `None` if there would be more than `max_len`
-    /// combinations.
+    /// Adds a threat to a layer over the threats of a mask. The threat joins in its known states if
+    /// it has any, otherwise in all keys that it can have. A hawk joins with its number of draws if
+    /// the number is known and `counts_known` is true. Returns the new mask and layer, or `None` if
+    /// the layer would have more than `max_len` combinations.
     pub fn join(
         &self,
         model: &Model<N>,
@@ -298,7 +299,8 @@ impl<const N: usize> Target<N> {
         Ok(Some((mask, wide)))
     }
 
-    /// Restricts a layer to the known sets of a tick. It can be repeated after the deadline.
+    /// Restricts a layer to the known sets of a tick. The call can be repeated if the deadline
+    /// interrupts it.
     pub fn narrow(
         &self,
         tick: usize,
@@ -323,7 +325,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Records the states of a tick from which the target can be reached, if they add to the
-    /// knowledge. It can be repeated after the deadline.
+    /// knowledge. The call can be repeated if the deadline interrupts it.
     pub fn record(
         &mut self,
         tick: usize,

@@ -1,4 +1,4 @@
-//! The choice of the next target.
+//! Chooses the next target.
 
 use super::model::Model;
 use super::orders::Orders;
@@ -7,21 +7,22 @@ use super::schedule::Schedule;
 use super::target::Target;
 use crate::game::LAST_TICK;
 
-/// The first work limit: the work on a target before another target gets its turn.
+/// The initial work limit: the work on a target before another target gets its turn.
 const WORK_LIMIT_MIN: u64 = 400_000;
 /// The minimum work limit for the end of the game.
 const WORK_LIMIT_END: u64 = 3_000_000;
-/// The end of the game is the only target once a line reaches this tick.
+/// Once a line reaches this tick, the end of the game is the only target until it is decided.
 const LATE_TICK: usize = 1800;
-/// Factors of the work limit for the lowest target, and for the end of the game.
+/// Factors by which the work limit is multiplied for the lowest target and for the end of the game.
 const LOW_SHARE: u64 = 4;
 const END_SHARE: u64 = 6;
-/// A round bisects gaps that are larger than this fraction of the distance from line to bound.
+/// A round bisects a gap if it is larger than 1 / `BISECTION_SHARE` of the distance from line to
+/// bound.
 const BISECTION_SHARE: usize = 4;
-/// Maximum number of undecided targets kept for later.
-const RESTING_MAX: usize = 3;
+/// Maximum number of paused targets.
+const PAUSED_MAX: usize = 3;
 
-/// A target that is being decided.
+/// A target, with the sweeps and the work spent on it.
 #[derive(Debug)]
 pub(super) struct Attempt<const N: usize> {
     pub target: Target<N>,
@@ -34,8 +35,8 @@ pub(super) struct Attempt<const N: usize> {
 #[derive(Debug)]
 pub(super) struct Targets<const N: usize> {
     pub current: Option<Attempt<N>>,
-    /// In ascending order of their ticks.
-    resting: Vec<Attempt<N>>,
+    /// Undecided targets that are not the current one, in ascending order of their ticks.
+    paused: Vec<Attempt<N>>,
     /// The work on a target in this round before the next target gets its turn.
     work_limit: u64,
     /// The ticks of the targets left undecided in this round.
@@ -44,7 +45,7 @@ pub(super) struct Targets<const N: usize> {
 
 impl<const N: usize> Default for Targets<N> {
     fn default() -> Self {
-        Self { current: None, resting: Vec::new(), work_limit: WORK_LIMIT_MIN, stalled: Vec::new() }
+        Self { current: None, paused: Vec::new(), work_limit: WORK_LIMIT_MIN, stalled: Vec::new() }
     }
 }
 
@@ -66,15 +67,15 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    /// The next target. The first target is the end of the game. Once a bound excludes that, rounds
-    /// look between line and bound for the earliest target that can be proven out of reach and for
-    /// the latest that a line reaches. A target that stays undecided within the work limit waits
-    /// for the next round.
+    /// The next target. The first target is the end of the game. Once a bound excludes it, rounds
+    /// look between the line and the bound for the earliest target that can be proven out of reach,
+    /// and for the latest target that a line reaches. A target that is undecided at its work limit
+    /// waits for the next round.
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
             // Two targets take turns: the end of the game, and the tick in which the longest line
-            // ends. Sweeps to that tick are shorter, and continue beyond it.
+            // ends. Sweeps to the latter are shorter, and continue beyond it.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.current else { return end };
             let is_end = attempt.target.tick == end;
@@ -102,14 +103,15 @@ impl<const N: usize> Targets<N> {
         if first > low && (first - low) * BISECTION_SHARE > high - low {
             return low.midpoint(first);
         }
-        // Returns to the lowest target, because knowledge about it holds for all others.
+        // A new round starts at the lowest target, because knowledge about it holds for all later
+        // targets.
         self.stalled.clear();
         self.work_limit = self.work_limit.saturating_mul(2);
         low
     }
 
-    /// The work on a target before the next target gets its turn. The lowest target gets more:
-    /// knowledge about it holds for all others, and its sweeps continue beyond it.
+    /// The work on a target before the next target gets its turn. The lowest target gets more,
+    /// because knowledge about it holds for all later targets and its sweeps continue beyond it.
     fn share(&self, tick: usize, best: &Bracket) -> u64 {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
             self.work_limit.saturating_mul(END_SHARE).max(WORK_LIMIT_END)
@@ -120,23 +122,23 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    /// Switches to a target and keeps the undecided targets.
+    /// Switches to a target and pauses the current one.
     pub fn set(&mut self, model: &Model<N>, orders: &Orders, memory_max_bytes: usize, tick: usize, best: &Bracket) {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         let share = self.share(tick, best);
         if let Some(mut attempt) = self.current.take() {
-            attempt.schedule.rest();
-            self.resting.push(attempt);
+            attempt.schedule.free_memory();
+            self.paused.push(attempt);
         }
-        self.resting.retain(|attempt| attempt.target.tick < high);
-        self.resting.sort_by_key(|attempt| attempt.target.tick);
-        if let Some(place) = self.resting.iter().position(|attempt| attempt.target.tick == tick) {
-            let attempt = self.resting.remove(place);
+        self.paused.retain(|attempt| attempt.target.tick < high);
+        self.paused.sort_by_key(|attempt| attempt.target.tick);
+        if let Some(place) = self.paused.iter().position(|attempt| attempt.target.tick == tick) {
+            let attempt = self.paused.remove(place);
             self.current = Some(Attempt { work_limit: attempt.work.saturating_add(share), ..attempt });
             return;
         }
         let order = orders.at(tick);
-        let earlier = self.resting.iter_mut().rfind(|attempt| attempt.target.tick < tick);
+        let earlier = self.paused.iter_mut().rfind(|attempt| attempt.target.tick < tick);
         let (target, schedule) = match earlier.filter(|other| orders.at(other.target.tick) == order) {
             Some(earlier) => {
                 let target = earlier.target.later(model, tick);
@@ -150,8 +152,8 @@ impl<const N: usize> Targets<N> {
                 (target, schedule)
             }
         };
-        self.resting.retain(|attempt| attempt.target.tick >= low);
-        self.resting.truncate(RESTING_MAX);
+        self.paused.retain(|attempt| attempt.target.tick >= low);
+        self.paused.truncate(PAUSED_MAX);
         self.current = Some(Attempt { target, schedule, work: 0, work_limit: share });
     }
 
@@ -161,7 +163,7 @@ impl<const N: usize> Targets<N> {
             return;
         };
         let tick = attempt.target.tick;
-        let earlier = self.resting.iter().rfind(|other| other.target.tick < tick);
+        let earlier = self.paused.iter().rfind(|other| other.target.tick < tick);
         if let Some(earlier) = earlier.filter(|other| orders.at(other.target.tick) == orders.at(tick))
             && attempt.target.adopt(&earlier.target)
         {

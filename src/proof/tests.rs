@@ -1,4 +1,4 @@
-//! Tests of proofs against lines that exist, and against exhaustive searches.
+//! Checks proofs against known lines and against exhaustive searches.
 
 use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
@@ -83,7 +83,7 @@ fn runs_have_the_successors_of_their_combinations() {
                 while !join.advance(&context, &layer, &mut next, &mut BudgetMeter::new(Budget::UNLIMITED)) {
                     interrupted += 1;
                 }
-                // In this case, only some of the next states are known.
+                // Here, only some of the next states are known.
                 let mut known = next.clone();
                 let keep = |key| if key % 3 == 0 { TileSet::EMPTY } else { target.allowed[tick + 1] };
                 known.retain(keep, unlimited).expect("no deadline");
@@ -148,7 +148,8 @@ fn lines_on_many_maps_are_never_hopeless() {
     assert!(check_lines(0..120) >= 80);
 }
 
-/// Runs sweeps for targets that lines reach. Returns the number of maps.
+/// Runs sweeps for targets that lines reach, and checks that no sweep excludes such a line. Returns
+/// the number of maps.
 fn check_lines(maps: Range<u64>) -> usize {
     let mut checked = 0;
     for (index, world) in
@@ -162,7 +163,7 @@ fn check_lines(maps: Range<u64>) -> usize {
         }
         let line = world.states_along(&world.start(), &found.moves);
         let mut engine = engine(&world);
-        // The later target takes turns with an earlier one, whose knowledge it adopts during a
+        // The later target takes turns with an earlier target, and adopts its knowledge during a
         // sweep.
         for slice in 0..80 {
             let target_tick = if slice / 10 % 2 == 0 { target_tick - 3 } else { target_tick };
@@ -299,7 +300,7 @@ fn exhaustive_search_agrees_in_score_on_many_maps() {
     assert!(check_scores(480) >= 300);
 }
 
-/// Compares the engine with exhaustive searches. Returns how many of these finished.
+/// Compares the engine with exhaustive searches. Returns the number of searches that finished.
 fn check_scores(maps: u64) -> usize {
     let (mut exhausted, mut optimal) = (0, 0);
     for (index, world) in worlds(&[(7, 7), (9, 7), (9, 9), (11, 9)], &[2, 3, 4], maps).enumerate() {

@@ -6,10 +6,10 @@ use crate::proof::model::Model;
 use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
-/// After this much work, a whole sweep stops on its way back at a layer that is too wide. A layer
-/// is too wide with more than `RETURN_LEN` combinations if the sweep dropped less than one in
-/// `DROPPED_SHARE` states of the segment, and otherwise with twice as many. Few other sweeps could
-/// start before such a layer.
+/// After this much work, a whole sweep stops on its way back at a layer that is too wide, because
+/// few narrow sweeps could start before such a layer. The maximum width is `RETURN_LEN`
+/// combinations if the sweep dropped less than 1 / `DROPPED_SHARE` of the states of the segment,
+/// and twice as many otherwise.
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_SHARE: u64 = 20;
 const RETURN_LEN: usize = 10_000;
@@ -25,8 +25,8 @@ impl<const N: usize> Sweep<N> {
     ) -> Result<Option<End>, StopReason> {
         if !self.front.is_ready {
             self.narrow(model, target, meter)?;
-            // Draws that became known later are not counted, because the following layers lack
-            // them.
+            // A known set may have gained counted draws since the way forwards. They are not used,
+            // because the following layers lack them.
             let now = self.joins.iter().filter(|joined| joined.tick == self.front.tick);
             for Joined { slot: index, counts_draws: counts, .. } in now.copied().collect::<Vec<Joined>>() {
                 if target.slots[index].mask() & self.front.mask == 0 {
@@ -34,7 +34,8 @@ impl<const N: usize> Sweep<N> {
                     assert!(has_joined, "no limit is reached");
                     target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
                     if counts != (self.front.mask & target.slots[index].draws_mask() != 0) {
-                        // The draws are no longer known, so the following layers would not match.
+                        // The known set with counted draws is gone, so the following layers would
+                        // not match.
                         return Ok(Some(End::TooBig));
                     }
                 }
@@ -46,8 +47,8 @@ impl<const N: usize> Sweep<N> {
             && !self.kept.segment.is_empty()
             && (self.kept.segment.len() >= CHECKPOINT_TICKS || self.kept.segment_bytes > self.limits.kept_bytes)
         {
-            // The segment is full: a new one starts here, and the layers before it are rebuilt
-            // later.
+            // The segment is full: a new segment starts at this layer, and the earlier layers are
+            // rebuilt later.
             self.kept.segment.clear();
             self.kept.segment_bytes = 0;
             self.kept.checkpoints.push(StoredLayer {
@@ -137,7 +138,7 @@ impl<const N: usize> Sweep<N> {
         let (after_mask, after) = self.after.as_ref().expect("a layer comes after");
         if self.front.done == 0 {
             self.front.next.clear();
-            // Leaves out the threats that joined between the two layers.
+            // Removes the threats that joined between the two layers.
             if *after_mask != stored.mask {
                 let mut narrow = self.join.project(after.layer(), stored.mask, meter)?;
                 let narrow = target.index(&mut narrow, stored.mask, meter)?;

@@ -30,10 +30,10 @@ pub(in crate::proof) struct SweepLimits {
     pub layer_len: usize,
     /// Maximum bytes of the checkpoints, and separately of the layers between two of them.
     pub kept_bytes: usize,
-    /// Before it turns back, the sweep continues beyond the target up to this tick. If it runs out
-    /// of states there, a later target is out of reach.
+    /// The sweep continues beyond the target up to this tick before it turns back. If it runs out
+    /// of states beyond the target, it proves a later target out of reach.
     pub beyond_tick: usize,
-    /// The threats that must not join.
+    /// The mask of the threats that must not join.
     pub left_out: Combination,
     /// True if the threats start in their initial states at the first tick, and none joins later.
     pub is_whole: bool,

@@ -1,5 +1,5 @@
-//! A sweep. Missing threats join as soon as few states are left. On the way back, the sweep
-//! rebuilds the layers between two checkpoints.
+//! A sweep. Missing threats join when few states are left. On the way back, the sweep rebuilds the
+//! layers between two checkpoints.
 
 mod backwards;
 mod limits;
@@ -16,7 +16,7 @@ use super::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 pub(super) use limits::{End, SweepLimits};
 
-/// Initial ticks between two checkpoints, and the maximum number of layers in a segment.
+/// Initial number of ticks between two checkpoints, and the maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
 /// A sweep may continue beyond the target for at least this much work.
 const BEYOND_WORK_MIN: u64 = 200_000;
@@ -35,19 +35,20 @@ enum Phase {
     Forwards,
     /// Forwards beyond the target, until the work exceeds `work_max`.
     Beyond { work_max: u64 },
-    /// Forwards again, from a checkpoint to the tick before `until`.
+    /// Forwards from a checkpoint to the tick before `until`, to rebuild the layers.
     Rebuild { until: usize },
     /// Backwards over the rebuilt layers.
     Backwards,
-    /// Back at the first tick, or stopped early because the rest is not worth the work.
+    /// Complete: the sweep is back at its first tick, or stopped early because the remaining ticks
+    /// are not worth the work.
     Over,
 }
 
 #[derive(Debug)]
 struct Begin {
     from: usize,
-    /// The first tick of the proof. It is the first tick of the game if the sweep starts from a
-    /// reachable layer.
+    /// The first tick of the sweep in the proof. For a sweep that starts from a reachable layer, it
+    /// is the first tick of the game.
     origin: usize,
     /// The threats with which the sweep starts.
     base: Combination,
@@ -64,8 +65,8 @@ struct Front<const N: usize> {
     done: usize,
     /// True if the known sets have been applied to the layer and the threats have joined.
     is_ready: bool,
-    /// True if the deadline interrupted an operation on a whole layer. The next attempt ignores the
-    /// deadline.
+    /// True if the deadline interrupted an operation on an entire layer. The next attempt ignores
+    /// the deadline.
     is_interrupted: bool,
 }
 
@@ -78,8 +79,8 @@ struct Kept<const N: usize> {
     /// The layers rebuilt since the last checkpoint, and their bytes.
     segment: Vec<StoredLayer<N>>,
     segment_bytes: usize,
-    /// The number of states in the processed layers of the segment, and how many of them lead to
-    /// the target.
+    /// The number of states in the processed layers of the segment, and the number of these states
+    /// that lead to the target.
     segment_states: u64,
     segment_kept: u64,
 }
@@ -93,8 +94,8 @@ struct Joined {
     counts_draws: bool,
 }
 
-/// The state of a sweep at its target. A sweep that continued beyond the target turns back from
-/// here.
+/// The state of a sweep at its target. A sweep that continues beyond the target later turns back
+/// from this state.
 #[derive(Debug)]
 struct Turning<const N: usize> {
     stored: StoredLayer<N>,
@@ -120,8 +121,8 @@ pub(super) struct Sweep<const N: usize> {
 }
 
 impl<const N: usize> Sweep<N> {
-    /// A sweep that starts at the tick `from` with the threats of `known`, which have a known set
-    /// there.
+    /// A sweep that starts at the tick `from` with the threats of the mask `known`. The target must
+    /// have a known set over these threats at that tick.
     pub fn new(target: &Target<N>, from: usize, known: Combination, limits: SweepLimits) -> Self {
         let layer = Layer { keys: vec![0], sets: vec![target.allowed[from]] };
         Self {
@@ -241,7 +242,8 @@ impl<const N: usize> Sweep<N> {
                 self.note(model, target);
                 return Ok(Some(End::Empty(self.front.tick)));
             }
-            // If the layer is almost the whole known set, the following ticks yield nothing new.
+            // If the layer contains almost the entire known set, the following ticks yield nothing
+            // new.
             let is_repeating = self.limits.join_len > 0
                 && can_turn
                 && self.front.tick > self.begin.from
@@ -319,9 +321,9 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Adds missing threats. At the first tick, these are the threats of `begin` and one more.
-    /// Later, they are the threats of a known set that includes all present ones, and other threats
-    /// once few states are left.
+    /// Adds missing threats. At the first tick, it adds the threats of `begin` and one more. Later,
+    /// it adds the threats of a known set over more threats than the layer, and any other threat
+    /// when few states are left.
     fn widen(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let limits = self.limits;
         if !limits.is_whole {
@@ -348,8 +350,8 @@ impl<const N: usize> Sweep<N> {
             let is_exact = self.front.tick == model.first_tick;
             let is_known = target.is_known(self.front.tick, slot);
             let can_join = is_exact || !limits.is_whole && (is_known || target.can_join(model, slot, self.front.tick));
-            // At the first tick each threat has one key. At other ticks many keys are excluded for
-            // each place of the player, so their number is divided by 4.
+            // At the first tick of the game, each threat has one key. At other ticks, each place of
+            // the player excludes many keys, so the number of keys is divided by 4.
             let keys = if is_exact || is_known { 1 } else { target.closure_len(model, slot, self.front.tick) };
             if !can_join || !(is_first || self.front.layer.len() * keys / 4 <= limits.join_len) {
                 return Ok(());
@@ -363,7 +365,7 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Adds a threat and notes it. Returns false if there would be more than `max_len`
+    /// Adds a threat and notes the join. Returns false if the layer would have more than `max_len`
     /// combinations.
     fn join_slot(
         &mut self,
@@ -382,7 +384,7 @@ impl<const N: usize> Sweep<N> {
         Ok(has_joined)
     }
 
-    /// Adds a threat to the layer. Returns false if there would be more than `max_len`
+    /// Adds a threat to the layer. Returns false if the layer would have more than `max_len`
     /// combinations. A hawk joins with its counted draws if they are known and `counts_known` is
     /// true.
     fn add_slot(
