@@ -1,4 +1,4 @@
-//! The best explanation of the observations, and the other explanations.
+//! The best explanation of the observations, and alternative explanations.
 
 use crate::game::{Direction, Personalities, Personality, Rules, Style, StyleNames, View};
 use crate::search::Deadline;
@@ -10,15 +10,15 @@ use super::paths::{Deer, Owls};
 use super::picks::{PickExplanation, pick};
 use super::variants::{period_mut, phase_clock, phase_clock_mut};
 
-/// The lead and the maximum period of a phase that may have begun unnoticed.
+/// Maximum ticks since the beginning of an unnoticed phase, and the maximum period of such a phase.
 const EARLY_PHASE_TICKS: u16 = 8;
 const EARLY_PERIOD_MAX: u8 = 7;
-/// Explanations of the picks compared with the hawks, cheapest first.
+/// Maximum number of explanations of the picks to compare with the hawks, cheapest first.
 const PICKS_MAX: usize = 64;
 const OWL_CHOICES_MAX: usize = 8;
 
 impl Learner {
-    /// The best explanation: the rules that change the fewest expected rules.
+    /// The best explanation: it changes the fewest of the expected rules.
     pub fn best(&self) -> Rules {
         self.best_until(Deadline::NEVER).expect("time without end")
     }
@@ -50,7 +50,7 @@ impl Learner {
         } else {
             rules.shark_path_order = nearest(orders, expected.shark_path_order);
         }
-        // Deer and picks share the order of the options; hawks use the same picks.
+        // Deer and picks share the option order, and hawks use the same picks.
         let of_deer = deer.orders(0).or(deer.orders(1));
         let picks = self.explanations.found.iter().filter(|one| of_deer.contains(one.order)).take(PICKS_MAX);
         let mut picks: Vec<Option<&PickExplanation>> = picks.map(Some).collect();
@@ -130,8 +130,9 @@ impl Learner {
         }
     }
 
-    /// These rules, or others for hawks and owls, which share their order, if no hypothesis about
-    /// some hawk fits. Returns `Some(None)` if no rules fit, and `None` at the deadline.
+    /// These rules if they fit every hawk, otherwise rules with other values for hawks and owls,
+    /// which share their path order. Returns `Some(None)` if no rules fit, and `None` at the
+    /// deadline.
     fn with_hawks(&self, rules: &Rules, of_owls: Orders, deadline: Deadline) -> Option<Option<Rules>> {
         let Some(game) = &self.game else { return Some(Some(*rules)) };
         let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
@@ -208,8 +209,8 @@ impl Learner {
         }
     }
 
-    /// Up to `count` other rules that explain the game and differ from the best ones in one factor,
-    /// the most similar first.
+    /// At most `count` other rules that explain the game, the most similar first. Each differs from
+    /// the best rules in the values for one of: the clock, a style, or the picks.
     pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
         self.alternatives_until(best, count, Deadline::NEVER)
     }
@@ -288,12 +289,13 @@ impl Learner {
         found
     }
 
-    /// The best rules with a next phase that began in one of the last ticks up to `tick`, after
-    /// which nothing was observed. Earlier moves may contradict these rules.
+    /// Variants of the best rules in which the next phase began in one of the last ticks up to
+    /// `tick`. There is no observation after `tick`. Earlier moves may contradict these variants.
     pub fn early_phases(&self, best: &Rules, tick: u16) -> Vec<Rules> {
         let clock = tick.saturating_sub(1);
         let Some(next) = phase_after(best, tick) else { return Vec::new() };
-        // The next message reports a phase that has begun.
+        // A message reports a phase that has begun, so an earlier beginning would have been
+        // noticed.
         let reports = self.game.as_ref().is_some_and(|game| game.reports_personalities && game.trusting.explains());
         let earliest = if reports { clock } else { clock.saturating_sub(EARLY_PHASE_TICKS) };
         let expected = best.period_ticks.of(next);
@@ -313,7 +315,7 @@ impl Learner {
         found
     }
 
-    /// True if the phase after the one at a tick was expected to begin earlier.
+    /// True if the phase that follows the phase at `tick` was expected to begin before `tick`.
     pub fn is_overdue(&self, tick: u16) -> bool {
         phase_after(&self.best_clock(), tick)
             .is_some_and(|next| phase_clock(self.expected.phase_clocks, next).saturating_add(1) < tick)
@@ -345,7 +347,7 @@ fn other_view(view: View) -> View {
     view_of(1 - view_order(view))
 }
 
-/// The expected view if it is possible or no view is, otherwise the other one.
+/// The expected view if it is possible or if no view is possible, otherwise the other view.
 fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     if is_possible[view_order(expected)] || !is_possible[1 - view_order(expected)] {
         expected
@@ -354,12 +356,12 @@ fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     }
 }
 
-/// The possible order nearest to the expected one, or the expected one if the set is empty.
+/// The possible order nearest to the expected order, or the expected order if the set is empty.
 fn nearest(orders: Orders, expected: [Direction; 4]) -> [Direction; 4] {
     orders.nearest_to(expected).first().copied().unwrap_or(expected)
 }
 
-/// The possible value nearest to the expected one, or the expected one if the set is empty.
+/// The possible value nearest to the expected value, or the expected value if the set is empty.
 fn nearest_bit(values: u128, expected: u8) -> u8 {
     bits_nearest_to(values, expected).next().unwrap_or(expected)
 }
@@ -370,8 +372,8 @@ fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
     found.into_iter()
 }
 
-/// The expected value if it is in the range, else the first square number in the range, else its
-/// minimum.
+/// The expected value if it is in the range, otherwise the first square number in the range,
+/// otherwise the minimum of the range.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;

@@ -1,22 +1,22 @@
 //! The periods and phases that explain when threats move.
 //!
 //! All threats move on the same ticks. A hypothesis is a phase, its period, and the ticks since the
-//! last move; phases may begin at any clock with any period. For each hypothesis, [`ClockFilter`]
-//! keeps the history nearest to the expected rules, so it has the best explanation after every
-//! tick. [`clock_sets`] finds every value that a parameter has under some explanation.
+//! last move. Phases may begin at any clock, with any period. For each hypothesis, [`ClockFilter`]
+//! keeps the history nearest to the expected rules, so the best explanation is available after
+//! every tick. [`clock_sets`] finds every value that a parameter has in some explanation.
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::variants::{period_mut, phase_clock_mut};
 use crate::game::{Personality, Rules};
 
-/// The cost of a changed parameter, to which the size of the change is added.
+/// The cost of a changed parameter. The size of the change is added.
 const CHANGE_COST: u32 = 10_000;
 
-/// An overdue phase is assumed to be late by a multiple of this many ticks.
+/// The assumed delay of an overdue phase is a multiple of this many ticks.
 const OVERDUE_TICKS: u16 = 200;
 
-/// The evidence of a tick about the clock.
+/// The evidence about the clock from one tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockEvidence {
     /// The played tick.
@@ -38,8 +38,8 @@ struct History {
     clocks: [u16; 4],
 }
 
-/// The cheapest histories with one phase and period, in ascending order of the ticks since the last
-/// move.
+/// The cheapest histories with the same phase and period, by the ticks since the last move,
+/// ascending.
 type Lane = Vec<(u8, History)>;
 
 const PERIODS: usize = u8::MAX as usize;
@@ -54,7 +54,7 @@ pub struct ClockFilter {
     clock: u16,
 }
 
-/// A history that allows a phase to begin in a tick, for any period.
+/// A history after which a phase can begin in this tick, with any period.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     history: History,
@@ -66,7 +66,7 @@ struct Entry {
 struct Entries {
     /// The cheapest entry for each number of ticks since the last move, ascending.
     all: Vec<Entry>,
-    /// For each index, the cheapest entry from there on.
+    /// For each index, the cheapest entry from this index on.
     cheapest_from: Vec<Entry>,
 }
 
@@ -85,7 +85,7 @@ impl ClockFilter {
         filter
     }
 
-    /// True if some explanation is left.
+    /// True if at least one explanation is left.
     pub fn explains(&self) -> bool {
         self.alive.iter().any(|lane| !lane.is_empty())
     }
@@ -144,7 +144,8 @@ impl ClockFilter {
         entries
     }
 
-    /// The expected rules with the best clock. Later phases keep their expected start if possible.
+    /// The expected rules with the periods and phases of the best explanation. Later phases keep
+    /// their expected start if possible.
     pub fn best(&self) -> Option<Rules> {
         let expected = PeriodsAndClocks::of(&self.expected);
         let total = |&(phase, history): &(usize, &History)| {
@@ -165,7 +166,7 @@ impl ClockFilter {
 }
 
 impl ClockFilter {
-    /// The assumed start of the next phase. It rarely changes, because every change invalidates
+    /// The assumed start of the next phase. It changes rarely, because every change invalidates
     /// plans.
     fn next_guess(&self, expected: u16) -> u16 {
         match self.clock.checked_sub(expected) {
@@ -255,7 +256,8 @@ pub struct ClockSets {
     pub periods: [BTreeSet<u8>; 5],
     /// The clocks at which each phase after lazy may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// The first and last tick in which threats may have each personality; (0, 0) if none.
+    /// By personality, the first and last tick in which threats can have it; (0, 0) if they never
+    /// can.
     pub seen: [(u16, u16); 5],
 }
 
@@ -283,14 +285,13 @@ impl ClockSets {
         }
     }
 
-    /// True if nothing explains the evidence.
+    /// True if no hypothesis explains the evidence.
     pub fn is_empty(&self) -> bool {
         self.periods.iter().any(BTreeSet::is_empty) || self.clocks.iter().any(BTreeSet::is_empty)
     }
 }
 
-/// The values within the allowed ones that explain a game. The evidence contains every tick from 1,
-/// in order.
+/// The allowed values that explain a game. The evidence must contain every tick from 1, in order.
 ///
 /// A forward pass finds the hypotheses; a backward pass drops those that contradict later ticks.
 pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowed: &ClockSets) -> Option<ClockSets> {
@@ -342,7 +343,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
     for &(phase, period, _) in &alive {
         sets.periods[usize::from(phase)].insert(period);
     }
-    // A phase without evidence may have any period.
+    // Without evidence, a phase may have any period.
     for index in 0..5 {
         let is_skipped = index > 0 && index < 4 && !sets.clocks[index - 1].is_disjoint(&sets.clocks[index]);
         if sets.periods[index].is_empty() || is_skipped || index > usize::from(reached) {
@@ -367,7 +368,7 @@ fn stays(
     trusts_personalities: bool,
     allowed: &ClockSets,
 ) -> Option<Phase> {
-    // The next phase must still be able to begin.
+    // There must be an allowed clock at which the next phase can still begin.
     let clocks = allowed.clocks.get(usize::from(phase));
     let can_wait = clocks.is_none_or(|clocks| clocks.last().is_some_and(|&last| last >= evidence.tick - 1));
     if !can_wait || !is_reported(phase, evidence, trusts_personalities) {

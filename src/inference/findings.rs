@@ -1,4 +1,4 @@
-//! The findings of a learner: which parameters are certain, and which are open.
+//! The findings of a learner: certain parameters, and parameters with several possible values.
 
 use std::collections::BTreeSet;
 
@@ -24,24 +24,24 @@ pub struct Finding {
     pub is_certain: bool,
     /// The values in the remaining explanations, in words; empty if the value is certain.
     pub open: String,
-    /// The observation that ruled out the last other value, if known.
+    /// The observation that ruled out the last alternative value, if known.
     pub decided: Option<Decided>,
-    /// The best explanation's value, as a sentence.
+    /// A sentence about the value in the best explanation.
     pub sentence: String,
 }
 
 /// The findings about a server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// The best explanation, which changes the fewest expected rules.
+    /// The best explanation: it changes the fewest of the expected rules.
     pub rules: Rules,
-    /// Every parameter.
+    /// The findings about every parameter.
     pub parameters: Vec<Finding>,
     /// The unexpected words for styles, with their styles.
     pub words: Vec<(String, Style)>,
     /// The threats that no rules of this family explain.
     pub unexplained: Vec<Unexplained>,
-    /// The contradictions of the whole family of rules.
+    /// Contradictions to the entire family of rules.
     pub conflicts: Vec<String>,
 }
 
@@ -202,7 +202,7 @@ impl Learner {
         }
     }
 
-    /// The scales count as certain if their range is so narrow that the simplest number in it
+    /// `None` if the scale is certain: its range is so narrow that the simplest number in the range
     /// cannot be a coincidence.
     fn open_scale(&self) -> Option<String> {
         let range = |one: &PickExplanation| format!("{} to {}", one.scales.0, one.scales.1);
@@ -238,7 +238,8 @@ fn factor_of(parameter: Parameter) -> Option<Factor> {
     })
 }
 
-/// The clock values that explain every game; true if the reported personalities fit too.
+/// The clock values that explain every game, and whether the reported personalities agree with
+/// them.
 fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
     for trusts in [true, false] {
         let mut sets = Some(ClockSets::any());

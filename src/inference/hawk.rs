@@ -1,7 +1,8 @@
-//! Hawks: the views, orders, patience, rest and posts that explain their steps.
+//! The views, orders, patience, rest and posts that explain the steps of hawks.
 //!
 //! The values of a hypothesis depend on one another: a patience may be possible only with one rest,
-//! or only with certain posts. A [`HawkExplanation`] holds values that are possible together.
+//! or only with certain posts. A [`HawkExplanation`] holds values that are compatible with each
+//! other.
 
 use crate::search::Deadline;
 
@@ -10,13 +11,13 @@ use super::paths::orders_of_step;
 use super::picks::pick;
 use super::streets::{Step, Streets};
 
-/// Maximum patience and rest.
+/// Maximum patience and maximum rest, in moves.
 pub const MOVES_MAX: u8 = 100;
-/// With more hypotheses than this, the learner claims nothing about hawks.
+/// With more hypotheses than this, the learner makes no claims about hawks.
 const HYPOTHESES_MAX: usize = 4_000;
 /// Maximum hypotheses after a move of a hawk, so that the move takes a few milliseconds.
 const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
-/// A post that became unknown because the hawk saw the player on the way.
+/// The rank of a post that became unknown because the hawk saw the player on its way there.
 const FORGOTTEN: u16 = u16::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,15 +36,15 @@ pub enum Aim {
 /// Rules that explain the moves of a hawk, and the hidden state of the hawk under these rules.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HawkHypothesis {
-    /// Index 0 for the player's stale position, 1 for the current one.
+    /// 0 for the player's stale position, 1 for its current position.
     pub view: usize,
     pub aim: Aim,
     pub patience: (u8, u8),
     /// Minimum and maximum, in moves.
     pub rest: (u8, u8),
-    /// Its posts as ranks among the intersections, or [`FORGOTTEN`].
+    /// The hawk's posts as ranks among the intersections, or [`FORGOTTEN`].
     posts: Vec<u16>,
-    /// The possible ranks of each forgotten post, as bits; one set avoids a hypothesis per rank.
+    /// The possible ranks of each forgotten post, as bits. One set replaces a hypothesis per rank.
     forgotten: Vec<u128>,
     pub orders: Orders,
 }
@@ -53,15 +54,16 @@ pub struct Hawk {
     pub hypotheses: Vec<HawkHypothesis>,
     /// True if too many hypotheses were found and some were dropped.
     pub is_truncated: bool,
-    /// The draws of this many first posts are known; those of all posts if no tick was missed.
+    /// The draw numbers of the first `counted_posts` posts are known. If no tick was missed, these
+    /// are all posts.
     counted_posts: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HawkSets {
-    /// By view: the orders.
+    /// The possible orders, by view.
     pub orders: [Orders; 2],
-    /// As bits.
+    /// The possible patience values, as bits.
     pub patience: u128,
     pub rest: u128,
 }
@@ -112,7 +114,7 @@ impl Hawk {
         self.merge();
     }
 
-    /// The hypotheses that also explain the next step.
+    /// The hawk after the next step, with the hypotheses that explain the step.
     pub fn after(&self, streets: &Streets, step: &Step, threat: usize) -> Option<Self> {
         let mut after = Vec::with_capacity(self.hypotheses.len());
         let mut hypotheses = self.hypotheses.iter();
@@ -204,7 +206,7 @@ impl Hawk {
 
 /// The posts that draws pick on a map, for every number of posts.
 pub struct PostDraws {
-    /// By draw from 1, then by rank bit: the numbers of posts with which the draw picks it, as
+    /// By draw from 1, then by rank bit: the post counts with which the draw picks this rank, as
     /// bits.
     counts: Vec<[u128; 128]>,
     all: u128,
@@ -236,11 +238,11 @@ impl PostDraws {
         Self { counts, all }
     }
 
-    /// The numbers of posts in `within` for which a hawk gets posts with these ranks, as bits.
+    /// The post counts in `within` with which a hawk gets posts of these ranks, as bits.
     fn counts(&self, posts: impl Iterator<Item = u128>, counted: usize, within: u128) -> u128 {
         posts.zip(&self.counts).enumerate().fold(self.all & within, |counts, (index, (post, sent_to))| {
             if index >= counted {
-                // Any number of posts above the rank can include it.
+                // Every post count above a rank includes the rank.
                 return counts & u128::MAX.checked_shl(post.trailing_zeros() + 1).unwrap_or(0);
             }
             let mut ranks = post;
@@ -256,7 +258,7 @@ impl PostDraws {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HawkExplanation {
-    /// 0 for the player's stale position, 1 for the present one.
+    /// 0 for the player's stale position, 1 for its present position.
     pub view: usize,
     pub orders: Orders,
     /// Patience values, as bits.
@@ -322,7 +324,7 @@ fn keep_cheapest(found: &mut Vec<HawkExplanation>, cost: impl Fn(&HawkExplanatio
 }
 
 impl HawkHypothesis {
-    /// By post, as bits.
+    /// By post: its possible ranks, as bits.
     fn ranks(&self) -> impl Iterator<Item = u128> {
         let mut forgotten = self.forgotten.iter().copied();
         self.posts.iter().map(move |&post| match post {
@@ -378,8 +380,8 @@ impl HawkHypothesis {
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {
-            // The hawk waits while its count, which starts at minus the rest, is at most the
-            // patience.
+            // The hawk's count of idle moves starts at minus the rest. The hawk waits while the
+            // count is at most the patience.
             let rest = if rests {
                 (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1)
             } else if waited <= patience {
@@ -436,7 +438,7 @@ fn bits((low, high): (u8, u8)) -> u128 {
     if low > high { 0 } else { (1 << (high + 1)) - (1 << low) }
 }
 
-/// The smallest range that contains every value of both; empty if there is none.
+/// The smallest range that contains every common value of both arguments; empty if there is none.
 fn clip(range: (u8, u8), values: u128) -> (u8, u8) {
     let both = bits(range) & values;
     if both == 0 { (1, 0) } else { (both.trailing_zeros() as u8, 127 - both.leading_zeros() as u8) }

@@ -1,11 +1,11 @@
-//! The learner: follows games and keeps every explanation of the threats' moves.
+//! The learner follows games and keeps every explanation of the threats' moves.
 //!
-//! Given the player's path, threats are independent of one another. So there is one set of
-//! hypotheses for each of the clock, the sharks, the deer, the owls, the hawks and the picks. Only
-//! shared orders connect the sets. The sets are exact for ticks in which the threats' moves are
-//! known; for other ticks, the best clock decides.
-//! Guarantees: rules that explain every tick are never dropped. A threat that no rules explain is
-//! reported with its first counterexample and then ignored.
+//! Given the player's path, threats are independent of one another. So the learner keeps separate
+//! sets of hypotheses for the clock, the sharks, the deer, the owls, the hawks and the picks. The
+//! sets depend on each other only through shared orders. The sets are exact if it is certain in
+//! which ticks the threats moved. For uncertain ticks, the learner assumes the moves of the best
+//! clock. Guarantees: the learner never drops rules that explain every tick. A threat that no rules
+//! explain is reported with its first counterexample and then ignored.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +18,7 @@ use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, PickSearch, Picks, pick};
 use super::streets::{Sight, Step, Streets, StyleWord, Views};
 
-/// Moves that a style must explain before it is assigned, and moves between two attempts to assign
-/// it.
+/// Moves that a style must explain before it is assigned, and moves between two such attempts.
 pub(crate) const IDENTIFY_MOVES: u16 = 6;
 const SOLVE_MOVES: u16 = 8;
 
@@ -57,15 +56,15 @@ pub struct Unexplained {
     pub threat: usize,
     /// The word for the threat's style.
     pub style: String,
-    /// The first unexplained tick.
+    /// The first tick that the rules do not explain.
     pub tick: u16,
     /// The position before that tick.
     pub from: Position,
-    /// The position after it.
+    /// The position after that tick.
     pub to: Position,
 }
 
-/// The observation that last shrank a set.
+/// The last observation that ruled out a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Decided {
     /// The game, numbered from 0.
@@ -101,13 +100,14 @@ pub(super) struct ObservedGame {
     first_facing: Vec<Option<Direction>>,
     last: Sight,
     steps: Vec<Step>,
-    /// By step, whether the threats were assumed to move.
+    /// By step, true if the threats were assumed to move.
     moves: Vec<bool>,
     next: (usize, usize),
     pub evidence: Vec<ClockEvidence>,
-    /// The explanations of the clock that take the reported personalities as the phases.
+    /// The explanations of the clock under which the reported personalities are the phases.
     pub trusting: ClockFilter,
-    /// Updated only once `trusting` fails.
+    /// The explanations of the clock that ignore the reported personalities. Updated only after
+    /// `trusting` fails.
     pub distrusting: ClockFilter,
     distrusting_seen: usize,
     pub clock: (Clock, Rules),
@@ -120,7 +120,8 @@ pub(super) struct ObservedGame {
     identified_at: u16,
 }
 
-/// The learner's next task. A caller with a deadline can interrupt the work between two parts.
+/// The learner's next task. A caller with a deadline can interrupt the work between two parts of a
+/// task.
 #[derive(Clone, Debug, Default)]
 enum Task {
     #[default]
@@ -146,13 +147,13 @@ pub struct Learner {
     pub(super) first_direction: Option<Direction>,
     pub(super) explanations: PickExplanations,
     task: Task,
-    /// True if the learner records the observations that decided each factor, which costs time.
+    /// True if the learner records the observation that decided each parameter, which costs time.
     records: bool,
     pub(super) decided: BTreeMap<Factor, (usize, Decided)>,
 }
 
 impl Learner {
-    /// Creates a learner that assumes these rules without evidence against them.
+    /// Creates a learner that assumes these rules until evidence contradicts them.
     pub fn new(expected: &Rules) -> Self {
         let sets = Sets::new(None);
         Self {
@@ -185,8 +186,8 @@ impl Learner {
         &self.expected
     }
 
-    /// Begins another game with its first message; the threats' spawns in the layout are ignored.
-    /// Fails if the layout cannot be played.
+    /// Begins another game with its first message. The learner ignores the threats' spawns in the
+    /// layout. Fails if the layout cannot be played.
     pub fn begin(&mut self, layout: &Layout, named: Vec<StyleWord>, first: Sight) -> Result<(), WorldError> {
         self.begin_on(Streets::new(layout)?, named, first);
         Ok(())
@@ -270,23 +271,23 @@ impl Learner {
         game.moves_made = Some(0).filter(|_| is_whole);
     }
 
-    /// Follows the game to its next message. Earlier ticks are ignored.
+    /// Follows the game to its next message. Ignores messages of earlier ticks.
     pub fn observe(&mut self, sight: &Sight) {
         while self.advance() {}
         self.show(sight);
         while self.advance() {}
     }
 
-    /// Takes the next message of the game. [`advance`](Self::advance) must have returned false
-    /// before.
+    /// Takes the next message of the game. [`advance`](Self::advance) must have returned false for
+    /// the previous one.
     pub(crate) fn show(&mut self, sight: &Sight) {
         if self.accept(sight) {
             self.task = Task::Clock;
         }
     }
 
-    /// Does the next part of the work; returns false once the explanations cover the whole game. A
-    /// part takes under a millisecond, except for a hawk with thousands of hypotheses.
+    /// Does the next part of the work. Returns false once the explanations cover the entire game. A
+    /// part takes under a millisecond, unless a hawk has thousands of hypotheses.
     pub(crate) fn advance(&mut self) -> bool {
         self.task = match std::mem::take(&mut self.task) {
             Task::Wait => return false,
@@ -365,7 +366,7 @@ impl Learner {
             game.trusting.update(&evidence);
             game.evidence.push(evidence);
         }
-        // Hidden memories must be observed again, so a rebuild starts here.
+        // Hidden memories must be observed again, so a rebuild starts at this step.
         game.steps.clear();
         game.moves.clear();
         game.next = (0, 0);
@@ -452,8 +453,8 @@ impl Learner {
         true
     }
 
-    /// Searches for the styles of threats with an unknown word or an unexplained move, if an
-    /// attempt is due.
+    /// If an attempt is due, begins to identify the styles of threats with an unknown word or an
+    /// unexplained move.
     fn begin_identification(&mut self) -> Option<Box<Identification>> {
         let game = self.game.as_mut()?;
         let moves = game.moves.iter().filter(|&&is_move| is_move).count() as u16;
@@ -492,7 +493,7 @@ impl Learner {
         Task::Solve(Box::new(PickSearch::new(&self.sets.picks, &self.expected, deer, Effort::TICK)))
     }
 
-    /// Solves the picks exhaustively, in a few seconds at most.
+    /// Solves the picks exhaustively. Takes a few seconds at most.
     pub fn solve_picks_wholly(&mut self) {
         self.reconcile();
         let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
@@ -582,7 +583,8 @@ impl Learner {
 }
 
 impl ObservedGame {
-    /// `None` if a position is not an open tile or a threat moved more than one tile.
+    /// The step from the last message to this one. `None` if a position is not an open tile or a
+    /// threat moved more than one tile.
     fn step_to(&self, sight: &Sight) -> Option<Step> {
         let graph = self.streets.graph();
         let (before, now) = (graph.tile(self.last.player)?, graph.tile(sight.player)?);
@@ -616,7 +618,8 @@ impl ObservedGame {
         step.threats.iter().enumerate().any(must_move).then_some(false)
     }
 
-    /// Returns true if the new clock changes the assumed moves of a tick.
+    /// Adopts the best clock. Returns true if it changes whether threats are assumed to move in a
+    /// past tick.
     fn adopt_clock(&mut self, trusts: bool) -> bool {
         let filter = if trusts { &self.trusting } else { &self.distrusting };
         let Some(rules) = filter.best().filter(|rules| *rules != self.clock.1) else { return false };
@@ -805,7 +808,7 @@ fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Factor, usize)>
     }
 }
 
-/// The distinguishable numbers of posts with which the picks yield these posts.
+/// The distinguishable post counts with which the picks yield these posts.
 pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> Vec<u16> {
     let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(0).max(FEW_POSTS_MAX as u16);
     let explains = |count: u16| {

@@ -1,7 +1,8 @@
 //! Infers a server's rules from the moves of its threats.
 //!
 //! A [`Learner`] follows the messages of one or more games, live or recorded, and keeps every
-//! explanation of the threats' moves. [`Learner::best`] changes the fewest expected rules.
+//! explanation of the threats' moves. [`Learner::best`] returns the explanation that changes the
+//! fewest expected rules.
 
 mod best;
 mod clock;

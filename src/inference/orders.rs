@@ -17,8 +17,8 @@ static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     orders
 });
 
-/// By set of directions (as bits), then by direction, the orders in which that direction comes
-/// first of the set.
+/// By set of directions (as bits), then by direction: the orders in which this direction comes
+/// before all others of the set.
 static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
     let mut table = [[Orders::NONE; 4]; 16];
     for (set, row) in table.iter_mut().enumerate() {
@@ -41,7 +41,7 @@ impl Orders {
     /// No order.
     pub const NONE: Self = Self(0);
 
-    /// The set of the order with this index.
+    /// The set that contains only the order with this index.
     pub fn single(index: usize) -> Self {
         Self(1 << index)
     }
@@ -78,7 +78,7 @@ impl Orders {
         self.0 >> index_of(order) & 1 == 1
     }
 
-    /// The set of one order.
+    /// The set that contains only this order.
     pub fn of(order: [Direction; 4]) -> Self {
         Self::single(index_of(order))
     }

@@ -1,7 +1,6 @@
-//! Sharks, deer and owls: the views, orders and numbers that explain their steps.
+//! The views, orders and numbers that explain the steps of sharks, deer and owls.
 //!
-//! Every set is exact: it holds all hypotheses that explain the steps observed so far, and no
-//! others.
+//! Every set is exact: it holds all hypotheses that explain the observed steps, and no others.
 
 use super::orders::Orders;
 use super::streets::{Step, Streets};
@@ -11,7 +10,7 @@ const UNKNOWN: u16 = u16::MAX;
 /// The longest minute that a game can distinguish from longer ones.
 pub const OWL_MINUTE_MAX: u16 = 2000;
 
-/// The orders in which a step is the first on a shortest path to a target.
+/// The orders under which the shortest path from `tile` to `target` begins with `step`.
 pub fn orders_of_step(streets: &Streets, target: u16, tile: u16, step: Option<Direction>) -> Orders {
     match (streets.nearer(target, tile), step) {
         (0, None) => Orders::ALL,
@@ -20,7 +19,7 @@ pub fn orders_of_step(streets: &Streets, target: u16, tile: u16, step: Option<Di
     }
 }
 
-/// The hypotheses about sharks: by view, the orders of the shark path.
+/// The hypotheses about sharks: the orders of the shark path, by view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharks(pub [Orders; 2]);
 
@@ -39,7 +38,7 @@ impl Sharks {
     }
 }
 
-/// By view (0 stale, 1 present), then by order of the options: minimum and maximum squared shy
+/// By view (0 stale, 1 present), then by option order: the minimum and maximum squared shy
 /// distance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deer(pub [Vec<(u32, u32)>; 2]);
@@ -74,7 +73,7 @@ impl Deer {
                     range.0 = range.0.max(distance_squared);
                 }
                 if !goes_home {
-                    // The deer heads for the player only beyond the shy distance.
+                    // The deer moves towards the player only beyond the shy distance.
                     match distance_squared.checked_sub(1) {
                         Some(most) => range.1 = range.1.min(most),
                         None => *range = (1, 0),
@@ -128,7 +127,7 @@ pub fn squared_distance(a: Position, b: Position) -> u32 {
     dx.saturating_mul(dx).saturating_add(dy.saturating_mul(dy))
 }
 
-/// A range of windows under which the owls have behaved the same so far.
+/// A range of window lengths that explain the owls' steps with the same memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     /// Minimum and maximum length.
@@ -141,7 +140,7 @@ pub struct Windows {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owls {
-    /// By view, then by minute from 1: the windows in ascending order.
+    /// By view, then by minute length from 1: the windows in ascending order.
     pub minutes: [Vec<Vec<Windows>>; 2],
 }
 
@@ -170,7 +169,8 @@ impl Owls {
     /// returns false.
     pub fn update(&mut self, streets: &Streets, step: &Step, threat: usize) -> bool {
         let (tile, direction) = step.threats[threat];
-        // The number of hypotheses may far exceed the number of tiles to remember.
+        // The orders are computed once per remembered tile, because there may be far more
+        // hypotheses than tiles.
         let orders: Vec<Orders> =
             (0..=streets.nowhere()).map(|memory| orders_of_step(streets, memory, tile, direction)).collect();
         let orders_of = |memory: u16| orders.get(usize::from(memory)).copied().unwrap_or(Orders::ALL);
@@ -202,7 +202,7 @@ impl Owls {
     }
 }
 
-/// In this `second` of a minute, all longer windows see the player.
+/// Updates the memories for a tick in which all windows longer than `second` see the player.
 fn look(windows: &mut Vec<Windows>, second: u16, seen: u16) {
     if let Some(index) = windows.iter().position(|window| window.from <= second && second < window.to) {
         let shorter = Windows { to: second, ..windows[index] };

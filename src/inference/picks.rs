@@ -1,21 +1,21 @@
-//! Picks: the option orders, first seeds and scales that explain picks of goldfish, bulls and
-//! hawks.
+//! The option orders, first seeds and scales that explain the picks of goldfish, bulls and hawks.
 //!
-//! All threats draw the same numbers, so each pick bounds one number. For a given seed, the scales
-//! that bring a number into its bounds form intervals that repeat. The sieve intersects the
-//! intervals of all draws. It starts with the widest ones, so that few intervals are open at a
-//! time.
+//! All threats draw the same sequence of numbers, so each pick bounds one number of this sequence.
+//! For a given seed, the scales that bring a number into its bounds form periodic intervals. The
+//! sieve intersects the intervals of all draws. It starts with the widest intervals, so that few
+//! remain at a time.
 
 use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
-/// Picks from lists of up to four entries change at multiples of 1/12.
+/// The entire range of a number, in units of 1/12. Picks from lists of up to four entries change at
+/// multiples of 1/12.
 const WHOLE: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
 /// Minimum number of known draws. With fewer, too many seeds explain the picks.
 const DRAWS_MIN: usize = 8;
-/// An explanation with more bits of evidence than this is not a coincidence.
+/// Minimum bits of evidence. An explanation with more evidence is not a coincidence.
 const BITS_MIN: f64 = 60.0;
 
 /// The limits of a search.
@@ -27,36 +27,36 @@ pub struct Effort {
     pub scale_max: f64,
     /// Maximum absolute first seed with any scale.
     pub both_seed_max: i32,
-    /// Maximum explanations; those that change the fewest expected rules are kept.
+    /// Maximum explanations. The search keeps those that change the fewest expected rules.
     pub found_max: usize,
 }
 
 impl Effort {
-    /// For a recording: a few seconds at most.
+    /// The limits for a recording: a search takes a few seconds at most.
     pub const WHOLE: Self = Self { seed_max: 1_000_000, scale_max: 1e6, both_seed_max: 2_000, found_max: usize::MAX };
-    /// For a tick of a game.
+    /// The limits for one tick of a running game.
     pub const TICK: Self = Self { seed_max: 2_000, scale_max: 1e5, both_seed_max: 0, found_max: 4_000 };
 }
 
 /// A threat's pick.
 #[derive(Clone, Copy, Debug)]
 pub struct Pick {
-    /// The threat's earlier draws.
+    /// The number of the threat's earlier draws.
     pub draw: u16,
-    /// Its options, as bits.
+    /// The threat's options, as bits.
     pub options: u8,
     /// The picked option.
     pub direction: Direction,
 }
 
-/// The bounds of the numbers, by order of the options.
+/// The bounds of the drawn numbers, by option order.
 #[derive(Clone, Debug)]
 pub struct Picks {
     /// The orders under which no two picks contradict each other.
     pub orders: Orders,
-    /// The lowest and the highest number of each draw: by order, then by draw, in units of 1/12.
+    /// By order, then by draw: the lowest and highest possible number, in units of 1/12.
     bounds: Vec<Vec<(u8, u8)>>,
-    /// Picks so far.
+    /// The number of picks so far.
     pub count: u32,
 }
 
@@ -67,16 +67,17 @@ pub struct PickExplanation {
     pub order: [Direction; 4],
     /// The first seed.
     pub first_seed: i32,
-    /// The scale: the simplest number of the range, or the expected one.
+    /// The scale: the expected scale if it is in the range, otherwise the simplest number of the
+    /// range.
     pub scale: f64,
-    /// The lowest and the highest scale that explain the picks.
+    /// The lowest and highest scale that explain the picks.
     pub scales: (f64, f64),
 }
 
 /// The explanations of the picks.
 #[derive(Clone, Debug, Default)]
 pub struct PickExplanations {
-    /// The explanations found; those that change the fewest expected rules come first.
+    /// The explanations found, in ascending order of the number of changed rules.
     pub found: Vec<PickExplanation>,
     /// True if the evidence suffices to rule out other explanations.
     pub is_decisive: bool,
@@ -130,7 +131,8 @@ impl Picks {
         self.orders.contains(order) && bounds.iter().enumerate().all(within)
     }
 
-    /// True if an explanation of all earlier picks also explains the last one, which is at `draw`.
+    /// True if an explanation of all earlier picks also explains the last pick, which is number
+    /// `draw`.
     pub fn explains_draw(&self, one: &PickExplanation, draw: u16) -> bool {
         let bounds = self.bounds[index_of(one.order)].get(usize::from(draw));
         let within = |&(low, high): &(u8, u8)| {
@@ -146,8 +148,8 @@ impl Picks {
         search.finish()
     }
 
-    /// The scales that explain the picks with a seed: for each interval, its simplest number and
-    /// its ends. `None` if there are too many.
+    /// The scales that explain the picks with a seed: the simplest number and the ends of each
+    /// interval. `None` if there are too many intervals.
     fn sieve(&self, order: usize, first_seed: i32, scale_max: f64, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
         let mut search = ScaleSearch::new(self, order, first_seed, scale_max);
         while search.advance(self) {}
@@ -178,9 +180,10 @@ pub struct PickSearch {
 
 #[derive(Clone, Debug)]
 enum Stage {
-    /// Searches for scales with the expected seed: the remaining orders and the current search.
+    /// Searches for scales with the expected seed. Holds the remaining orders and the current
+    /// search.
     Scales(Vec<usize>, Option<ScaleSearch>),
-    /// Tries other seeds with the expected scale: the known draws, and the seed.
+    /// Tries other seeds with the expected scale. Holds the known draws and the seed.
     Seeds(Vec<usize>, i32),
     /// Tries other seeds with any scale.
     Both,
@@ -250,7 +253,7 @@ impl PickSearch {
 
     fn add(&mut self, found: Vec<PickExplanation>) {
         self.found.extend(found);
-        // Doubling the limit makes sorts rare.
+        // Sorting only at twice the limit makes sorts rare.
         if self.found.len() / 2 > self.effort.found_max {
             self.sort();
         }
@@ -364,7 +367,7 @@ impl ScaleSearch {
                 let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
                 let scale = if (low..=high).contains(&expected) { expected } else { simplest(low, high) };
                 let middle = (low + high) / 2.0;
-                // At the ends of an interval, rounding may move a number across the bound.
+                // At the ends of an interval, rounding may move a number across its bound.
                 let exact = [scale, middle].into_iter().find(|&scale| picks.explains(order, self.first_seed, scale));
                 found.extend(exact.map(|scale| (scale, (low, high))));
             }
@@ -375,7 +378,8 @@ impl ScaleSearch {
 
 const SIGNS: [f64; 2] = [1.0, -1.0];
 
-/// The absolute scales of one sign that explain the picks, applying the widest intervals first.
+/// Finds the scales of one sign that explain the picks, as absolute values. Applies the widest
+/// intervals first.
 #[derive(Clone, Debug)]
 struct Sieve {
     /// The sines of the draws and the bounds of their numbers.
@@ -405,7 +409,8 @@ impl Sieve {
     }
 }
 
-/// `None` if there are too many.
+/// The intervals within `intervals` that bring the number into its bounds. `None` if there are too
+/// many.
 fn narrowed(intervals: &[(f64, f64)], sine: f64, (low, high): (u8, u8)) -> Option<Vec<(f64, f64)>> {
     let (low, high) = (f64::from(low) / 12.0, f64::from(high) / 12.0);
     let (slope, low, high) = if sine < 0.0 { (-sine, 1.0 - high, 1.0 - low) } else { (sine, low, high) };

@@ -1,10 +1,10 @@
-//! Lookups on the map for the hypotheses, and observations.
+//! Map lookups for hypotheses, and the observations that hypotheses must explain.
 
 use crate::game::routes::{NEARER, SEES};
 use crate::game::{Direction, Layout, Mover, Personality, Position, Rules, StreetGraph, Style, World, WorldError};
 use crate::protocol::GameMessage;
 
-/// Every intersection is a post.
+/// Rules under which every intersection is a post.
 const RULES: Rules = Rules { hawk_posts: u16::MAX, ..Rules::BLITZ_2025 };
 
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ impl Streets {
         World::new(&Layout { threats: Vec::new(), ..layout.clone() }, &RULES).map(Self::from_world)
     }
 
-    /// Reuses the routes of the world.
+    /// Takes the routes from the world.
     pub fn of(world: &World) -> Result<Self, WorldError> {
         let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
         world.rebuilt(&layout, &RULES).map(Self::from_world)
@@ -39,7 +39,7 @@ impl Streets {
         self.world.graph()
     }
 
-    /// The number that stands for "no tile".
+    /// The tile number that means "no tile".
     pub fn nowhere(&self) -> u16 {
         self.graph().len() as u16
     }
@@ -48,7 +48,7 @@ impl Streets {
         self.options[usize::from(tile)]
     }
 
-    /// The directions that lead one step nearer to a target, as bits; none if there is no path.
+    /// The directions that lead one step nearer to a target, as bits; 0 if there is no path.
     pub fn nearer(&self, target: u16, tile: u16) -> u8 {
         self.world.route_bits(target, tile) & NEARER
     }
@@ -62,7 +62,7 @@ impl Streets {
     }
 }
 
-/// The observation in a message at the start of a tick.
+/// The part of a message that the learner observes, at the start of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sight {
     /// The next tick to be played.
@@ -71,7 +71,7 @@ pub struct Sight {
     pub player: Position,
     /// The threats in message order: position, and direction if known.
     pub threats: Vec<(Position, Option<Direction>)>,
-    /// The personality reported for all threats; `None` if there is none or several.
+    /// The personality reported for all threats; `None` if the message reports none or several.
     pub personality: Option<Personality>,
 }
 
@@ -93,11 +93,12 @@ impl Sight {
 #[derive(Clone, Debug)]
 pub struct Step {
     pub tick: u16,
-    /// In the first tick, the stale tile does not exist, because no threat has seen the player yet.
+    /// The player's tiles. In the first tick, the stale tile is "no tile", because no threat has
+    /// seen the player yet.
     pub player: Views,
-    /// The tile before the step, and the direction of the step, if any.
+    /// Each threat's tile before the step, and the direction of its step, if any.
     pub threats: Vec<(u16, Option<Direction>)>,
-    /// The direction before the step, if known.
+    /// Each threat's direction before the step, if known.
     pub facing: Vec<Option<Direction>>,
 }
 

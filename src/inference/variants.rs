@@ -7,12 +7,12 @@ use crate::game::{
 };
 use crate::search::Generator;
 
-/// A parameter of the rules: one number, order or switch that a [`variant`] can change.
+/// A number, order or switch of the rules that a [`variant`] can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Parameter {
     /// The period of a personality.
     PeriodTicks(Personality),
-    /// The start of a personality; not for lazy.
+    /// The start of a personality. Lazy has none.
     PhaseClock(Personality),
     /// The order of a tile's options.
     OptionOrder,
@@ -20,7 +20,7 @@ pub enum Parameter {
     SharedPathOrder,
     /// The order of the shark path.
     SharkPathOrder,
-    /// The direction of threats at the start.
+    /// The direction of threats in the first tick.
     FirstDirection,
     /// The seed of the first pick.
     FirstSeed,
@@ -111,7 +111,7 @@ impl Parameter {
         name.to_owned()
     }
 
-    /// The parameter's value in the rules, as text.
+    /// The parameter's value in these rules, as text.
     pub fn value(self, rules: &Rules) -> String {
         let order = |order: [Direction; 4]| order.map(Direction::name).join(", ");
         match self {
@@ -194,7 +194,7 @@ impl fmt::Display for Parameter {
 }
 
 /// The server's rules with `changes` random changes, at most one per parameter. The seed determines
-/// them.
+/// the changes.
 pub fn variant(seed: u64, changes: usize) -> Rules {
     let mut random = Generator::from_seed(seed);
     let mut parameters = Parameter::ALL.to_vec();
@@ -222,7 +222,7 @@ pub struct Difference {
     pub left: String,
     /// The value in the second rules.
     pub right: String,
-    /// The second rules' behaviour, as a sentence.
+    /// A sentence about the behaviour under the second rules.
     pub sentence: String,
 }
 
@@ -326,7 +326,7 @@ pub fn view_name(view: View) -> &'static str {
     }
 }
 
-/// The clock after which threats have a personality; 0 for lazy.
+/// Threats have a personality when the clock (tick - 1) exceeds this value; 0 for lazy.
 pub fn phase_clock(clocks: PhaseClocks, personality: Personality) -> u16 {
     match personality {
         Personality::Lazy => 0,
@@ -337,7 +337,7 @@ pub fn phase_clock(clocks: PhaseClocks, personality: Personality) -> u16 {
     }
 }
 
-/// Lazy has no start, so this returns the start of tease.
+/// The start of a personality. Lazy has no start, so this returns the start of tease for lazy.
 pub(super) fn phase_clock_mut(clocks: &mut PhaseClocks, personality: Personality) -> &mut u16 {
     match personality {
         Personality::Lazy | Personality::Tease => &mut clocks.tease,

@@ -152,13 +152,13 @@ pub(super) struct Builder<const N: usize> {
     index: Index,
     /// The run keys.
     runs: Vec<Combination>,
-    /// The edges that have not been followed and, by run, the index of its last edge.
+    /// The edges that have not been followed. `heads` holds the index of each run's last edge.
     edges: Vec<Edge<N>>,
     heads: Vec<u32>,
     /// The combinations so far, and the end of each run.
     keys: Keys<N>,
     ends: Vec<u32>,
-    /// While edges are followed: the progress, and the combinations from before.
+    /// While edges are followed: the progress, and the earlier combinations, which are in `old`.
     is_following: bool,
     progress: Progress,
     old: Keys<N>,
