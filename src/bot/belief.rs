@@ -1,15 +1,15 @@
-//! Predict and update for threats. The belief about a threat is its observed pose and every hidden
-//! state consistent with the observations.
+//! Predicts threats and updates the beliefs about them. The belief about a threat is its observed
+//! pose and every hidden state that is consistent with the observations.
 //!
 //! Messages show a threat's position and direction, but not its draws or memory. In a game tracked
-//! from tick 1 the hidden state is known, so the threat has a single *hypothesis*. Otherwise it has
-//! one hypothesis per possible hidden state. Each is predicted by the rules of its style and is
-//! dropped if it disagrees with the observation. Planning uses the first remaining one, the *best*
-//! hypothesis.
+//! from tick 1, the hidden state is known, so the threat has a single *hypothesis*. Otherwise it
+//! has one hypothesis per possible hidden state. The rules of the style predict each hypothesis,
+//! and a hypothesis that disagrees with the observation is dropped. Planning uses the first
+//! remaining hypothesis, the *best* one.
 //!
 //! A threat of unknown style, or with too many mispredictions, is *unmodelled*: its moves are not
-//! predicted. The tracker compares them with all six styles, and gives the threat the first style
-//! that explains enough of them.
+//! predicted. The tracker compares the moves with all six styles, and gives the threat the first
+//! style that explains enough of them.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -27,38 +27,40 @@ use super::records::KnownMap;
 
 /// Mispredictions after which a threat is unmodelled.
 const MISPREDICTIONS_MAX: u32 = 3;
-/// Maximum hypotheses per threat: more than a hawk can have on the largest map.
+/// Maximum hypotheses per threat. Even a hawk on the largest map has fewer.
 const HYPOTHESES_MAX: usize = 10_000;
-/// Maximum hypotheses of all threats; predicting them takes a few milliseconds per tick.
+/// Maximum hypotheses of all threats together. Their prediction takes a few milliseconds per tick.
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
-/// Maximum hypotheses per threat after the deadline: sixty threats then take under a millisecond.
+/// Maximum hypotheses per threat after the deadline. With it, sixty threats take under a
+/// millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
-/// Maximum mispredictions of the best hypothesis while another one is right.
+/// Maximum mispredictions of the best hypothesis while another hypothesis is right.
 const BEST_WRONG_MAX: u32 = 8;
 
-/// Maximum hidden states of a threat checked against a path, in about a millisecond.
+/// Maximum hidden states of a threat to check against a path. The check takes about a millisecond.
 const STATES_TRIED_MAX: usize = 600;
-/// Maximum draw counts to try when the count is unknown: enough for every pick.
+/// Maximum draw counts to try when the count is unknown. They cover every possible pick.
 const DRAWS_TRIED_MAX: u16 = 24;
 const CATCHES_MAX: usize = 3;
 
-/// The largest map, in open tiles, on which there is time to identify styles.
+/// The largest map, in open tiles, on which the tracker has time to identify styles.
 const IDENTIFY_TILES_MAX: usize = 1024;
 
 #[derive(Debug)]
 pub(super) struct Beliefs {
-    /// In message order.
+    /// The beliefs about all threats, in message order.
     threats: Vec<ThreatBelief>,
     /// The map with only the predictable threats.
     pub world: World,
-    /// Identifies the current world in data derived from it.
+    /// A number that changes with the world, so that data derived from an older world can be
+    /// recognised.
     pub world_count: u32,
-    /// Index in the world -> index in the message.
+    /// For each threat of the world, its index in the message.
     pub message_indices: Vec<usize>,
     /// The best hypotheses about the predictable threats, in world order.
     pub best: Vec<Threat>,
     pub unmodelled: Vec<ObservedThreat>,
-    /// The world for comparing unmodelled threats with the styles.
+    /// The world in which the moves of unmodelled threats are compared with the styles.
     scratch_world: Option<World>,
     trial: Option<StyleTrial>,
 }
@@ -76,20 +78,20 @@ pub(super) struct BeliefStep<'a> {
     /// The player's positions from the earlier observation to the later one. Empty if there is
     /// nothing to predict.
     pub path: &'a [Position],
-    /// The latest observations, of consecutive ticks. The update uses the last one.
+    /// The latest observations, of consecutive ticks. The update uses the last observation.
     pub log: &'a [Observation],
     /// Message index and new style of each threat whose style a message changed.
     pub restyled: &'a [(usize, Option<Style>)],
     /// True if a disagreement counts as a misprediction, false if missing information explains it.
     pub counts_mispredictions: bool,
-    /// True after a gap so long that no earlier hypothesis is valid.
+    /// True if a long gap has made all earlier hypotheses invalid.
     pub is_rejoin: bool,
 }
 
 impl Beliefs {
-    /// `world` must be built from the map's layout; unknown styles are `None`. After `deadline`
-    /// only a few hypotheses are kept. Fails if the world cannot be built, which the caller has
-    /// ruled out.
+    /// `world` must be built from the map's layout; unknown styles are `None`. After `deadline`,
+    /// only a few hypotheses are kept. Fails if the world cannot be built; the caller has checked
+    /// that it can.
     pub fn new(
         world: World,
         map: &mut KnownMap,
@@ -134,7 +136,7 @@ impl Beliefs {
         let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
         let mut draw = |&index: &usize| {
             let hypotheses = &self.threats[index].hypotheses;
-            // Earlier hypotheses are likelier.
+            // The earlier a hypothesis, the likelier it is.
             let most = 1 + random.below(hypotheses.len().max(1));
             let drawn = hypotheses.get(random.below(most))?;
             let draws = if drawn.are_draws_known { drawn.threat.draws } else { 1 + random.below(draws_max) as u16 };
@@ -152,9 +154,9 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// A few threats in consistent hidden states that would catch a player on this path, which
-    /// starts in `tick`: the moves before the catch, the spawn (a deer's home), and the threat.
-    /// `None` if the deadline passes.
+    /// A few threats, in possible hidden states, that would catch a player on this path. The path
+    /// starts in `tick`. Each result is the number of moves before the catch, the spawn (a deer's
+    /// home), and the threat. `None` if the deadline passes.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -258,7 +260,7 @@ impl Beliefs {
         };
         if map.layout.tiles != self.world.layout().tiles || self.message_indices != self.predictable() || is_outdated()
         {
-            // The streets and spawns come from a valid world, so this cannot fail.
+            // The streets and spawns come from a valid world, so the rebuild cannot fail.
             self.rebuild_world(map).expect("a world like the one before");
         }
         self.summarize();
@@ -291,7 +293,7 @@ impl Beliefs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Hypothesis {
     threat: Threat,
-    /// False if the draws are unknown; the next draw then tries every count.
+    /// False if the number of draws is unknown. The next draw then tries every number.
     are_draws_known: bool,
     /// The home of a deer, if it is a guess.
     home: Option<Position>,
@@ -333,8 +335,8 @@ impl<'a> PriorContext<'a> {
         self.world.clock().moves_before(tick)
     }
 
-    /// True if the shared path to a target can have led a threat that faces in `direction` to this
-    /// position.
+    /// True if a step along the shared path to `target` can have brought a threat with this
+    /// direction to this position.
     fn is_led_to(&self, position: Position, direction: Direction, target: Position) -> bool {
         let (graph, before) = (self.world.graph(), position.towards(direction.reverse()));
         let (Some(before), Some(target)) = (graph.tile(before), graph.tile(target)) else { return false };
@@ -343,7 +345,7 @@ impl<'a> PriorContext<'a> {
         order.find(|&step| nearer >> step as u8 & 1 == 1) == Some(direction)
     }
 
-    /// True if the player can have reached a tile by the last look of the owls.
+    /// True if the player can have been on this tile at the last look of the owls.
     fn could_be_seen(&self, tile: Position) -> bool {
         let Some(looked) = *self.last_look.get_or_init(|| self.find_last_look()) else { return false };
         let graph = self.world.graph();
@@ -373,7 +375,8 @@ struct HypothesisLimit {
 }
 
 impl HypothesisLimit {
-    /// `threats` is the number of predictions: threats, or threats times ticks.
+    /// `threats` is the number of predictions to make: the number of threats, times the number of
+    /// ticks if there are several.
     fn new(threats: usize, deadline: Deadline) -> Self {
         Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
     }
@@ -385,7 +388,8 @@ impl HypothesisLimit {
 }
 
 impl StyleTrial {
-    /// Returns true if the style explains every move, false if not, `None` if undecided.
+    /// Returns true if the style explains every move, false if it does not, and `None` if more work
+    /// is needed.
     fn advance(&mut self, log: &[Observation], scratch: &World) -> Option<bool> {
         let next = log.partition_point(|observation| observation.tick <= self.tick);
         let Some(before) = next.checked_sub(1).map(|before| &log[before]) else { return Some(false) };
@@ -409,12 +413,13 @@ struct ThreatBelief {
     is_spawn_known: bool,
     position: Position,
     direction: Direction,
-    /// Ordered from the best one. Empty if the threat is unmodelled.
+    /// The hypotheses, best first. Empty if the threat is unmodelled.
     hypotheses: Vec<Hypothesis>,
     /// Moves that no hypothesis predicted, plus repeated failures of the best hypothesis.
     mispredictions: u32,
     best_wrong_count: u32,
-    /// The first tick that a style must explain, and the number of moves at the last attempt.
+    /// The first tick that a new style must explain, and the number of moves at the last attempt to
+    /// find one.
     unexplained_since: u16,
     moves_at_last_attempt: u16,
 }
@@ -485,15 +490,15 @@ impl ThreatBelief {
                 catches.extend(moves.map(|moves| (moves, spawn, threat)));
             }
         }
-        // Keep the earliest catches, each in a different tick.
+        // Keeps the earliest catches, at most one per tick.
         catches.sort_by_key(|&(moves, _, _)| moves);
         catches.dedup_by_key(|&mut (moves, _, _)| moves);
         catches.truncate(CATCHES_MAX);
         Some(catches)
     }
 
-    /// Predicts every hypothesis one tick ahead, while the player goes from `stale` to `now`. Drops
-    /// hypotheses beyond the limit.
+    /// Predicts every hypothesis one tick ahead. The player moves from `stale` to `now` in this
+    /// tick. Drops hypotheses beyond the limit.
     fn predict(
         &mut self,
         world: &World,
@@ -518,7 +523,8 @@ impl ThreatBelief {
                 predicted.push(Hypothesis { threat, ..*hypothesis });
                 continue;
             }
-            // Replace a hypothesis whose number of draws is unknown by one hypothesis per number.
+            // A hypothesis with an unknown number of draws is replaced with one hypothesis per
+            // number.
             let threats = draws.clone().map(|draws| step(&Threat { draws, ..hypothesis.threat }));
             let hypotheses = threats.map(|threat| Hypothesis { threat, are_draws_known: true, home: None });
             predicted.extend(hypotheses.take(hypotheses_max - predicted.len()));
@@ -539,7 +545,8 @@ impl ThreatBelief {
         if self.hypotheses.iter().any(agrees) {
             self.hypotheses.retain(agrees);
             if self.hypotheses.len() > 1 {
-                // Hypotheses can become equal: owls that have looked all remember the same tile.
+                // Hypotheses can become equal. For example, all hypotheses of an owl that has
+                // looked remember the same tile.
                 let mut known = HashSet::new();
                 self.hypotheses.retain(|hypothesis| known.insert(*hypothesis));
             }
@@ -552,7 +559,7 @@ impl ThreatBelief {
         self.mispredictions += u32::from(counts);
         if self.mispredictions >= MISPREDICTIONS_MAX {
             self.hypotheses.clear();
-            // The last move is the first that needs another explanation.
+            // A new style must explain the last move and all later moves.
             self.unexplained_since = context.tick - 1;
             self.moves_at_last_attempt = context.moves_before(context.tick - 1);
             return;
@@ -612,9 +619,9 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // Threats look at the player, so tiles near it are likelier, and so are tiles in the
-        // direction of the last step. A threat that has done nothing unexpected remembers a
-        // position that the rules allow.
+        // Threats remember tiles where they saw the player, so tiles near the player are likelier,
+        // and so are tiles in the direction of the threat's last step. A threat that has kept the
+        // rules remembers a tile that the rules allow.
         let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();
@@ -677,7 +684,7 @@ fn moves_before_catch(
     None
 }
 
-/// The most specific style comes first.
+/// The styles in the order in which they are tried, the most specific first.
 fn identify_order() -> impl Iterator<Item = Style> {
     let mut order = Style::ALL;
     order.sort_by_key(|style| style.specificity_rank());
@@ -705,7 +712,7 @@ mod tests {
         let clock = install(ManualTimeSource::new());
         let deadline = |ms| Deadline::new(clock.now() + Duration::from_millis(ms), clock.now());
         let (now, later) = (deadline(0), deadline(1));
-        // Eleven idle-round values, ten posts, and every tile as the last sighting.
+        // Eleven numbers of idle rounds, ten posts, and every tile as the last sighting.
         assert_eq!(hypotheses(6, later), 11 + 10 + 900);
         assert_eq!(hypotheses(60, later), HYPOTHESES_TOTAL_MAX / 60);
         assert_eq!(hypotheses(6, now), HYPOTHESES_MAX_LATE);

@@ -6,10 +6,10 @@ use crate::search::{Budget, Deadline, now};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
-    /// Gap reconstruction and style identification.
+    /// The deadline of gap reconstruction and style identification.
     pub inference: Deadline,
     pub learning: Deadline,
-    /// The whole decision.
+    /// The deadline of the entire decision.
     pub decision: Deadline,
 }
 

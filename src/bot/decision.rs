@@ -8,7 +8,7 @@ use crate::game::{Action, Move, Position};
 use crate::planner::{PlannerFailure, Source};
 use crate::protocol::ProtocolError;
 
-/// The reason a message gets no decision.
+/// The reason for a message without a decision.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BotError {
@@ -30,17 +30,17 @@ pub struct Decision {
     pub tick: u32,
     /// The chosen move.
     pub player_move: Move,
-    /// The origin of the move.
+    /// How the move was found.
     pub source: Source,
-    /// The last tick that the bot's plan survives to, if the bot planned; 2001 for the whole game.
+    /// The last tick of the bot's plan, if the bot planned; 2001 if the plan survives the game.
     pub planned_tick: Option<u16>,
     /// The number of mispredicted threats since the previous message.
     pub mispredictions: u32,
-    /// States that the planner simulated for this decision.
+    /// The number of states that the planner simulated for this decision.
     pub simulated_ticks: u64,
     /// The time from the arrival of the message to the decision.
     pub elapsed: Duration,
-    /// The differences learnt from the expected rules, in sentences; empty if there are none.
+    /// The learnt differences from the expected rules, in sentences.
     pub learnt: Vec<String>,
 }
 

@@ -2,14 +2,15 @@
 //!
 //! Messages do not distinguish see-through tiles from open ones, so a plan may lead over a
 //! see-through tile. Once a tile has refused the player, every unvisited tile is an *unknown tile*.
-//! The player then explores the nearest ones early, while threats are slow. Before each exploring
-//! step, it must be able to survive for some time on visited tiles, even if the step is refused.
-//! Once the visited tiles suffice for the rest of the game, they are the *safe set*: all other
-//! tiles are excluded, and exploration stops.
+//! While threats are slow, the player explores the nearest unknown tiles. An exploring step is safe
+//! only if the player can survive on visited tiles for some time, even if the tile refuses the
+//! player. Once a search finds that the player can survive the game on visited tiles, these tiles
+//! become the *safe set*: all other tiles are excluded, and exploration stops.
 //!
-//! If no exploring step is safe, the plan is kept if it survives in the optimistic world (unknown
-//! tiles open) and is not much worse than another step in the pessimistic world (only visited tiles
-//! open).
+//! If no exploring step is due and safe, the plan is checked in two worlds. In the optimistic
+//! world, unknown tiles are open; in the pessimistic world, only visited tiles are. The bot keeps
+//! the plan if it survives in the optimistic world and is not much worse than another step in the
+//! pessimistic world.
 
 use std::cell::{OnceCell, RefCell};
 
@@ -21,19 +22,19 @@ use super::lines::longest_survival;
 use super::records::KnownMap;
 use super::tracker::Tracker;
 
-/// Threats are too fast for exploring detours after this tick.
+/// After this tick, threats are too fast for exploring detours.
 const EXPLORE_UNTIL_TICK: u16 = 700;
-/// The ticks that the player must be able to survive on visited tiles.
+/// Minimum ticks of survival on visited tiles.
 const PESSIMISTIC_TICKS: u16 = 60;
-/// The ticks that the player must be able to survive after a detour, with unknown tiles open.
+/// Minimum ticks of survival after a detour, with unknown tiles open.
 const OPTIMISTIC_TICKS: u16 = 300;
-/// The limit is several times what a search on the known maps needs.
+/// Several times more states than a search on the bundled maps needs.
 const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
-/// The limit keeps a search well below a millisecond.
+/// With this limit, a search takes well under a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
-/// A new search needs `SAFE_SET_GROWTH_MIN` more visited tiles, and at least one in
-/// `SAFE_SET_GROWTH_SHARE` more.
+/// A new search is due after `SAFE_SET_RETRY_TICKS`, or earlier if the number of visited tiles has
+/// grown by at least `SAFE_SET_GROWTH_MIN` and by the fraction 1 / `SAFE_SET_GROWTH_SHARE`.
 const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_SHARE: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;
@@ -78,7 +79,7 @@ impl Exploration {
         }
         self.visited_count = visited_count;
         self.retry_tick = state.tick() + SAFE_SET_RETRY_TICKS;
-        // Each attempt needs another seed.
+        // Each attempt gets its own seed.
         let limits = SearchLimits { seed: limits.seed.wrapping_add(state.tick().into()), ..limits };
         let explorer = Explorer::new(tracker, state, limits);
         explorer.visited_world(Move::Stay).is_some_and(|(world, state)| {
@@ -100,7 +101,7 @@ pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits
 }
 
 impl KnownMap {
-    /// True if a tile has refused the player and others are still unknown.
+    /// True if a tile has refused the player and at least one tile is unknown.
     pub fn should_explore(&self) -> bool {
         let has_refused = !self.refusals.is_empty() || self.layout.tiles.contains(&Tile::SeeThrough);
         has_refused && self.unvisited().next().is_some()
@@ -122,7 +123,7 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// The last tick of survival on visited tiles if the player stays or its step is refused.
+    /// The last tick that the player survives to on visited tiles if it stays or a tile refuses it.
     survival_staying: OnceCell<u16>,
 }
 
@@ -149,12 +150,12 @@ impl<'a> Explorer<'a> {
         Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
     }
 
-    /// The first step that is safe in both worlds, starting with the planned one. If there is none,
-    /// the step with the longest pessimistic survival of those that survive in the optimistic
-    /// world.
+    /// The first step that is safe in both worlds, starting with the planned step. If no step is,
+    /// returns the step with the longest survival in the pessimistic world among those that are
+    /// safe in the optimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
-        // The plan survives on visited tiles, so it needs no check.
+        // A plan that stays on visited tiles needs no check.
         let is_known = |player_move| player_move == planned && self.unknown_target(planned).is_none();
         let survives = |player_move| is_known(player_move) || self.survives_optimistic(player_move, LAST_TICK + 1);
         let mut too_short: Vec<(u16, Move)> = Vec::new();

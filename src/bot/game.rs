@@ -1,4 +1,4 @@
-//! Observe: records a game's messages and the bot's answers.
+//! The observe stage records a game's messages and the bot's answers.
 
 use crate::game::{LAST_TICK, Rules, Style};
 use crate::protocol::MessageMap;
@@ -12,7 +12,7 @@ use super::plan::Planning;
 use super::records::{History, Sent};
 use super::tracker::{Tracker, Tracking, track};
 
-/// Maximum moves kept while no message can be observed.
+/// Maximum sent moves to keep while no message can be observed.
 const SENT_MAX: usize = 16;
 
 pub(super) struct Game {
@@ -40,7 +40,7 @@ pub(super) enum Observed {
 }
 
 /// Records a message and passes it to the tracker. A message that does not continue the game starts
-/// a new one; a repeated message changes nothing.
+/// a new game. A repeated message changes nothing.
 pub(super) fn observe(
     game: &mut Option<Game>,
     decoded: &Decoded<'_>,
@@ -75,7 +75,7 @@ pub(super) fn observe(
         learnt = current.learning.learn(tracker, (&current.map, &words), options, deadlines.learning);
     }
     if current.tracking.is_none() {
-        // No world can be built from this map, so the next message starts over.
+        // No world can be built from this map, so the next message starts a new game.
         *game = None;
     }
     Observed::New { learnt }
@@ -95,7 +95,7 @@ impl Game {
         }
     }
 
-    /// The tracker and the planning, if the tracker is up to date.
+    /// The tracker, the planning and the learning, if the tracker is up to date.
     pub fn tracked(&mut self, decoded: &Decoded<'_>) -> Option<(&mut Tracker, &mut Planning, &Learning)> {
         match &mut self.tracking {
             Some(Tracking::Following(tracker)) if self.history.queue.is_empty() && self.map == *decoded.map => {

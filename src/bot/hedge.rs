@@ -2,16 +2,16 @@
 //!
 //! A bot that joins a running game does not know the threats' memories, and a plan for the
 //! likeliest ones may fail under others. Given the player's path, the threats are independent of
-//! one another. So a line survives under *every* combination of memories if it survives in a
-//! *crowd*: a world with a copy of each threat for each of its memories.
+//! one another. So consider a world with a copy of each threat for each of its possible memories. A
+//! line that survives in this world survives under *every* combination of memories.
 //!
-//! Only a few memories affect a line. The crowd begins with the likeliest ones, and each search
-//! adds those that defeat the line it found. This ends when no memory defeats the line or no line
-//! survives longer (counterexample-guided refinement).
+//! Only a few memories affect a line. The world begins with copies for the likeliest memories.
+//! After each search, copies are added for the memories that defeat the line found. The loop ends
+//! when no memory defeats the line or no line survives longer (counterexample-guided refinement).
 //!
-//! A hedged plan is such a line for some ticks, followed by a line to the end of the game for the
-//! likeliest memories. It is renewed before its hedged part ends, when the threats' moves have
-//! ruled out more memories.
+//! A hedged plan follows such a line for some ticks, and then a line to the end of the game under
+//! the likeliest memories. The plan is renewed before its hedged part ends. By then, the threats'
+//! moves have ruled out more memories.
 
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
 use crate::planner::{Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
@@ -23,14 +23,14 @@ use super::tracker::Tracker;
 /// Target length and minimum length of the hedged part.
 const HEDGED_TICKS: u16 = 100;
 const HEDGED_TICKS_MIN: u16 = 12;
-/// A plan is renewed if fewer hedged ticks than this are left.
+/// A plan with fewer hedged ticks left than this is renewed.
 const RENEW_TICKS: u16 = 40;
 /// Ticks from a failed renewal to the next attempt.
 const RETRY_TICKS: u16 = 4;
-/// Under the likeliest memories, a plan must survive for this long or to the end of the game.
+/// Under the likeliest memories, a plan must survive for this many ticks or to the end of the game.
 const LIKELY_TICKS: u16 = 300;
 const ROUNDS_MAX: u64 = 20;
-/// Each search gets the remaining budget divided by this.
+/// Each search gets the remaining budget divided by this number.
 const SEARCH_SHARE: u32 = 6;
 
 #[derive(Default)]
@@ -41,7 +41,7 @@ pub(super) struct HedgedPlanner {
 }
 
 struct HedgedPlan {
-    /// The first tick of the moves, and the player's position in it.
+    /// The tick of the first move, and the player's position in this tick.
     tick: u16,
     player: Position,
     moves: Vec<Move>,
@@ -75,8 +75,8 @@ impl HedgedPlanner {
 }
 
 impl HedgedPlan {
-    /// Ranks plans by sufficient hedging, then by survival under the likeliest memories, then by
-    /// the last hedged tick.
+    /// Ranks plans by three criteria in order: the last hedged tick up to a sufficient tick,
+    /// survival under the likeliest memories, and the last hedged tick.
     fn rank(&self) -> (u16, bool, u16) {
         let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
         (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)
@@ -104,11 +104,11 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
     let enough_tick = (tick + HEDGED_TICKS).min(LAST_TICK + 1);
     let enough_moves = usize::from(enough_tick - tick);
     let min_moves = usize::from(HEDGED_TICKS_MIN).min(enough_moves);
-    let mut crowd: Vec<(Spawn, Threat)> = beliefs.likeliest();
-    let likeliest = crowd.len();
+    let mut copies: Vec<(Spawn, Threat)> = beliefs.likeliest();
+    let likeliest = copies.len();
     let mut best: Option<HedgedPlan> = None;
     for round in 0..ROUNDS_MAX {
-        let (spawns, threats): (Vec<Spawn>, Vec<Threat>) = crowd.iter().copied().unzip();
+        let (spawns, threats): (Vec<Spawn>, Vec<Threat>) = copies.iter().copied().unzip();
         world.set_layout(&Layout { threats: spawns, ..tracker.map.layout.clone() }).ok()?;
         let start = world.state_at(tick, tracker.player, &threats).ok()?;
         let seed = seed.wrapping_mul(ROUNDS_MAX).wrapping_add(round);
@@ -144,10 +144,10 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
         if is_hopeless || is_enough || meter.check().is_err() {
             break;
         }
-        crowd.extend(catches.into_iter().map(|(_, spawn, threat)| (spawn, threat)));
-        // Removes the oldest members to make room.
-        let surplus = crowd.len().saturating_sub(MAX_THREATS);
-        crowd.drain(likeliest..(likeliest + surplus).min(crowd.len()));
+        copies.extend(catches.into_iter().map(|(_, spawn, threat)| (spawn, threat)));
+        // Removes the oldest added copies to make room.
+        let surplus = copies.len().saturating_sub(MAX_THREATS);
+        copies.drain(likeliest..(likeliest + surplus).min(copies.len()));
     }
     best
 }

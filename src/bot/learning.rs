@@ -1,11 +1,11 @@
-//! Learning: infers the server's rules once the threats break the expected ones.
+//! Infers the server's rules once the threats break the expected rules.
 //!
-//! While every prediction holds, only the observations are kept. After the first misprediction, or
-//! if a style has an unknown name, a [`Learner`] follows the game. Whenever its best explanation
-//! changes, the tracker replays the game under the new rules and keeps them if that reduces the
-//! mispredictions. If no rules explain a threat of known style, the server breaks its own rules.
-//! The bot then returns to the expected rules and stops learning for the game. Moves are checked
-//! against other rules that also explain the game (`conformant`).
+//! While every prediction holds, this stage only keeps the observations. After the first
+//! misprediction, or if a style has an unknown name, a [`Learner`] follows the game. Whenever its
+//! best explanation changes, a new tracker replays the game under the new rules. It replaces the
+//! old tracker if it has fewer mispredictions. If no rules explain a threat of known style, the bot
+//! returns to the expected rules and stops learning for this game. Other rules that also explain
+//! the game serve to check moves (`conformant`).
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
 use crate::inference::{Learner, Sight, Streets, StyleWord, differences};
@@ -18,24 +18,25 @@ use super::tracker::{Replay, Tracker};
 
 const ALTERNATIVES_MAX: usize = 6;
 const LOSS_ALTERNATIVES_MAX: usize = 400;
-/// The largest map, in open tiles, on which there is time to build tables.
+/// The largest map, in open tiles, on which the learner has time to build its tables.
 const LEARNING_TILES_MAX: usize = 1024;
 
 #[derive(Default)]
 pub(super) struct Learning {
-    /// Every observation, if none has been missed since tick 1.
+    /// All observations since tick 1, unless one was missed.
     log: Vec<Observation>,
     /// True after a missed message, or if no rules explain a known style.
     has_stopped: bool,
     learner: Option<Box<Learner>>,
-    /// Observations that the learner has processed.
+    /// The number of observations that the learner has processed.
     shown: usize,
-    /// The best explanation at the last time that the learner had processed all observations.
+    /// The best explanation when the learner had last processed all observations.
     best: Option<(Rules, Vec<(String, Style)>)>,
     learnt: Option<Explanation>,
     /// The latest explanation that did not reduce the mispredictions.
     rejected: Option<Explanation>,
-    /// A replay under another explanation, or under the expected rules after learning has stopped.
+    /// A replay of the game under another explanation, or under the expected rules after learning
+    /// has stopped.
     replay: Option<(Explanation, Box<Replay>)>,
     alternatives: Vec<Alternative>,
     words: Vec<StyleWord>,
@@ -76,7 +77,7 @@ impl Learning {
         }
     }
 
-    /// Learns until the deadline. Replaces the tracker if its rules or styles have changed. Returns
+    /// Learns until the deadline. Replaces the tracker if the rules or styles have changed. Returns
     /// new findings in sentences.
     pub fn learn(
         &mut self,
@@ -262,8 +263,8 @@ impl Learning {
         agrees(world, &state, self.log.last()?).then_some(state)
     }
 
-    /// Rules, with the learnt words, that explain the game and a catch after its last move. No
-    /// message follows a catch, so the last moves of the threats are not observed.
+    /// Rules and learnt words that explain the game and a catch after its last move. No message
+    /// follows a catch, so the bot does not observe the last moves of the threats.
     pub fn explain_loss(
         &self,
         map: &MessageMap,
@@ -292,7 +293,7 @@ impl Learning {
         }
         let early = learner.early_phases(&best, last.tick);
         let others = learner.alternatives(&best, LOSS_ALTERNATIVES_MAX);
-        // An overdue phase begins soon; otherwise every other rule is equally likely.
+        // An early next phase is the likelier explanation only if the phase is overdue.
         let (first, second) = if learner.is_overdue(last.tick) { (early, others) } else { (others, early) };
         let rules = first.into_iter().chain(second).find(|rules| is_caught(rules) == Some(true))?;
         Some((rules, learner.words()))
@@ -358,7 +359,7 @@ mod tests {
     #[test]
     fn catch_that_no_message_shows_is_explained_by_a_phase_that_began() {
         let layout = Layout::parse("P.s..").expect("a drawing");
-        // The shark approaches in tick 5; the expected rules move it again in tick 10.
+        // The shark approaches in tick 5. Under the expected rules, it next moves in tick 10.
         let expected = Rules::BLITZ_2025;
         let truth = Rules {
             period_ticks: PeriodTicks { tease: 1, ..expected.period_ticks },

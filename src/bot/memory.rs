@@ -12,10 +12,10 @@ use super::options::BotOptions;
 pub struct Memory {
     /// The rules of the best explanation.
     pub rules: Rules,
-    /// Unexpected words for styles, with their styles.
+    /// The unexpected words for styles, with their styles.
     #[serde(default)]
     pub words: Vec<(String, Style)>,
-    /// True if a threat did something unexpected, or the game ended despite a plan.
+    /// True if a threat made an unexpected move, or the game ended despite a plan.
     #[serde(default)]
     pub doubts_rules: bool,
 }

@@ -1,8 +1,8 @@
 //! The bot: turns each server message into a move.
 //!
-//! A [`Bot`] answers each server message with a [`Decision`] within its budget. From the first
-//! message it builds its own simulation of the game and checks it against every later message. A
-//! message passes through these stages:
+//! A [`Bot`] answers each server message with a [`Decision`] within its budget. The bot builds its
+//! own simulation of the game from the first message, and checks the simulation against every later
+//! message. A message passes through these stages:
 //!
 //! | stage | file | result |
 //! |---|---|---|
@@ -13,8 +13,9 @@
 //! | plan, decide | `plan`, with `exploration` and `fallback` | the move |
 //!
 //! Guarantees: every message gets a decision or one clear error, without a panic and within the
-//! budget. Nothing runs in the background. Work that takes longer than a tick, such as the tables
-//! of the largest maps, is done in slices; meanwhile the bot plays with the cautious planner.
+//! budget. The bot does no work in the background. It splits work that takes longer than a tick,
+//! such as the tables of the largest maps, into slices. Until the work is complete, it plays with
+//! the cautious planner.
 
 use std::time::{Duration, Instant};
 
@@ -49,13 +50,13 @@ pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
 
-/// Safety margin, at most a quarter of a budget. The system may preempt the process between two
-/// checks of the clock.
+/// Safety margin, at most a quarter of a budget, because the system may preempt the process between
+/// two checks of the clock.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
-/// The share of the budget for reconstructing missed ticks, as a divisor.
+/// Reconstructing missed ticks may take 1 / `INFERENCE_SHARE` of the budget.
 const INFERENCE_SHARE: u32 = 4;
-/// The share of the budget after which learning ends, as a divisor. The rest is for a plan.
+/// Learning ends after 1 / `LEARNING_SHARE` of the budget. The remaining budget is for a plan.
 const LEARNING_SHARE: u32 = 2;
 
 /// A player that receives the state before each tick and answers with a move.
@@ -137,7 +138,8 @@ impl Bot {
 
         let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
         let elapsed = elapsed();
-        // A new game has fewer mispredictions at first, and so have rules that explain more.
+        // The sum can fall: a new game starts without mispredictions, and new rules may explain
+        // earlier ones.
         let mispredictions = self.mispredictions_by_threat().iter().sum::<u32>().saturating_sub(counted);
         let tick = message.tick;
         let decision =
@@ -160,13 +162,13 @@ impl Bot {
         self.best_explanation().map_or(self.options.rules, |(rules, _)| rules)
     }
 
-    /// The knowledge for the next game. While every prediction holds, it is that of the options.
+    /// The knowledge for the next game. While every prediction holds, it equals the options.
     pub fn memory(&self) -> Memory {
         self.memory_with(self.best_explanation())
     }
 
-    /// The knowledge for the next game after a catch: includes rules that explain the catch, if the
-    /// bot had a plan. No message follows a catch, so the bot has not observed it.
+    /// The knowledge for the next game after a catch. If the bot had a plan, the knowledge includes
+    /// rules that explain the catch. No message follows a catch, so the bot has not observed it.
     pub fn memory_after_catch(&self) -> Memory {
         let planned = self.game.as_ref().filter(|game| game.has_ended_unexpectedly());
         let explained = planned.and_then(|game| game.explain_loss(&self.options));

@@ -1,4 +1,4 @@
-//! Decode: validates a message. The positions and ticks of an observation are valid.
+//! The decode stage validates a message. The positions and ticks of an observation are valid.
 
 use crate::game::{
     Direction, FIRST_TICK, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Personality, Position, Style, Threat,
@@ -26,16 +26,16 @@ pub(super) struct Observation {
     /// The tick, clamped to the range of the rules.
     pub tick: u16,
     pub player: Position,
-    /// In message order.
+    /// The threats, in message order.
     pub threats: Vec<ObservedPose>,
-    /// The personality reported for all threats, if it is the same.
+    /// The reported personality, if it is the same for all threats.
     pub personality: Option<Personality>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ObservedPose {
     pub position: Position,
-    /// The direction it faces; `None` for an unknown word.
+    /// The direction that the threat faces; `None` for an unknown word.
     pub direction: Option<Direction>,
 }
 
@@ -46,7 +46,7 @@ impl ObservedPose {
 }
 
 /// Reads a message. `words` are the server's other names for styles. Fails if the sizes disagree or
-/// the player is not on an open tile, because no decision is possible then.
+/// the player is not on an open tile, because the bot then cannot decide.
 pub(super) fn decode<'a>(message: &'a GameMessage, words: &[(String, Style)]) -> Result<Decoded<'a>, BotError> {
     message.validate()?;
     let player = message.your_character.position;

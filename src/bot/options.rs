@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::game::{Rules, RulesError, Style};
 use crate::planner::{Budget, PlannerError, PlannerSpec};
 
-/// The default time per decision: three quarters of a tick of the real server.
+/// The default time per decision: three quarters of the real server's time per tick.
 pub const BUDGET_DEFAULT: Budget = Budget::time(Duration::from_millis(75));
 /// The maximum slack, in threat moves.
 pub(super) const SLACK_MOVES_MAX: u8 = 4;
@@ -17,7 +17,8 @@ pub(super) const SLACK_MOVES_MAX: u8 = 4;
 pub struct BotOptions {
     /// The planner.
     pub planner: PlannerSpec,
-    /// The budget of a decision, counted from the call or from the message's arrival.
+    /// The budget of a decision. It starts with the call, or with the arrival of the message if
+    /// given.
     pub budget: Budget,
     /// The seed of the random number generator.
     pub seed: u64,
@@ -26,12 +27,12 @@ pub struct BotOptions {
     /// The server's other names for styles, each with its style.
     pub words: Vec<(String, Style)>,
     /// True if an earlier game has put the rules in doubt. Plans then avoid the threats' reach if
-    /// possible, so that the first surprise is not fatal.
+    /// possible, so that the first unexpected move is not fatal.
     pub doubts_rules: bool,
-    /// True if the bot infers other rules when the threats break these.
+    /// True if the bot infers new rules when the threats break the expected ones.
     pub learns: bool,
-    /// The slack of `survival` plans in threat moves, so that lost commands do no harm; 0 for no
-    /// slack. Other planners ignore it.
+    /// The slack of `survival` plans, in threat moves; 0 for none. Plans with slack survive lost
+    /// commands. Other planners ignore this option.
     pub slack_moves: u8,
 }
 
@@ -50,7 +51,7 @@ impl Default for BotOptions {
     }
 }
 
-/// The reason a bot cannot be created with these options.
+/// The error for invalid options.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OptionsError {

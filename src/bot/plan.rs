@@ -1,24 +1,26 @@
-//! Plan and decide: chooses the move for the tracked state, in this order:
+//! The plan and decide stages choose the move for the tracked state by the first method that
+//! applies:
 //!
 //! 1. from the positions alone, if there is no time or no state to plan for (`fallback`);
-//! 2. with `smitsimax` and predictions, if some threats are unmodelled; with the cautious planner
-//!    if many are, or the map is large;
-//! 3. an exploring step, if one is due and safe (`exploration`);
-//! 4. the planner's move, with the most slack found, checked by `exploration` if a tile has refused
-//!    the player.
+//! 2. with `smitsimax` and predictions, if some threats are unmodelled. If many are, or the map is
+//!    large, the cautious planner decides;
+//! 3. with an exploring step, if one is due and safe (`exploration`);
+//! 4. with the planner, by the plan with the most slack. If a tile has refused the player,
+//!    `exploration` checks the move.
 //!
-//! A plan without slack may pass a threat by a single tick, so one late command can be fatal. In a
-//! plan with slack `n` the player can stand still for the threats' next `n` moves at any time (see
-//! [`SurvivalOptions::slack_moves`]), so it can lose `n` commands in a row. Nearly every map can be
-//! survived with a slack of 4. The bot follows the surviving plan with the most slack.
+//! A plan without slack may escape a threat by a single tick, so one late command can be fatal. In
+//! a plan with slack `n`, the player can at any time stand still for the threats' next `n` moves
+//! and survive (see [`SurvivalOptions::slack_moves`]). So the plan survives the loss of `n`
+//! commands in a row. A plan with slack 4 exists for nearly every map. The bot follows the
+//! surviving plan with the most slack.
 //!
 //! The threats' next moves are in doubt if rules were learnt in this game, if an earlier game was
 //! lost despite a plan, or after an unexpected move. Plans then avoid the threats' reach (see
 //! [`Guard`]) as long as possible, so that the bot survives an unexpected move and learns from it.
-//! In the first two cases, plans are also ready for an early next phase (`readiness`). A move
-//! within reach is checked against other explanations (`conformant`). So is every move while the
-//! threats' memories are ambiguous after joining a running game, unless the plan is hedged against
-//! them (`hedge`).
+//! In the first two cases, plans are also ready for an early next phase (`readiness`). A move into
+//! the threats' reach is checked against other explanations (`conformant`). After the bot joins a
+//! running game, the threats' memories are ambiguous for a time. Meanwhile, every move is checked
+//! unless the plan is hedged against the memories (`hedge`).
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -43,12 +45,13 @@ use super::options::BotOptions;
 use super::readiness::{EarlyPhase, Readiness};
 use super::tracker::Tracker;
 
-/// The largest map, in open tiles, on which a decision has time for exploration, slack and
+/// The largest map, in open tiles, on which a decision leaves time for exploration, slack and
 /// playouts.
 const COPIED_TILES_MAX: usize = 1024;
-/// The limit is several times what most maps need.
+/// Several times more states than most maps need.
 const FIRST_STATES_MAX: u64 = 40_000;
-/// The first retry interval for more slack; each failed attempt multiplies it by four.
+/// The first interval between attempts to find more slack. Each failed attempt multiplies the
+/// interval by four.
 const RETRY_TICKS: u16 = 16;
 /// With more unmodelled threats than this, a `smitsimax` playout takes too long.
 const PLAYED_OUT_MAX: usize = 32;
@@ -57,7 +60,7 @@ const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
 /// The number of states with other memories against which a move is checked.
 const DRAWS: usize = 16;
 const CHECK_SHARE: u32 = 4;
-/// Plans that avoid the threats' reach, in the order tried.
+/// The attempts to find a plan that avoids the threats' reach, in order.
 const ATTEMPTS: [Attempt; 8] = [
     Attempt { is_ready: true, guard: Guard::Always, guard_ticks: LAST_TICK },
     Attempt { is_ready: true, guard: Guard::Always, guard_ticks: READY_TICKS },
@@ -68,9 +71,9 @@ const ATTEMPTS: [Attempt; 8] = [
     Attempt { is_ready: false, guard: Guard::Always, guard_ticks: 30 },
     Attempt { is_ready: false, guard: Guard::OnMoves, guard_ticks: 30 },
 ];
-/// The ticks for which a plan is ready for an early next phase.
+/// The number of ticks in which a plan is ready for an early next phase.
 const READY_TICKS: u16 = 60;
-/// Each attempt at a guarded plan gets the remaining budget divided by this.
+/// Each attempt at a guarded plan gets the remaining budget divided by this number.
 const GUARD_SHARE: u32 = 6;
 const GUARD_RETRY_TICKS: u16 = 4;
 
@@ -92,7 +95,7 @@ enum Doubt {
     None,
     /// The threats' hidden memories, because the bot joined a running game.
     Memories,
-    /// The same after an unexpected move, until rules that explain it are found.
+    /// The threats' next moves, from an unexpected move until the bot finds rules that explain it.
     Surprise,
     Rules,
 }
@@ -133,8 +136,8 @@ pub(super) fn decide(
     let is_late = budget.deadline.is_some_and(|deadline| now() >= deadline);
     let state = tracked_state(tracker).ok().filter(|state| !state.is_over());
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
-        // The time is up, or a threat stands on the player and the game continues against the
-        // rules.
+        // The time is up, or the game continues although a threat is on the player's tile, which
+        // the rules exclude.
         return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
     };
     let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
@@ -181,7 +184,7 @@ fn may_hedge(tracker: &Tracker, options: &BotOptions) -> bool {
     is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX && !tracker.map.should_explore()
 }
 
-/// The share of the remaining budget for plans, after a reserve for the check.
+/// The part of the remaining budget for plans; the other part is reserved for the check.
 fn most(budget: Budget) -> Budget {
     let now = now();
     let earlier = |deadline: Instant| deadline - deadline.saturating_duration_since(now) / CHECK_SHARE;
@@ -221,7 +224,7 @@ impl Planning {
         matches!(&self.planner, Some((_, ActivePlanner::Guarded(planner))) if planner.is_guarded(state))
     }
 
-    /// Exploration and other attempts that may fail get half of the remaining budget.
+    /// Attempts that may fail, such as exploration, get half of the remaining budget.
     fn decide(
         &mut self,
         tracker: &mut Tracker,
@@ -230,7 +233,7 @@ impl Planning {
         meter: &mut BudgetMeter,
     ) -> Result<Choice, PlacementError> {
         let explores = is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX;
-        // While tiles are excluded, no remaining tile is unknown.
+        // The excluded tiles are all the unknown tiles, so none remains to be explored.
         let has_safe_set = !tracker.map.excluded.is_empty();
         if explores && !has_safe_set {
             let share = Budget { ticks: halved(meter.remaining()).ticks, ..meter.remaining() };
@@ -319,7 +322,8 @@ impl SlackPlanner {
         }
     }
 
-    /// Decides by the surviving plan with the most slack. If no plan survives, decides by level 0.
+    /// Follows the surviving plan with the most slack. If no plan survives, follows the plan of
+    /// level 0.
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let mut meter = BudgetMeter::new(budget);
         let choice = self.decide_within(world, state, &mut meter);
@@ -345,8 +349,7 @@ impl SlackPlanner {
         choice
     }
 
-    /// Tries the highest level with a small limit. If its plan survives, the other levels are
-    /// unnecessary.
+    /// Tries the highest level with a small limit. If its plan survives, no other level is needed.
     fn try_highest(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         let highest = self.levels.len() - 1;
         let share = halved(meter.remaining()).and(Budget::ticks(FIRST_STATES_MAX));
@@ -403,7 +406,7 @@ struct Attempt {
     /// True if the plan is also ready for an early next phase (`readiness`).
     is_ready: bool,
     guard: Guard,
-    /// The ticks for which the plan is guarded.
+    /// The number of ticks in which the plan is guarded.
     guard_ticks: u16,
 }
 
@@ -465,7 +468,7 @@ impl GuardedPlanner {
         choice.survives().then_some(choice)
     }
 
-    /// The first attempt whose plan survives.
+    /// Tries the attempts in order and follows the first surviving plan.
     fn find(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         let tick = state.tick();
         if self.is_ready && !self.early.as_ref().is_some_and(|early| early.is_next(world, tick)) {
@@ -503,7 +506,7 @@ impl GuardedPlanner {
     }
 }
 
-/// Runs searches that share the budget `share`, and counts their work.
+/// Runs a search with the budget `share`, and counts its work.
 fn within<T>(meter: &mut BudgetMeter, share: Budget, seed: u64, search: impl FnOnce(SearchLimits<'_>) -> T) -> T {
     let shared = RefCell::new(BudgetMeter::new(share));
     let found = search(SearchLimits { meter: &shared, seed });

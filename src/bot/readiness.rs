@@ -1,9 +1,10 @@
-//! Readiness: whether the player survives if the threats' next phase begins at once.
+//! Readiness: a state is *ready* if the player survives even if the threats' next phase begins in
+//! its tick.
 //!
-//! The start of a phase cannot be foreseen if the rules are in doubt, and a plan for slow threats
-//! may fail at their first early move. A state is *ready* if a line from it survives for a while
-//! with the period of a quicker phase. A plan whose next ticks are all ready can be abandoned in
-//! any of them.
+//! If the rules are in doubt, the bot cannot predict the start of a phase, and a plan for slow
+//! threats may fail at their first early move. So some line from a ready state must survive for a
+//! while with the period of a quicker phase. If the next states of a plan are all ready, the bot
+//! can leave the plan in any of them.
 
 use std::cell::RefCell;
 
@@ -22,12 +23,13 @@ const PERIOD_MAX: u8 = 8;
 #[derive(Debug)]
 pub(super) struct EarlyPhase {
     period_ticks: u8,
-    /// Indexed by the tick of the threats' first move, from 1 to the period.
+    /// The worlds by the tick of the threats' first move, from 1 to the period.
     worlds: Vec<World>,
 }
 
 impl EarlyPhase {
-    /// The worlds for the first quicker phase after that of a tick; `None` if there is none.
+    /// The worlds for the first quicker phase after the phase of `tick`; `None` if no quicker phase
+    /// follows.
     pub fn new(world: &World, tick: u16) -> Option<Self> {
         let period_ticks = Self::period_after(world, tick)?;
         let early = |first_tick: u8| {
@@ -61,7 +63,7 @@ impl EarlyPhase {
         Self::period_after(world, tick) == Some(self.period_ticks)
     }
 
-    /// The world that continues a state of `world` as if the phase began in its tick.
+    /// The world in which to continue a state of `world` as if the phase began in the state's tick.
     fn world_from(&self, world: &World, state: &State) -> &World {
         let waiting = (self.period_ticks - 1).saturating_sub(world.ticks_since_move(state));
         let first_move = state.tick() + u16::from(waiting);
@@ -93,7 +95,7 @@ impl Readiness<'_> {
         longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }
 
-    /// True if a line that must stay ready cannot pass through this state.
+    /// True if this state is not ready, so that a line that must stay ready cannot visit it.
     pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
         !state.is_over() && state.tick() < self.until_tick && !self.is_ready(world, state)
     }

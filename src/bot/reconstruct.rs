@@ -6,7 +6,7 @@ use crate::search::{Deadline, Generator};
 use super::observation::ObservedPose;
 use super::records::Sent;
 
-/// Random paths to try after the likely ones have failed.
+/// Maximum random paths to try after the likely paths have failed.
 const RANDOM_PATHS_MAX: usize = 256;
 const DELAY_TICKS_MAX: usize = 16;
 
@@ -22,10 +22,10 @@ pub(super) struct Gap<'a> {
     pub ticks: usize,
 }
 
-/// Returns the first path that explains all `threats`, or else the path that explains the most. The
-/// order is: all commands as sent, no command, one command late, random paths. If no path connects
-/// the two positions, the player stays and then jumps. `threats` pairs each threat before the gap,
-/// in world order, with its observation after the gap.
+/// Returns the first path that explains all `threats`, otherwise the path that explains the most of
+/// them. The paths are tried in this order: all commands as sent, no command, one command late,
+/// random paths. If no path connects the two positions, the path stays and then jumps. `threats`
+/// pairs each threat before the gap, in world order, with its observation after the gap.
 pub(super) fn reconstruct(
     gap: &Gap<'_>,
     sent: &[Sent],
@@ -108,7 +108,7 @@ impl Gap<'_> {
     }
 
     fn random_paths(&self) -> impl Iterator<Item = Option<Path>> {
-        // These paths are created only after the likely ones have failed.
+        // The random paths are created only after the likely paths have failed.
         let mut drawn: Option<(Vec<u16>, Generator)> = None;
         (0..RANDOM_PATHS_MAX).map(move |_| {
             let (distances, random) =
@@ -142,7 +142,7 @@ impl Gap<'_> {
         graph.distances(Mover::Player, to)
     }
 
-    /// Stays, then jumps; used if no path exists.
+    /// A path that stays and then jumps, for the case that no real path exists.
     fn jump(&self) -> Path {
         let mut path = vec![self.from; self.ticks + 1];
         path[self.ticks] = self.to;

@@ -8,14 +8,14 @@ use super::observation::Observation;
 
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The styles of the threats in the last message and in the one before it; `None` if unknown.
+    /// The styles of the threats in the last two messages; `None` if unknown.
     pub styles: Vec<Option<Style>>,
     pub styles_before: Vec<Option<Style>>,
     /// Observations that the tracker has not processed yet, oldest first.
     pub queue: VecDeque<Observation>,
     /// The latest processed observations, of consecutive ticks.
     pub log: Vec<Observation>,
-    /// Sent moves whose effect the tracker has not seen yet.
+    /// Sent moves with effects that the tracker has not observed yet.
     pub sent: Vec<Sent>,
 }
 

@@ -1,9 +1,9 @@
-//! Predict and update: tracks a game through its observations.
+//! The predict and update stages track a game through its observations.
 //!
 //! A game that keeps the rules is tracked exactly, even if commands are late or lost: the player's
-//! position shows the played move. For missed messages, the tracker tries the commands as sent, no
-//! commands, and other paths to the player's observed position, until the predicted threats match
-//! the observed ones. A game that breaks the rules is tracked by its observed positions.
+//! position shows the played move. After missed messages, the tracker tries the commands as sent,
+//! no commands, and other paths to the player's observed position, until the predicted threats
+//! match the observed threats. A game that breaks the rules is tracked by its observed positions.
 //!
 //! The tracker follows the player and the map; `belief` follows the threats.
 
@@ -23,21 +23,22 @@ use super::reconstruct::{Gap, Path, reconstruct};
 use super::records::{History, KnownMap, Sent};
 
 const LOG_TICKS_MAX: usize = 200;
-/// Ticks after joining a running game in which missing information explains mispredictions.
+/// For this many ticks after the bot joins a running game, missing information explains
+/// mispredictions.
 const GRACE_TICKS: u16 = 100;
-/// A tile counts as closed if the probability that all refused commands into it were late falls
-/// below this. With the initial late share, this takes two refusals.
+/// A tile counts as closed if the probability that all refused commands into it were late is below
+/// this. With the initial late share, two refusals suffice.
 const LATE_CHANCE_MIN: f64 = 1e-3;
-/// Prior of the late share: this many timely commands, and one late one.
+/// The prior of the late share: this many timely commands, and one late command.
 const PRIOR_COMMANDS: u32 = 50;
-/// The shortest gap, in ticks, after which the tracker rejoins the game instead of reconstructing
-/// it.
+/// After a gap of at least this many ticks, the tracker rejoins the game instead of reconstructing
+/// the gap.
 const REJOIN_TICKS: u16 = 200;
-/// Number of tiles whose routes are built between two checks of the clock. They take half a
+/// Between two checks of the clock, routes are built for this many tiles. This takes half a
 /// millisecond on the largest map.
 const TILES_PER_SLICE: usize = 16;
-/// Minimum observations to process per message while the bot catches up. It exceeds the number that
-/// arrive meanwhile.
+/// Minimum observations to process per message while the bot catches up. More than one, so that the
+/// queue shrinks.
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
 pub(super) enum Tracking {
@@ -121,7 +122,7 @@ fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
 
 impl Tracker {
     /// `world` must be built from `layout`; unknown styles are `None`. After `deadline` only a few
-    /// hypotheses are kept. Fails if the world cannot be built, which the caller has ruled out.
+    /// hypotheses are kept. Fails if the world cannot be built; the caller has checked that it can.
     pub fn new(
         layout: Layout,
         world: World,
@@ -172,7 +173,8 @@ impl Tracker {
         (self.tick, self.player) = (observation.tick, observation.player);
         self.map.visited.insert(self.player);
         self.map.refusals.remove(&self.player);
-        // On a guessed path the hypotheses are guesses too, so their mispredictions do not count.
+        // After a guessed path, the hypotheses are guesses too, so their mispredictions do not
+        // count.
         let counts_mispredictions = ticks == 1 && self.tick > self.grace_until;
         let is_rejoin = ticks >= REJOIN_TICKS;
         if is_rejoin {
@@ -199,9 +201,9 @@ impl Tracker {
         reconstruct(&gap, sent, &threats, deadline)
     }
 
-    /// Handles a step that did not take the player to an open tile: the command was late, or the
-    /// tile is see-through. A visited tile is never see-through. An unvisited tile that refuses the
-    /// player repeatedly is.
+    /// Handles a step onto an open tile that the player did not make: the command was late, or the
+    /// tile is see-through. A visited tile is never see-through. An unvisited tile counts as
+    /// see-through after several refusals.
     fn note_refusal(&mut self, sent: &[Sent], player: Position) {
         let Some(sent) = sent.iter().find(|sent| sent.tick == self.tick) else { return };
         let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
@@ -214,15 +216,15 @@ impl Tracker {
             *refusals += 1;
             let commands = self.effective_commands + self.late_commands + PRIOR_COMMANDS;
             let late_share = f64::from(self.late_commands + 1) / f64::from(commands + 1);
-            // The power function of the standard library has a platform-dependent last bit.
+            // The last bit of the standard library's power function depends on the platform.
             if libm::pow(late_share, f64::from(*refusals)) < LATE_CHANCE_MIN {
                 self.close(target);
             }
         }
     }
 
-    /// Keeps a tile open if closing it would leave the player no exit, because the commands were
-    /// then lost.
+    /// Closes a tile, unless the player would have no exit left. In that case, the commands were
+    /// lost.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
@@ -241,7 +243,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// `tracker` has followed the same game. Fails if the world cannot be built.
+    /// Starts a replay of the game that `tracker` has followed. Fails if the world cannot be built.
     pub fn new(
         tracker: &Tracker,
         rules: &Rules,
@@ -288,14 +290,14 @@ impl Replay {
     }
 }
 
-/// The log starts again after missed ticks.
+/// Adds a processed observation to the log. The log starts again after missed ticks.
 fn keep_processed(history: &mut History, observation: Observation, is_next: bool) {
     if !is_next {
         history.log.clear();
     } else if history.log.len() == LOG_TICKS_MAX {
         history.log.remove(0);
     }
-    // A move takes effect in the tick after its own.
+    // The effect of a move is visible in the next tick.
     history.sent.retain(|sent| sent.tick >= observation.tick);
     history.log.push(observation);
 }
@@ -363,8 +365,8 @@ mod tests {
         Deadlines { inference: Deadline::NEVER, learning: Deadline::NEVER, decision: Deadline::NEVER }
     }
 
-    /// `delivery` turns each command into the moves played in this tick and in following ticks
-    /// without messages. After every message, the tracked state must equal the server's.
+    /// `delivery` turns each command into the moves played in this tick and in the following ticks
+    /// without messages. After every message, the tracked state must equal the server's state.
     fn track_games(delivery: impl Fn(&mut Generator, Move) -> Vec<Move>) {
         let layout = Layout::parse(DRAWING).expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
@@ -415,7 +417,7 @@ mod tests {
         let mut state = world.start();
         let mut tracked = Tracked::new(&layout, &world, &state);
         for (sent, played) in [
-            // Late twice, with a success in between.
+            // Two late commands, with a timely one between them.
             (Move::Right, Move::Stay),
             (Move::Right, Move::Right),
             (Move::Left, Move::Left),

@@ -210,7 +210,7 @@ impl Learner {
     }
 
     /// At most `count` other rules that explain the game, the most similar first. Each differs from
-    /// the best rules in the values for one of: the clock, a style, or the picks.
+    /// the best rules in the values for one style, for the picks, or for the shared path.
     pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
         self.alternatives_until(best, count, Deadline::NEVER)
     }
