@@ -1,10 +1,10 @@
-//! `cautious`: plays without predicting the threats, against everything that they *could* do.
+//! `cautious`: does not predict the threats, but plays against everything that they *could* do.
 //!
 //! The *earliest arrival* at a tile is the first tick at which any threat could be on it at the
-//! threats' pace. A *safe path* enters every tile before its earliest arrival. A cascade of filters
-//! keeps the best moves by one criterion each: not caught in this tick, survives long enough,
-//! avoids dead ends, has the most room, does not reverse. [`CautiousRules`] needs positions only,
-//! so it also works under other rules.
+//! threats' pace. A *safe path* enters every tile before its earliest arrival. Filters run one
+//! after another, and each keeps the best moves by one criterion: no catch in this tick, long
+//! survival, no dead end, the most room, no reversal. [`CautiousRules`] needs positions only, so it
+//! also works under other rules.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -16,18 +16,18 @@ use crate::search::{BudgetMeter, Generator};
 /// Search depth in ticks with predicted threats.
 const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
-/// Survival times are compared up to this length; beyond it, room decides.
+/// Longer survival times than this count as equal, and room decides.
 const LONG_LIFE_TICKS: u16 = 4;
-/// Maximum lead over the threats, in ticks, that counts for a tile.
+/// Maximum weight of a tile in the room: the player's lead over the threats, in ticks.
 pub(super) const AHEAD_TICKS_MAX: u16 = 4;
 
-/// A threat of which only the position and the pace are known.
+/// An observed threat: its position and its pace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedThreat {
     /// The position of the threat; ignored if it is not an open tile.
     pub position: Position,
-    /// Ticks between its moves, the first of which may happen in the next tick; `None` for the
-    /// server's clock.
+    /// Ticks between two moves of the threat, which may first move in the next tick. `None` if it
+    /// moves by the server's clock.
     pub period_ticks: Option<u8>,
 }
 
@@ -41,7 +41,7 @@ impl ObservedThreat {
 /// An observation at the start of a tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
-    /// The tick about to be played. It only determines the pace of the threats.
+    /// The tick about to be played, which only determines the pace of the threats.
     pub tick: u16,
     /// The player's position.
     pub player: Position,
@@ -49,12 +49,11 @@ pub struct Sighting<'a> {
     pub threats: &'a [ObservedThreat],
 }
 
-/// Chooses moves from positions alone. It keeps the tables of one map and the player's last
-/// position.
+/// Chooses moves from positions alone. Keeps the tables of one map and the player's last position.
 #[derive(Clone, Debug)]
 pub struct CautiousRules {
     terrain: Option<Terrain>,
-    /// The server's clock, because observations do not state the rules.
+    /// The server's clock, because observations do not include the rules.
     clock: Clock,
     random: Generator,
     last: Option<(u16, Position)>,
@@ -75,7 +74,7 @@ struct MoveCriteria {
     /// Ticks for which a path that begins with the move is safe; 0 if the move is fatal.
     life_ticks: u16,
     avoids_dead_end: bool,
-    /// The tiles on such paths, each weighted by the player's lead over the threats in ticks.
+    /// The sum over the tiles on safe paths of the player's lead over the threats, in ticks.
     room: u32,
     keeps_direction: bool,
     arrival: u16,
@@ -107,14 +106,14 @@ impl CautiousRules {
         }
     }
 
-    /// Chooses a move in a few tens of microseconds; the player stays if it is not on an open tile.
-    /// `planned_tick` of the choice is the last tick of the longest safe path.
+    /// Chooses a move in a few tens of microseconds. If the player is not on an open tile, it
+    /// stays. `planned_tick` of the choice is the last tick of the longest safe path.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// A bit set of the best moves: as far as possible, they are not soon fatal and avoid dead
-    /// ends. It is empty if the player is not on an open tile.
+    /// A bit set of the best moves by the first filters: no early catch and, if possible, no dead
+    /// end. It is empty if the player is not on an open tile.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
@@ -150,10 +149,10 @@ impl CautiousRules {
             .collect()
     }
 
-    /// Chooses a move up to 40 ticks ahead when only some threats are predictable. `world` contains
-    /// these, and `state` has their positions (see [`World::state_at`]). The `unmodelled` threats
-    /// are assumed to make the worst moves for the player. Without predictable threats this equals
-    /// [`choose`](Self::choose).
+    /// Chooses a move by a search of up to 40 ticks when only some threats are predictable. `world`
+    /// contains the predictable threats and `state` their positions (see [`World::state_at`]). The
+    /// planner assumes that the `unmodelled` threats make the worst moves for the player. Without
+    /// predictable threats, the result equals [`choose`](Self::choose).
     pub fn choose_with_predictions(
         &mut self,
         world: &World,
@@ -209,8 +208,7 @@ impl CautiousRules {
         let delays: Vec<u16> = move_delays(&self.clock, tick).take(terrain.graph.len()).collect();
         self.arrivals.clear();
         self.arrivals.resize(terrain.graph.len(), UNREACHED);
-        // Threats with the same pace share one search, because a message may contain over a
-        // thousand threats.
+        // One search per pace suffices. A message may contain over a thousand threats.
         let mut by_period: BTreeMap<Option<u8>, Vec<u16>> = BTreeMap::new();
         for threat in threats {
             if let Some(tile) = terrain.graph.tile(threat.position) {
@@ -253,7 +251,8 @@ fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
     }
 }
 
-/// Paths that avoid unmodelled threats by their earliest arrivals, and the others by prediction.
+/// The player's paths. They avoid unmodelled threats by their earliest arrivals, and the other
+/// threats by prediction.
 struct Paths<'a> {
     world: &'a World,
     arrivals: &'a [u16],
@@ -345,7 +344,7 @@ fn sample(paths: &mut Vec<Path>, random: &mut Generator) {
     paths.truncate(LAYER_STATES_MAX);
 }
 
-/// Plays by [`CautiousRules::choose`], ignoring everything but positions.
+/// Plays by [`CautiousRules::choose`], from positions alone.
 #[derive(Clone, Debug, Default)]
 pub struct CautiousPlanner {
     caution: CautiousRules,
@@ -395,7 +394,8 @@ mod tests {
         let slow = CautiousRules::new().choose(&layout, &sighting(1, Position::new(0, 0), &[ObservedThreat::at(at)]));
         let quick = ObservedThreat { position: at, period_ticks: Some(1) };
         let quick = CautiousRules::new().choose(&layout, &sighting(1, Position::new(0, 0), &[quick]));
-        // Both threats are two moves away. The first arrives after ten ticks, the second after two.
+        // Both threats are two moves away. The slow threat arrives after ten ticks, the quick
+        // threat after two.
         assert_eq!((slow.planned_tick, quick.planned_tick), (Some(10), Some(2)));
     }
 

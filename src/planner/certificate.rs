@@ -1,7 +1,7 @@
-//! Certificates: proofs about a map for a verifier that shares no code with the prover.
+//! Certificates: proofs about a map, for a verifier that shares no code with the prover.
 //!
-//! The format is one JSON object per line: a header with the rules, the line and the bound; one
-//! object per sweep; a footer with the end of the proof. See `docs/proofs.md`.
+//! The format is one JSON object per line. The header holds the rules, the line and the bound. One
+//! object per sweep follows. The footer holds the last step of the proof. See `docs/proofs.md`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ use crate::game::{LAST_TICK, Move, Plan, Rules};
 
 const VERSION: u32 = 4;
 
-/// A line through a game, with a proof that no line is longer than the bound.
+/// A line through a game, and a proof that no line is longer than the bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
     /// The rules of the game.
@@ -25,13 +25,13 @@ pub struct Certificate {
     pub final_tick: u16,
     /// No line ends in a later tick; 2001 if nothing is proven.
     pub bound_tick: u16,
-    /// The sweeps of the proof in order.
+    /// The sweeps of the proof, in order.
     pub steps: Vec<Step>,
-    /// How the proof ends.
+    /// The last step of the proof.
     pub end: ProofEnd,
 }
 
-/// How a proof ends.
+/// The last step of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofEnd {
@@ -39,11 +39,11 @@ pub enum ProofEnd {
     None,
     /// The last sweep has no states left.
     Empty,
-    /// An exhaustive search has no states left; it skips the states that the sweeps exclude.
+    /// An exhaustive search, which skips the states that the sweeps exclude, has no states left.
     Search,
 }
 
-/// The parse error of a certificate.
+/// The error for an invalid certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {message}")]
 pub struct CertificateError {
@@ -70,8 +70,8 @@ struct Footer {
 }
 
 impl Certificate {
-    /// The certificate of a solution and the proof of its bound. Without a proof, the certificate
-    /// claims an exhaustive search.
+    /// Creates the certificate of a solution with the proof of its bound. Without a proof, the
+    /// certificate claims an exhaustive search.
     pub fn new(rules: &Rules, solution: &Solution, proof: Option<&Proof>) -> Self {
         let proof = proof.filter(|proof| proof.bound_tick == solution.bound);
         let end = match proof {

@@ -1,4 +1,4 @@
-//! The interface of planners: a state and a budget in, a choice out.
+//! The interface of planners: from a state and a budget to a choice.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use super::host::PlannerFailure;
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-/// The origin of a move.
+/// How a move was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// From an existing plan.
     Plan,
     /// By a search in this tick.
     Search,
-    /// By a rule without search, for lack of time or of a result.
+    /// By a rule without a search, because there was no time or no result.
     Fallback,
 }
 
@@ -39,7 +39,7 @@ impl fmt::Display for Source {
 pub struct Choice {
     /// The move to play.
     pub player_move: Move,
-    /// The move's origin.
+    /// How the move was found.
     pub source: Source,
     /// The last tick of the planner's line, if it searched; 2001 if the line survives.
     pub planned_tick: Option<u16>,
@@ -56,13 +56,13 @@ impl Choice {
 
 /// Decides on a move in each tick.
 pub trait Planner: Send {
-    /// Returns a move for a state that is not over, even if the budget is used up. Only the search
-    /// grammar honours evaluations and passes; see
+    /// Returns a move for a state that is not over, even if the budget is used up. Only expressions
+    /// of the search grammar honour limits on evaluations and passes; see
     /// [`PlannerSpec::check_budget`](super::PlannerSpec::check_budget).
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
 
-    /// The error of the last choice, if it failed. A failed choice must not be played; only
-    /// external planners can fail.
+    /// The error of the last choice, if it failed. Only external planners can fail. A failed choice
+    /// must not be played.
     fn failure(&self) -> Option<&PlannerFailure> {
         None
     }
@@ -70,7 +70,8 @@ pub trait Planner: Send {
 
 pub(super) const TICKS_DEFAULT: u64 = 100_000;
 
-/// A meter for a planner that would search for ever. If the budget has no limit, a default applies.
+/// A meter for planners that search until the budget is used up. If the budget has no limit, a
+/// default limit applies.
 pub(super) fn meter_with_default(budget: Budget) -> BudgetMeter {
     let has_limit = budget.ticks.is_some() || budget.has_time();
     BudgetMeter::new(if has_limit { budget } else { budget.and(Budget::ticks(TICKS_DEFAULT)) })

@@ -1,8 +1,9 @@
 //! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
 //! longest line.
 //!
-//! The survival search runs first, because it decides easy maps soonest. If it does not find an
-//! answer soon, [`proof`](crate::proof) takes over and alternates between searching and proving.
+//! The survival search runs first, because it is the fastest on easy maps. If it finds no answer
+//! within a small budget, [`proof`](crate::proof) takes over and alternates between searching and
+//! proving.
 //!
 //! Guarantees: with a budget in simulated ticks, the answer depends only on the world, the state,
 //! the seed and the budget. Bounds are proven. Memory stays below the given bound.
@@ -46,25 +47,26 @@ impl Decider {
         }
     }
 
-    /// Creates a decider for budgets of milliseconds. Its layers are small, because some of the work
-    /// on a layer cannot be interrupted.
+    /// Creates a decider for budgets of milliseconds. It uses small layers, because some of the
+    /// work on a layer cannot be interrupted.
     pub fn for_play(options: SurvivalOptions) -> Self {
         let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_PROOF_MEMORY_MAX_BYTES);
         Self { proof_memory_max_bytes, ..Self::new(options.for_play()) }
     }
 
-    /// For tests of proofs: skips the search, which decides most small maps.
+    /// Skips the survival search, for tests of proofs. The search would decide most small maps.
     #[doc(hidden)]
     #[must_use]
     pub fn without_search(self) -> Self {
         Self { search_ticks: SEARCH_TICKS, ..self }
     }
 
-    /// Improves the line and the bound for `state` until they meet or the budget is used up. A
-    /// further call with the same state or its successor resumes. One decider serves one world.
+    /// Improves the line and the bound for `state` until they meet or the budget is used up.
+    /// Another call with the same state or its successor continues the work. Use one decider per
+    /// world.
     ///
-    /// The outcome is [`Outcome::Doomed`] once it is proven that no line survives. The line is the
-    /// longest possible if [`Solution::is_optimal`] holds.
+    /// The outcome is [`Outcome::Doomed`] once a proof shows that no line survives. The line is
+    /// proven to be the longest if [`Solution::is_optimal`] holds.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         if state.is_over() {
             return self.search.solve(world, state, budget);
@@ -186,7 +188,8 @@ mod tests {
         World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::NO_JUMP).expect("a map")
     }
 
-    /// A map without a surviving line that is far too wide for an exhaustive search.
+    /// A map without a surviving line. An exhaustive search would need layers that are far too
+    /// wide.
     const DOOMED: &str = "
         #############
         #P..#.......#

@@ -1,5 +1,5 @@
-//! Distances between tiles for threats, computed on demand. They take two bytes per pair of tiles,
-//! or 32 MiB for the largest map.
+//! Threats' distances between tiles, computed on demand. They take two bytes per pair of tiles: 32
+//! MiB for the largest map.
 
 use super::terrain::Terrain;
 use crate::game::{Mover, World};
@@ -12,7 +12,7 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    /// The distances for the map of `world`, cleared if the map has changed.
+    /// The distances for the map of `world`. Clears them if the map has changed.
     pub fn refresh<'a>(known: &'a mut Option<Self>, world: &World) -> &'a mut Self {
         if known.as_ref().is_none_or(|distances| !distances.terrain.is_for(world.layout())) {
             let terrain = Terrain::new(world.layout());
@@ -22,12 +22,13 @@ impl Distances {
         known.as_mut().expect("filled just now")
     }
 
-    /// The steps from the threat's tile to the player's, or [`UNREACHED`](crate::game::UNREACHED).
+    /// The number of steps from the threat's tile to the player's tile, or
+    /// [`UNREACHED`](crate::game::UNREACHED).
     pub fn distance(&mut self, player: u16, threat: u16) -> u16 {
         self.row(player)[usize::from(threat)]
     }
 
-    /// The steps between this tile and every tile, in either direction.
+    /// The number of steps between this tile and every tile, in either direction.
     pub fn row(&mut self, tile: u16) -> &[u16] {
         let row = &mut self.rows[usize::from(tile)];
         if row.is_empty() {

@@ -1,4 +1,4 @@
-//! Follows a plan and detects when the game leaves it.
+//! Follows a plan, and detects that the game has left the plan.
 
 use crate::game::{Move, State, World};
 
@@ -18,7 +18,7 @@ impl PlanFollower {
         (self.expected == *state).then(|| &self.moves[self.position..])
     }
 
-    /// Returns and removes the next move if `state` is the expected one.
+    /// Returns and removes the next move if `state` is the state that the plan expects.
     pub fn next_move(&mut self, world: &World, state: &State) -> Option<Move> {
         let player_move = *self.remaining(state)?.first()?;
         self.position += 1;

@@ -1,5 +1,6 @@
-//! Runs an expression of the search grammar as a planner. The best sequence and the trees are kept
-//! between ticks; a sequence that reaches the end of the game is played without further search.
+//! Runs an expression of the search grammar as a planner. The planner keeps the best sequence and
+//! the trees between ticks. It plays a sequence that reaches the end of the game without further
+//! search.
 
 use super::follower::{self, PlanFollower};
 use super::problem::SurvivalProblem;
@@ -8,7 +9,8 @@ use super::{Budget, Choice, Planner, Source, TICKS_DEFAULT};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Expression, Search};
 
-/// Maximum nodes per tree. It limits the time to copy a subtree to about a millisecond per move.
+/// Maximum nodes per tree. With this limit, copying a subtree takes at most about a millisecond per
+/// move.
 const TREE_NODES_MAX: usize = 1 << 16;
 
 /// Plays the best sequence that an expression finds.

@@ -1,5 +1,6 @@
-//! External planners, named `MODULE:NAME`, such as Python callables. A host finds them. Guarantees:
-//! without a host, no text names an external planner, so a request cannot reach one.
+//! External planners, such as Python callables. Their names are `MODULE:NAME`, and a host finds
+//! them. Guarantees: without a host, no text names an external planner, so a request cannot reach
+//! any.
 
 use std::error::Error;
 use std::fmt;
@@ -9,16 +10,17 @@ use super::Planner;
 
 /// Finds external planners by name.
 pub trait PlannerHost: Sync {
-    /// The planner with this name, which contains a colon.
+    /// Finds the planner with this name, which contains a colon.
     ///
-    /// # Errors
-    /// One sentence with the cause and what was expected.
+    /// # Errors If no planner has this name. The error is one sentence with the cause and the
+    /// expected form.
     fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure>;
 }
 
 /// Creates an external planner for each game.
 pub trait PlannerFactory: fmt::Debug + Send + Sync {
-    /// Creates the planner. A failure is reported by the planner's [`failure`](Planner::failure).
+    /// Creates the planner. If the creation fails, the planner's [`failure`](Planner::failure)
+    /// returns the error.
     fn build(self: Arc<Self>, seed: u64) -> Box<dyn Planner>;
 }
 
@@ -34,7 +36,7 @@ impl PartialEq for ExternalPlanner {
     }
 }
 
-/// The error of an external planner that was not found or could not choose.
+/// The error of an external planner: it was not found, or it failed to choose a move.
 #[derive(Clone, Debug)]
 pub struct PlannerFailure {
     text: String,
@@ -47,7 +49,7 @@ impl PlannerFailure {
         Self { text: text.into(), source: None }
     }
 
-    /// Adds the error that caused the failure.
+    /// Adds the underlying error.
     #[must_use]
     pub fn caused_by(self, source: impl Error + Send + Sync + 'static) -> Self {
         Self { source: Some(Arc::new(source)), ..self }
@@ -77,7 +79,7 @@ impl Error for PlannerFailure {
 /// Returns true if a text has the form of an external planner's name.
 pub(super) fn is_external_name(text: &str) -> bool {
     text.split_once(':').is_some_and(|(module, name)| {
-        // After a colon, a number is the parameter of a built-in planner.
+        // A number after the colon is the parameter of a built-in planner.
         !name.is_empty()
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && !module.is_empty()

@@ -1,11 +1,11 @@
-//! `model:FILE`: plays by a small neural network that was trained with the Python package.
+//! `model:FILE`: plays by a small neural network, trained with the Python package.
 //!
 //! The network scores one action at a time, and the planner plays the action with the highest
 //! score. The inputs are the action's [features](crate::batch::FEATURES_ACTION), the mean and the
 //! maximum of these features over all open actions, and the
 //! [header](crate::batch::FEATURES_HEADER), each scaled to about 1. Hidden layers use rectified
-//! linear units. Guarantees: the same file plays the same game on every machine, because sums are
-//! taken in a fixed order.
+//! linear units. Guarantees: the same file plays the same game on every machine, because the order
+//! of all sums is fixed.
 
 use std::sync::Arc;
 
@@ -22,16 +22,16 @@ pub const MODEL_PREFIX: &str = "model:";
 const FORMAT: &str = "getaway-model 1";
 const FILE_MAX_BYTES: u64 = 4 << 20;
 const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
-/// The maximum of each feature of an action, which is also its divisor: steps to the nearest
-/// threat, tiles reached first, depth of the dead end, exits, largest lead, sum of the leads,
-/// life, and steps to the nearest threat of each style.
+/// The divisors of an action's features, which are the maximum values: steps to the nearest threat,
+/// tiles that the player reaches first, depth of the dead end, exits, largest lead, sum of the
+/// leads, ticks of survival, and steps to the nearest threat of each style.
 const ACTION_SCALES: [f32; FEATURES_ACTION] =
     [16.0, 64.0, 16.0, 4.0, 32.0, 256.0, 4.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
-/// The same for the header: the tick, the ticks until the threats move, and the ticks between two
-/// moves.
+/// The divisors of the header: the tick, the ticks until the threats move, and the ticks between
+/// two of their moves.
 const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 
-/// A network, as its file describes it.
+/// A network, in the form of its file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Network {
@@ -145,7 +145,7 @@ impl Planner for LearntPlanner {
             .into_iter()
             .zip(inputs)
             .filter_map(|(player_move, inputs)| inputs.map(|inputs| (player_move, self.model.network.score(&inputs))));
-        // Of equal scores, the first wins, as in NumPy's argmax.
+        // The first of equal scores wins, as in NumPy's argmax.
         let best = scores.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let player_move = best.map_or(Move::Stay, |(player_move, _)| player_move);
         let simulated_ticks = if world.threats_move(state) { world.moves(state).count() as u64 } else { 0 };
@@ -153,17 +153,16 @@ impl Planner for LearntPlanner {
     }
 }
 
-/// A model that plays games: see the file's format in `docs/learning.md`.
+/// A model that plays games. `docs/learning.md` describes the file format.
 #[derive(Debug)]
 pub struct Model {
     network: Network,
 }
 
 impl Model {
-    /// Finds the model of a planner's name, `model:FILE`; `None` for any other name.
+    /// Loads the model of a planner named `model:FILE`. Returns `None` for any other name.
     ///
-    /// # Errors
-    /// If the file cannot be read, or is not a model.
+    /// # Errors If the file cannot be read or is not a model.
     pub fn find(name: &str) -> Option<Result<Arc<Self>, PlannerFailure>> {
         let path = name.strip_prefix(MODEL_PREFIX)?;
         let read = || {
@@ -200,7 +199,8 @@ mod tests {
     use super::*;
     use crate::planner::PlannerSpec;
 
-    /// A model whose score is the sum of an action's steps and tiles reached first.
+    /// A model with a score that is the sum of two features: the steps to the nearest threat and
+    /// the tiles that the player reaches first.
     fn text() -> String {
         let mut weights = [0.0; INPUTS];
         (weights[0], weights[1]) = (1.0, 1.0);

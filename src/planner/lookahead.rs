@@ -1,6 +1,6 @@
-//! `lookahead`: an exhaustive breadth-first search over distinct states with exact predictions. Of
-//! the first moves that survive longest, it plays the one that leads to the state farthest from any
-//! threat.
+//! `lookahead`: an exhaustive breadth-first search over distinct states with exact predictions.
+//! Among the first moves that survive longest, it plays the move that can lead to the state
+//! farthest from any threat.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,7 @@ pub struct LookaheadPlanner {
     depth_ticks: u16,
     layer: Vec<Node>,
     next: Vec<Node>,
-    /// The index in `next` of each fingerprint. The map is never iterated, so its order does not
+    /// For each fingerprint, the index in `next`. The map is never iterated, so its order does not
     /// matter.
     seen: HashMap<u64, u32>,
     safest: SafestPlanner,

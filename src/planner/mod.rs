@@ -1,6 +1,7 @@
 //! Planners for this game, from one-step rules to a search that solves the whole game before the
-//! first move. A [`Planner`] is called once per tick with the predicted or observed state, and
-//! detects unexpected states itself. [`by_name`] creates a planner from a name or an expression.
+//! first move. The game calls a [`Planner`] once per tick with the predicted or observed state. The
+//! planner detects unexpected states itself. [`by_name`] creates a planner from a name or an
+//! expression.
 
 mod cautious;
 mod certificate;

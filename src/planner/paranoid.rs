@@ -1,6 +1,6 @@
-//! `paranoid`: minimax against threats that see the player's move and cooperate. They may reverse
-//! or stay, but keep their pace. The search is depth-first with alpha-beta pruning and iterative
-//! deepening. Threats that cannot reach the player before the horizon do not move.
+//! `paranoid`: minimax against threats that see the player's move and cooperate. The threats may
+//! reverse or stay, but keep their pace. The search is depth-first, with alpha-beta pruning and
+//! iterative deepening. It does not move threats that cannot reach the player before the horizon.
 
 use super::distances::Distances;
 use super::safest::SafestPlanner;
@@ -12,8 +12,8 @@ use crate::search::BudgetMeter;
 /// Maximum search depth in ticks, limited because the search is recursive.
 pub(super) const PARANOID_TICKS_MAX: u16 = 64;
 
-/// The value of surviving to the horizon, to which the distance of the nearest threat is added. The
-/// value of a catch is the number of ticks until it.
+/// The base value of survival to the horizon. The distance of the nearest threat is added. The
+/// value of a catch is the number of ticks until the catch.
 const SURVIVES_VALUE: i32 = 1000;
 
 /// Plays by minimax up to a maximum depth.
@@ -52,11 +52,11 @@ impl Planner for ParanoidPlanner {
             game.depth = depth;
             match game.best_move(&moves) {
                 Ok((index, value)) => {
-                    // The next iteration searches this move first. So the previous best move wins
-                    // among equal values, even if every move loses.
+                    // The next iteration searches this move first, so it wins among moves of equal
+                    // value, even if every move loses.
                     moves[..=index].rotate_right(1);
                     best = Some((moves[0].0, depth));
-                    // The player is caught in any case, so deeper searches change nothing.
+                    // Every move leads to a catch, so deeper searches change nothing.
                     if value < SURVIVES_VALUE {
                         break;
                     }
@@ -103,7 +103,7 @@ impl GameSearch<'_> {
         Ok(best)
     }
 
-    /// The value of a position in which the player moves `ahead` ticks from now.
+    /// The value of a position, `ahead` ticks from now, in which the player moves next.
     fn player(&mut self, player: u16, ahead: usize, mut alpha: i32, beta: i32) -> Result<i32, Stop> {
         if ahead == self.depth {
             return Ok(SURVIVES_VALUE + self.nearest_threat(player));
@@ -133,7 +133,7 @@ impl GameSearch<'_> {
         self.player(player, ahead + 1, alpha, beta)
     }
 
-    /// The value of a position in which the threats from `index` on still move.
+    /// The value of a position in which the threats from `index` on have yet to move.
     fn threat(&mut self, index: usize, player: u16, ahead: usize, alpha: i32, mut beta: i32) -> Result<i32, Stop> {
         let Some(&tile) = self.threats.get(index) else {
             return self.player(player, ahead + 1, alpha, beta);
@@ -142,7 +142,7 @@ impl GameSearch<'_> {
         if distance <= 1 {
             return Ok(ahead as i32 + 1);
         }
-        // In every later tick the player can also step towards the threat.
+        // In every later tick, the player can also step towards the threat.
         let closing_max =
             usize::from(self.moves_before[self.depth] - self.moves_before[ahead]) + self.depth - ahead - 1;
         if usize::from(distance) > closing_max {
@@ -193,8 +193,8 @@ mod tests {
 
     #[test]
     fn does_not_wait_beside_a_threat_that_could_attack() {
-        // The bull faces up, where it cannot move. By the rules it would not come, but minimax lets
-        // it turn.
+        // The bull faces up and cannot move up. By the rules, it would not come closer, but minimax
+        // lets it turn.
         let choice = first_move("..Pb", 4);
         assert_eq!((choice.player_move, choice.planned_tick), (Move::Left, Some(11)));
     }

@@ -1,11 +1,12 @@
-//! This game as a problem for the grammar of [`search`](crate::search).
+//! This game as a problem for the search grammar ([`search`](crate::search)).
 //!
 //! Guarantees: rollouts do not allocate with up to eight threats, and games end by tick 2000.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, Problem};
 
-/// Survival in a world. The reward is the final tick, which is proportional to the score.
+/// The problem of surviving in a world. The reward is the final tick, which is proportional to the
+/// score.
 #[derive(Clone, Copy, Debug)]
 pub struct SurvivalProblem<'w> {
     world: &'w World,
@@ -51,7 +52,7 @@ impl Problem for SurvivalProblem<'_> {
         f64::from(LAST_TICK + 1)
     }
 
-    /// Draws until a move is open, which is faster on streets than counting open moves.
+    /// Draws moves until one is open. On streets, this is faster than counting the open moves.
     #[inline]
     fn random(&self, state: &State, _: &mut Vec<Move>, random: &mut Generator) -> Move {
         loop {
@@ -62,9 +63,9 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// The first of these moves that is not fatal: a random one, then the others in the order of
-    /// [`Move::ALL`]. If all are fatal, the random one. Unlike the server, this detects a catch as
-    /// soon as the move is tried.
+    /// A random move if it is not fatal. Otherwise the first of the following moves that is not
+    /// fatal, in the cyclic order of [`Move::ALL`]. If all moves are fatal, the random move. Unlike
+    /// the server, this method detects a catch as soon as the move is tried.
     #[inline]
     fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);
@@ -86,7 +87,8 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// The code combines tick, tile and move. The tick implies the positions of the threats.
+    /// The code combines the tick, the player's tile and the move. It leaves out the threats,
+    /// because the tick determines much about their positions.
     #[inline]
     fn code(&self, state: &State, player_move: Move, _depth: usize, _index: usize) -> u64 {
         let tile = self.world.tile_after(state, Move::Stay);
@@ -124,7 +126,7 @@ mod tests {
 
     #[test]
     fn greedy_avoids_a_catch_where_possible() {
-        // On tick 5 the goldfish can only move left, so staying would be fatal.
+        // In tick 5, the goldfish can only move left, so staying would be fatal.
         let world = world("P.g\n.##");
         let problem = SurvivalProblem::new(&world);
         let mut state = world.start();

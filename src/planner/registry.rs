@@ -13,9 +13,9 @@ use crate::search::{Expression, ParseError};
 
 pub(super) struct PlannerEntry {
     pub name: &'static str,
-    /// One line of help, which contains the expression if there is one.
+    /// The help text in one line. It contains the expression, if any.
     pub about: &'static str,
-    /// The number after the name and a colon, if the planner takes one.
+    /// The parameter, which follows the name and a colon, if the planner takes one.
     pub parameter: Option<Parameter>,
     pub make: Make,
 }
@@ -25,7 +25,7 @@ pub(super) struct Parameter {
     pub max: u16,
 }
 
-/// The constructor, whose argument is the parameter or 0.
+/// The constructor. Its argument is the parameter, or 0 if the planner takes none.
 pub(super) enum Make {
     Planner(fn(u16, SurvivalOptions) -> Box<dyn Planner>),
     Expression(fn(u16) -> String),
@@ -45,7 +45,7 @@ pub const NAMES: [(&str, &str); PLANNERS.len()] = {
 /// The default planner.
 pub const DEFAULT_NAME: &str = "survival";
 
-/// The error for an invalid planner, or for a budget that the planner does not support.
+/// The error for an invalid planner name, or for a budget that the planner does not support.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlannerError {
@@ -76,7 +76,7 @@ pub enum PlannerError {
         /// The expected parameter.
         expected: String,
     },
-    /// An external planner, in a program without a host for them.
+    /// The name of an external planner, in a program without a host.
     #[error("no planner named {name}: a planner in Python, MODULE:NAME, needs the command of the Python package")]
     NoHost {
         /// The requested name.
@@ -90,7 +90,7 @@ pub enum PlannerError {
         /// The host's error.
         source: PlannerFailure,
     },
-    /// The budget limits evaluations, but the planner makes none.
+    /// The budget limits evaluations, but the planner does not evaluate sequences.
     #[error("{name} makes no evaluations: expected a budget in ticks or milliseconds")]
     Evaluations {
         /// The planner's name.
@@ -102,7 +102,8 @@ fn name_list() -> String {
     NAMES.map(|(name, _)| name).join(", ")
 }
 
-/// A planner given by a text: `survival`, `lookahead:12`, or an expression of the search grammar.
+/// The specification of a planner: a name such as `survival` or `lookahead:12`, or an expression of
+/// the search grammar.
 ///
 /// ```
 /// use getaway::planner::PlannerSpec;
@@ -133,10 +134,9 @@ impl Default for PlannerSpec {
 }
 
 impl PlannerSpec {
-    /// Looks up the planner for a text, including external ones if there is a host.
+    /// Looks up the planner for a text. With a host, the text may also name an external planner.
     ///
-    /// # Errors
-    /// As [`by_name`], or if the host has no such planner.
+    /// # Errors See [`by_name`]. Also fails if the host has no such planner.
     pub fn find(text: &str, host: Option<&dyn PlannerHost>) -> Result<Self, PlannerError> {
         let text = text.trim();
         if text.contains('(') || text == "simulate" {
@@ -167,7 +167,7 @@ impl PlannerSpec {
         Self(Kind::External(ExternalPlanner { name, factory }))
     }
 
-    /// Creates the planner, with random numbers from `seed`.
+    /// Creates the planner. `seed` determines its random numbers.
     pub fn build(&self, seed: u64) -> Box<dyn Planner> {
         let (entry, parameter) = match &self.0 {
             Kind::Expression(expression) => return Box::new(ExpressionPlanner::new(expression.clone(), seed)),
@@ -195,8 +195,7 @@ impl PlannerSpec {
 
     /// Checks that the planner honours every limit of the budget.
     ///
-    /// # Errors
-    /// If evaluations limit a planner that is not an expression.
+    /// # Errors If the budget limits evaluations, but the planner is not an expression.
     pub fn check_budget(&self, budget: &Budget) -> Result<(), PlannerError> {
         if budget.evaluations.is_some() && !self.is_expression() {
             return Err(PlannerError::Evaluations { name: self.to_string() });
@@ -236,10 +235,10 @@ fn parse_parameter(entry: &PlannerEntry, parameter: &str) -> Result<u16, Planner
     number.ok_or_else(|| error(format!("a whole number from 1 to {max}")))
 }
 
-/// Creates the planner for a name or an expression, with random numbers from `seed`.
+/// Creates the planner for a name or an expression. `seed` determines its random numbers.
 ///
-/// # Errors
-/// If the text is neither; the error lists the names or locates the fault in the expression.
+/// # Errors If the text is neither a name nor an expression. The error lists the names or locates
+/// the fault in the expression.
 pub fn by_name(name_or_expression: &str, seed: u64) -> Result<Box<dyn Planner>, PlannerError> {
     Ok(name_or_expression.parse::<PlannerSpec>()?.build(seed))
 }

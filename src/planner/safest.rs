@@ -1,14 +1,14 @@
-//! `safest`: avoids a catch in the next tick, then heads for the tile with the most margin. Other
-//! planners fall back on it.
+//! `safest`: avoids a catch in the next tick, and moves towards the tile with the most margin.
+//! Other planners use it as their fallback.
 //!
-//! The *margin* of a tile is the time in ticks from the earliest arrival of the player to that of
-//! the first threat, on shortest paths and at the threats' pace.
+//! The *margin* of a tile is the number of ticks between the player's earliest arrival and the
+//! first threat's, on shortest paths and at the threats' pace.
 
 use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source, follower};
 use crate::game::{Move, Mover, State, UNREACHED, World};
 
-/// Plays by the one-step rule; keeps only scratch space.
+/// Plays by this one-step rule. Keeps nothing between calls except buffers.
 #[derive(Clone, Debug, Default)]
 pub struct SafestPlanner {
     terrain: Option<Terrain>,
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn avoids_a_catch_one_tick_ahead() {
-        // Moving right leads to the most margin, but the goldfish must move left onto that tile on
+        // The tile on the right has the most margin, but the goldfish must move left onto it in
         // tick 5.
         let world =
             World::new(&Layout::parse("#P.g\n#.##\n#.##").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");

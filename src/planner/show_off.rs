@@ -1,8 +1,9 @@
-//! `show-off`: survives, with plans that let the threats come close.
+//! `show-off`: survives with plans that let the threats come close.
 //!
-//! It first solves the game as `survival` does. In each tick it then tries variations of its plan:
-//! a prefix of the plan, *daring* ticks that approach the threats, and a survival search for the
-//! rest. A variation replaces the plan if it provably survives and the threats come closer.
+//! The planner first solves the game as `survival` does. In each tick, it then tries variations of
+//! its plan: a prefix of the plan, *daring* ticks that approach the threats, and a survival search
+//! to the end of the game. A variation replaces the plan if it survives and the threats come
+//! closer.
 
 use super::follower::successor;
 use super::lookahead::threat_distance;
@@ -18,7 +19,7 @@ const HORIZON_TICKS: usize = 48;
 const PREFIX_TICKS_MAX: usize = 24;
 const DARE_TICKS_MAX: usize = 24;
 const PROOF_TICKS_MAX: u64 = 12_000;
-/// On average, one in this many daring ticks is random.
+/// On average, one daring tick in `RANDOM_TICK_INTERVAL` is random.
 const RANDOM_TICK_INTERVAL: usize = 6;
 
 /// Plays surviving plans in which the threats come close.
@@ -29,7 +30,7 @@ pub struct ShowOffPlanner {
 }
 
 impl ShowOffPlanner {
-    /// Creates a planner; the options' seed also determines its variations.
+    /// Creates a planner. The seed of the options also determines the variations.
     pub fn new(options: SurvivalOptions) -> Self {
         Self { survival: SurvivalPlanner::new(options), random: Generator::from_seed(options.seed) }
     }
@@ -60,7 +61,7 @@ impl ShowOffPlanner {
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// The move that brings a threat nearest without being fatal, or sometimes a random one.
+    /// The move after which a threat is nearest without a catch, or sometimes a random move.
     /// Returns `None` if the budget is used up.
     fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
@@ -84,8 +85,8 @@ impl ShowOffPlanner {
     }
 }
 
-/// How close the nearest threat comes over the next ticks of a plan; nearby threats weigh more.
-/// Returns `None` if the budget is used up.
+/// A measure of how close the threats come over the next ticks of a plan: the sum of the inverse
+/// distances of the nearest threat. Returns `None` if the budget is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();
@@ -109,7 +110,7 @@ impl Planner for ShowOffPlanner {
         let mut source = Source::Plan;
         while meter.check().is_ok() {
             let variation = self.vary(world, state, &plan, &mut meter);
-            // A failed variation must use up budget too.
+            // Even a failed variation must count, so that the loop ends.
             let _ = meter.tick();
             let Some(variation) = variation else { continue };
             if let Some(closer) = closeness(world, state, &variation, &mut meter).filter(|&closer| closer > best) {

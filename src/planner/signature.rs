@@ -1,6 +1,6 @@
-//! The search signature: a hash of the moves that the planners play with a fixed seed and budget,
-//! like the node counts of chess engines. A change to the code that keeps the signature on enough
-//! maps does not change any search.
+//! The search signature: a hash of the moves that the planners play with a fixed seed and budget.
+//! It serves the same purpose as the node counts of chess engines: a change to the code that keeps
+//! the signature on many maps does not change any search.
 
 use std::sync::Mutex;
 use std::thread;
@@ -13,7 +13,7 @@ use crate::game::{Layout, Move, Rules, World, WorldError};
 
 const SEED: u64 = 2025;
 const TICKS_TO_SOLVE: u64 = 20_000;
-/// Planners that play the first ticks of each map, with their budgets per tick.
+/// The planners that play the first ticks of each map, and their budgets per tick.
 const PLANNERS: [(&str, Budget); 9] = [
     ("uct-greedy", Budget::evaluations(12)),
     ("step(repeat(4, select(0.5, simulate)))", Budget::evaluations(12)),
@@ -27,11 +27,10 @@ const PLANNERS: [(&str, Budget); 9] = [
 ];
 const TICKS: usize = 12;
 
-/// The search signature on these maps under both rules: 16 hexadecimal digits, independent of
-/// threads and machine.
+/// The search signature on these maps under the rules `BLITZ_2025` and `NO_JUMP`, as 16 hexadecimal
+/// digits. It does not depend on the machine or the number of threads.
 ///
-/// # Errors
-/// If a map is not within the limits of a [`World`].
+/// # Errors If a map exceeds the limits of a [`World`].
 pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldError> {
     let games: Vec<(&Layout, &Rules)> =
         layouts.iter().flat_map(|layout| [(layout, &Rules::BLITZ_2025), (layout, &Rules::NO_JUMP)]).collect();
@@ -42,7 +41,7 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
         done.collect::<Vec<(usize, Result<Record, WorldError>)>>()
     };
     let mut records = thread::scope(|scope| {
-        // This thread also works, so it does not matter if helper threads fail to start.
+        // This thread also works, so helper threads may fail to start.
         let help = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let helpers: Vec<_> = (1..threads).filter_map(help).collect();
         let mut records = work();

@@ -1,19 +1,19 @@
-//! `smitsimax`: plays against unpredictable threats by simulating how they plan. The method is
+//! `smitsimax`: plays against unpredictable threats by simulating their planning. The method is
 //! known as decoupled UCT (Tak, Lanctot and Winands, 2014).
 //!
-//! Each agent, the player or an unmodelled threat, has its own tree of bandits and its own reward.
-//! In each playout all agents choose by the confidence bounds of their own bandits, then learn from
-//! their own rewards. The other threats are predicted exactly.
+//! The player and each unmodelled threat are agents. Each agent has its own tree of bandits and its
+//! own reward. In each playout, all agents choose by the confidence bounds of their own bandits and
+//! learn from their own rewards. The other threats are predicted exactly.
 //!
-//! A bandit is indexed by the agent's observation. The player observes all threats; a threat
-//! observes its own tile and the player's tile after the player's move, as on the server. A playout
-//! ends in the first situation that is new to the player. Its value is the player's *room*, as in
-//! `cautious`: the tiles that the player can reach before any threat. The room after a move is also
-//! the prior value of the move.
+//! The agent's observation selects the bandit. The player observes all threats. A threat observes
+//! its own tile and, as on the server, the player's tile after the player's move. A playout ends in
+//! the first situation that is new to the player. The value of the playout is the player's *room*,
+//! as in `cautious`: the tiles that the player can reach before any threat. The room after a move
+//! is also the prior value of the move.
 //!
-//! A threat is *waiting* at a distance from the player if it has stayed there several times in a row
-//! although it could move. It is expected to stay at this distance until it moves for the first
-//! time.
+//! A threat is *waiting* at a distance from the player if it has stayed there several times in a
+//! row although it could move. The planner expects it to stay at this distance until it moves for
+//! the first time.
 //!
 //! Guarantees: with a budget in ticks, the choice depends only on observed positions and the
 //! budget.
@@ -32,19 +32,19 @@ use crate::search::BudgetMeter;
 const HORIZON_TICKS: usize = 40;
 /// Exploration weight of the player's confidence bounds, in units of the range of rewards.
 const EXPLORATION: f32 = 0.2;
-/// The prior value of a player's move counts as this many visits.
+/// The prior value of each player move counts as this many visits.
 const EXPECTATION_VISITS: f32 = 2.0;
-/// The weight of the threats' priors, in the same unit as `EXPLORATION`.
+/// Weight of the priors of threats' moves, in the unit of `EXPLORATION`.
 const ATTACK_EXPLORATION: f32 = 0.7;
-/// The prior share of a threat's visits that moves towards the player get.
+/// Prior share of a threat's visits for moves towards the player.
 const ATTACK_SHARE: f32 = 0.9;
-/// The extra reward of a threat next to the player compared to one far away.
+/// Extra reward of a threat next to the player, compared with a threat far away.
 const CLOSENESS_REWARD: f32 = 0.02;
-/// The player's cost of an immediate catch, relative to the whole map as room.
+/// The player's cost of an immediate catch, relative to the room of the entire map.
 const CATCH_COST: f32 = 0.3;
 /// The value of room in dead ends relative to other room.
 const DEAD_END_SHARE: f32 = 0.5;
-/// Ticks for which predictable threats are predicted at the end of a playout.
+/// At the end of a playout, predictable threats are predicted for this many ticks.
 const PREDICTED_TICKS: u16 = 6;
 
 /// Maximum number of threat moves for which arrivals are computed.
@@ -55,7 +55,7 @@ const WAITING_STAYS: u8 = 3;
 
 const MOVES: usize = Move::ALL.len();
 
-/// Chooses moves against threats that are known by their positions only.
+/// Chooses moves against threats with known positions but unknown rules.
 #[derive(Clone, Debug)]
 pub struct SmitsimaxRules {
     distances: Option<Distances>,
@@ -100,7 +100,7 @@ impl SmitsimaxRules {
     }
 
     /// Chooses a move. `world` contains the predictable threats and `state` their positions (see
-    /// [`World::state_at`]); `unmodelled` threats plan for themselves.
+    /// [`World::state_at`]). Each of the `unmodelled` threats is an agent with its own reward.
     pub fn choose(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat], budget: Budget) -> Choice {
         self.observe(world, state, unmodelled);
         let distances = Distances::refresh(&mut self.distances, world);
@@ -130,7 +130,8 @@ struct Habit {
     stays: u8,
     /// The minimum distance of the player during these stays.
     nearest: u16,
-    /// The minimum distance of the player at which the threat stays, or [`UNREACHED`].
+    /// The threat waits while the player is at least this far away; [`UNREACHED`] if it does not
+    /// wait.
     waiting_distance: u16,
 }
 
@@ -139,8 +140,8 @@ impl Habit {
         Self { position, stays: 0, nearest: UNREACHED, waiting_distance: UNREACHED }
     }
 
-    /// Learns from a tick in which the threat could move. `distance` is the player's distance,
-    /// after its move, from the threat's old position.
+    /// Learns from a tick in which the threat could move. `distance` is the distance from the
+    /// threat's previous position to the player's new position.
     fn learn(&mut self, position: Position, distance: u16) {
         if position != self.position {
             let is_surprise = distance >= self.waiting_distance;
@@ -161,7 +162,8 @@ struct Bandit {
     legal: u8,
     visits: [u32; MOVES],
     rewards: [f32; MOVES],
-    /// The prior of each move: the player's expected reward, or a threat's share of visits.
+    /// The prior of each move: the expected reward for the player, the share of visits for a
+    /// threat.
     expected: [f32; MOVES],
 }
 
@@ -211,7 +213,7 @@ impl Tree {
     fn select_by_bound(&mut self, index: u32, moves: u8) -> usize {
         let bandit = self.bandits[index as usize];
         let (low, span) = (self.range.0, self.span());
-        // The standard library's logarithm has a platform-dependent last bit.
+        // The last bit of the standard library's logarithm depends on the platform.
         let log = libm::logf((bandit.total_visits() + 1) as f32);
         self.select(index, moves, |number| {
             let exploration = (log / (bandit.visits[number] as f32 + 1.0)).sqrt();
@@ -219,8 +221,8 @@ impl Tree {
         })
     }
 
-    /// Chooses a threat's move by its mean reward plus a bonus, which grows with the move's prior
-    /// share and falls with its visits (PUCB of Rosin, 2011, in AlphaZero's form).
+    /// Chooses a threat's move by its mean reward plus a bonus. The bonus grows with the move's
+    /// prior share and falls with its visits (PUCB of Rosin, 2011, in AlphaZero's form).
     fn select_by_share(&mut self, index: u32) -> usize {
         let bandit = self.bandits[index as usize];
         let (total, span) = (bandit.total_visits(), self.span());
@@ -320,7 +322,7 @@ struct Agents<'a> {
     survived_ticks: u64,
     arrivals: Vec<u16>,
     steps: Vec<u16>,
-    /// Ticks from now, and the tile of a predictable threat at that time.
+    /// Tiles that predictable threats will occupy, each with the number of ticks from now.
     occupied: Vec<(u16, u16)>,
 }
 
@@ -359,8 +361,8 @@ impl<'a> Agents<'a> {
         }
     }
 
-    /// Plays up to the first new situation, then updates the bandits of every agent. Returns false
-    /// if the budget runs out first.
+    /// Plays up to the first new situation, and updates the bandits of every agent. Returns false
+    /// if the budget is used up first.
     fn play_out(&mut self, meter: &mut BudgetMeter) -> bool {
         self.player.path.clear();
         for threat in &mut self.unmodelled {
@@ -441,8 +443,8 @@ impl<'a> Agents<'a> {
     }
 
     /// Fills `arrivals` with the earliest arrival of any threat at each tile, and `occupied` with
-    /// predicted positions. Waiting threats arrive only on tiles within their waiting distance.
-    /// Predictions cover a few ticks and assume that the player stands still.
+    /// predicted positions. Waiting threats arrive only on tiles within their waiting distance. The
+    /// predictions cover a few ticks and assume that the player stands still.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();
@@ -483,7 +485,7 @@ impl<'a> Agents<'a> {
     }
 
     /// The value of the player's room after a move onto a tile. Returns `None` if the move may be
-    /// fatal. The square root gives more weight to an additional tile when room is scarce.
+    /// fatal. Because of the square root, an additional tile counts more when room is scarce.
     fn room(&mut self, next: u16) -> Option<f32> {
         let (arrivals, occupied) = (&self.arrivals, &self.occupied);
         let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)] && !occupied.contains(&(made, tile));
@@ -529,7 +531,7 @@ fn moves_ahead(clock: &Clock, tick: u16, period_ticks: Option<u8>) -> Vec<bool> 
     (0..HORIZON_TICKS).map(moves).collect()
 }
 
-/// Plays by [`SmitsimaxRules::choose`] with every threat as unmodelled.
+/// Plays by [`SmitsimaxRules::choose`] and treats every threat as unmodelled.
 #[derive(Debug, Default)]
 pub struct SmitsimaxPlanner {
     rules: SmitsimaxRules,
@@ -630,7 +632,8 @@ mod tests {
 
     #[test]
     fn threat_learns_to_follow_the_player_wherever_it_goes() {
-        // On a ring, a threat that could not observe the player's moves would lose it at once.
+        // On a ring, a threat that could not observe the player's moves would lose the player at
+        // once.
         let world = world("P..\n.#.\n...", &Rules::BLITZ_2025);
         let state = world.state_at(1000, Position::new(1, 0), &[]).expect("a state");
         let mut distances = None;

@@ -1,8 +1,8 @@
-//! Text and JSON forms of a solution.
+//! The text form and the JSON form of a solution.
 //!
-//! The text `survives 2001 2001 20553 LL.RU...` holds the outcome, last tick, bound, simulated
-//! ticks and moves (`-` for none). The JSON form has the fields of [`Solution`], with moves as
-//! text.
+//! A text such as `survives 2001 2001 20553 LL.RU...` holds the outcome, last tick, bound,
+//! simulated ticks and moves (`-` for none). The JSON form has the fields of [`Solution`], with
+//! moves as text.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,7 +15,7 @@ use crate::game::{Move, Plan};
 
 const NO_MOVES: &str = "-";
 
-/// The parse error of a solution.
+/// The error for an invalid solution.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("solution: expected {expected}, found {found:?}")]
 pub struct SolutionError {

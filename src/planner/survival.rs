@@ -1,14 +1,15 @@
-//! The survival search: one search over the whole game with exact predictions.
+//! The survival search: one search over the entire game, with exact predictions.
 //!
-//! A *layer* holds distinct states of one tick. Random moves from its states fill the next layer up
-//! to the width of the beam, and a limited share of them may lead to any one tile of the player.
-//! Scored beams do worse, because they fill up with similar states that die together.
+//! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
+//! up to the width of the beam. A limited share of the next layer may have the player on the same
+//! tile. Beams that keep the states with the best scores do worse, because they fill with similar
+//! states that all lead to a catch.
 //!
-//! A narrow beam runs ahead. Where it dies, the search backtracks, further and with a wider beam
-//! each time it dies near the same place. A layer that was never truncated holds *every* reachable
-//! state. If it has no successor, no line survives longer.
-//! Guarantees: with a budget in ticks, the answer depends only on the world, the state, the seed
-//! and the budget. Memory stays below the given bound.
+//! The search begins with a narrow beam. At a dead end, it backtracks. Each further dead end near
+//! the same tick doubles the distance and the width of the beam. A layer that was never truncated
+//! holds *every* reachable state. If it has no successor, no line survives longer. Guarantees: with
+//! a budget in ticks, the answer depends only on the world, the state, the seed and the budget.
+//! Memory stays below the given bound.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::proof::Hopeless;
@@ -29,16 +30,17 @@ const TILE_SHARE: usize = 32;
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// The line reaches the end of the game.
+    /// The line survives to the end of the game.
     Survives,
-    /// No line survives longer. With slack or a guard, no line that keeps them survives longer.
+    /// No line survives longer. With slack or a guard, no line with that slack and guard survives
+    /// longer.
     Doomed,
-    /// The budget ended first; the line is the longest found.
+    /// The budget was used up first. The line is the longest that was found.
     Undecided,
 }
 
 impl Outcome {
-    /// The name in the output of the command line.
+    /// The name in the output of commands.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Survives => "survives",
@@ -55,7 +57,7 @@ pub struct Solution {
     pub outcome: Outcome,
     /// The moves of the longest line.
     pub moves: Vec<Move>,
-    /// The last tick of that line; 2001 if the player survives.
+    /// The last tick of the line; 2001 if the player survives.
     pub final_tick: u16,
     /// A proven upper bound on the final tick; 2001 if nothing is proven.
     pub bound: u16,
@@ -80,15 +82,15 @@ impl Solution {
     }
 }
 
-/// The ticks in which a line stays out of reach. Out of reach means that no threat is on or beside
-/// the player's tile after the player's move.
+/// The ticks in which a line stays out of the threats' reach: after the player's move, no threat is
+/// on the player's tile or beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
-    /// No ticks: the threats follow the rules.
+    /// No ticks, for threats that follow the rules.
     None,
-    /// The ticks in which threats move: they may move anywhere.
+    /// The ticks in which threats move, for threats that may move in any direction.
     OnMoves,
-    /// All ticks: threats may also move at other times.
+    /// All ticks, for threats that may move in any direction at any time.
     Always,
 }
 
@@ -102,7 +104,7 @@ pub struct SurvivalOptions {
     /// The *slack* of a line, in threat moves. In every state of the line, the player survives if
     /// it stands still until the threats have moved this many times.
     pub slack_moves: u8,
-    /// The ticks in which a line stays out of reach.
+    /// The ticks in which a line stays out of the threats' reach.
     pub guard: Guard,
     /// The first tick without a guard.
     pub guard_until_tick: u16,
@@ -121,8 +123,9 @@ impl Default for SurvivalOptions {
 }
 
 impl SurvivalOptions {
-    /// These options with at most 16 MB of memory, for a search with a budget of milliseconds. Some
-    /// work cannot be interrupted: to follow a move through all layers, and to free them.
+    /// These options with at most 16 MB of memory, for a search with a budget of milliseconds. The
+    /// limit matters because some work cannot be interrupted: updating all layers after a move, and
+    /// freeing them.
     #[must_use]
     pub fn for_play(self) -> Self {
         Self { memory_max_bytes: self.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES), ..self }
@@ -174,7 +177,7 @@ pub struct SurvivalSearch {
 
 enum Growth {
     Grown,
-    /// Every successor is caught. This line lasts longest.
+    /// The player is caught in every successor. This is the longest line.
     Died(Death),
     Interrupted,
 }
@@ -201,8 +204,8 @@ impl SurvivalSearch {
         }
     }
 
-    /// Searches from `state` until the answer is known or the budget is used up. A further call
-    /// with the same state or its successor resumes. One search serves one world.
+    /// Searches from `state` until the answer is known or the budget is used up. Another call with
+    /// the same state or its successor continues the search. Use one search per world.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         self.solve_until(world, state, LAST_TICK + 1, budget)
     }
@@ -213,7 +216,7 @@ impl SurvivalSearch {
     }
 
     /// Like [`SurvivalSearch::solve_until`], but skips hopeless states. If the search is
-    /// exhaustive, it proves that every longer line visits one of them.
+    /// exhaustive, it proves that every longer line visits a hopeless state.
     pub(crate) fn solve_pruned(
         &mut self,
         world: &World,
@@ -243,7 +246,8 @@ impl SurvivalSearch {
                 }
                 Growth::Died(death) => self.handle_dead_end(death),
                 Growth::Interrupted => {
-                    // The layer is too wide for one call, so restart with a narrow beam.
+                    // The layer is too wide for one call, so the search restarts with a narrow
+                    // beam.
                     if !has_grown {
                         self.width = BEAM_WIDTH_MIN;
                     }
@@ -307,7 +311,7 @@ impl SurvivalSearch {
         );
         self.frontier.clear();
         self.init_layers(root);
-        // The new index of each node of the previous layer. The root's children map to the new
+        // For each node of the previous layer, its new index. The root's children map to the new
         // root.
         let mut new_indices: Vec<Option<u32>> = Vec::new();
         for (depth, layer) in layers.iter().enumerate().skip(1) {
@@ -362,7 +366,7 @@ impl SurvivalSearch {
     fn handle_dead_end(&mut self, death: Death) {
         let depth = self.layers.len() - 1;
         if death.final_tick > LAST_TICK {
-            // The player is caught after the last tick, when the game is complete.
+            // The player survives the last tick, so a catch after it does not count.
             self.store_best(Outcome::Survives, death.final_tick, Some(death));
             return;
         }
@@ -466,10 +470,10 @@ impl SurvivalSearch {
         !is_due || before.tick() >= self.options.guard_until_tick || !world.is_within_reach(before, player_move)
     }
 
-    /// The maximum width of a layer within the memory bound. A quarter of the memory is for the
-    /// layer under construction: each state as parent and child, five candidates in two lists, and
-    /// four slots of the fingerprint table. The memory of a growing vector may be twice that of its
-    /// contents.
+    /// The maximum width of a layer within the memory bound. The layer under construction gets a
+    /// quarter of the memory. For each state, it holds a parent, a child, five candidates in two
+    /// lists, and four slots of the fingerprint table. A growing vector may take twice the memory
+    /// of its contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
@@ -487,24 +491,24 @@ fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
     !ahead.is_caught()
 }
 
-/// Draws the moves that fill a layer in random order. At first, only a share of them may lead onto
-/// each tile.
+/// Draws the moves that fill a layer, in random order. At first, a limited share of the layer may
+/// lead onto each tile. Later draws ignore this limit.
 #[derive(Debug, Default)]
 struct CandidateSampler {
     candidates: Vec<Node>,
     deferred: Vec<Node>,
     drawn: usize,
-    /// True if all candidates fit, so that order and shares do not matter.
+    /// True if all candidates fit into the layer. Order and shares then do not matter.
     fits: bool,
     share: u32,
-    /// For each tile of the player, a layer number and the number of candidates drawn onto the tile
-    /// in that layer.
+    /// For each tile of the player, a layer number and the number of candidates that led onto the
+    /// tile in that layer.
     shares: Vec<(u32, u32)>,
     layer: u32,
     /// Open-addressing table of fingerprints; only entries with this layer's number are valid.
     known: Vec<(u64, u32)>,
-    /// The number of states in the table. The table is unused while each tile is drawn at most
-    /// once.
+    /// The number of states in the table. While at most one candidate has led onto each tile, the
+    /// table is unused.
     fingerprinted: usize,
 }
 
@@ -631,7 +635,7 @@ mod tests {
         assert_eq!(solution.outcome, Outcome::Doomed);
         let end = replay(&world, &world.start(), &solution);
         assert!(end.is_caught());
-        // The shark moves on ticks 5 and 10. Its second move catches a player in the corner.
+        // The shark moves in ticks 5 and 10. Its second move catches a player in the corner.
         assert_eq!((end.tick(), solution.final_tick), (11, 11));
     }
 

@@ -1,6 +1,6 @@
-//! `survival`, the default planner: solves the whole game, then plays the solution. Until the
-//! solution is complete, it continues solving in each tick. If survival is impossible, it looks for
-//! the longest line; without slack it also proves that no line is longer.
+//! `survival`, the default planner: solves the entire game and plays the solution. Until the
+//! solution is complete, the planner continues to solve in each tick. If survival is impossible, it
+//! looks for the longest line. Without slack, it also proves that no line is longer.
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
@@ -10,7 +10,7 @@ use crate::game::{Move, State, World};
 #[derive(Debug)]
 enum Solver {
     Decider(Box<Decider>),
-    /// The bounds of the decider do not account for slack, so only this search supports it.
+    /// Supports slack. The bounds of the decider do not account for slack.
     Search(Box<SurvivalSearch>),
 }
 
@@ -31,7 +31,7 @@ impl Solver {
     }
 }
 
-/// Plays the line of [`Decider`] or, with slack, of [`SurvivalSearch`].
+/// Plays the line that [`Decider`] finds or, with slack, [`SurvivalSearch`].
 #[derive(Debug)]
 pub struct SurvivalPlanner {
     solver: Solver,
@@ -55,7 +55,7 @@ impl SurvivalPlanner {
         self.follower.as_ref()?.0.remaining(state)
     }
 
-    /// Replaces the plan by `moves`, played from `state` up to `final_tick`.
+    /// Replaces the plan with `moves`, played from `state` up to `final_tick`.
     pub(crate) fn set_plan(&mut self, state: &State, moves: Vec<Move>, final_tick: u16) {
         self.follower = Some((PlanFollower::new(state, moves), final_tick));
     }
@@ -89,7 +89,7 @@ mod tests {
     use crate::game::{LAST_TICK, Rules, Style};
     use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 
-    /// A labyrinth without a surviving line, too wide for an exhaustive search.
+    /// A labyrinth without a surviving line. Its layers are too wide for an exhaustive search.
     fn doomed() -> World {
         let options = GeneratorOptions {
             kind: GeneratorKind::Labyrinth,

@@ -17,7 +17,7 @@ impl Terrain {
         Self { layout: layout.clone(), graph, dead_ends, search: BreadthFirst::default() }
     }
 
-    /// The terrain of `layout`, rebuilt if the layout has changed.
+    /// The terrain of `layout`. Rebuilds it if the layout has changed.
     pub fn cached<'a>(cache: &'a mut Option<Self>, layout: &Layout) -> &'a mut Self {
         if cache.as_ref().is_none_or(|terrain| !terrain.is_for(layout)) {
             *cache = Some(Self::new(layout));
@@ -45,8 +45,9 @@ impl Terrain {
         self.distances_where(mover, sources.into_iter().map(|source| (source, 0)), steps, |_, _| true);
     }
 
-    /// Like [`distances`](Self::distances), but enters a tile only if `enters(tile, steps)` holds.
-    /// Sources have initial distances, in ascending order, and are always entered.
+    /// Like [`distances`](Self::distances), but enters a tile only if `enters(tile, steps)` returns
+    /// true. Each source has an initial distance. Sources are in ascending order of this distance,
+    /// and are always entered.
     pub fn distances_where(
         &mut self,
         mover: Mover,
@@ -58,7 +59,7 @@ impl Terrain {
     }
 }
 
-/// Repeatedly removes tiles with at most one exit; the removed tiles are dead ends.
+/// Finds dead ends by repeatedly removing tiles with at most one exit.
 fn dead_ends(neighbours: &[[u16; Direction::ALL.len()]]) -> Vec<bool> {
     let mut dead = vec![false; neighbours.len()];
     let exits = |dead: &[bool], tile: usize| {
@@ -81,8 +82,8 @@ pub(super) fn move_delays(clock: &Clock, tick: u16) -> impl Iterator<Item = u16>
     clock.move_ticks(tick).map(move |other| other - tick + 1)
 }
 
-/// The ticks until a threat has made `steps` steps, by its own period or by [`move_delays`].
-/// Returns [`UNREACHED`] if `delays` is too short.
+/// The ticks until a threat has made `steps` steps, by its own period or by `delays` from
+/// [`move_delays`]. Returns [`UNREACHED`] if `delays` is too short.
 #[inline]
 pub(super) fn steps_delay(steps: u16, period_ticks: Option<u8>, delays: &[u16]) -> u16 {
     match (steps, period_ticks) {

@@ -1,9 +1,9 @@
-//! The exact judgement of every move of a state.
+//! Exact verdicts on the moves of a state.
 
 use super::{Budget, Decider, Outcome, Solution, SurvivalOptions};
 use crate::game::{Move, State, World};
 
-/// The judgement of a move.
+/// The verdict on a move.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Verdict {
     /// The move.
@@ -12,11 +12,12 @@ pub struct Verdict {
     pub solution: Solution,
 }
 
-/// Judges each distinct move of a state, in the order of [`World::moves`]. The list is empty if the
-/// game is over. Each move gets its own `budget`.
+/// Judges each distinct move of a state, in the order of [`World::moves`]. Each move gets the full
+/// `budget`. The list is empty if the game is over.
 ///
 /// Guarantees: with a budget in simulated ticks, the verdicts depend only on the world, the state,
-/// the options and the budget. They are proven like those of a [`Decider`].
+/// the options and the budget. Verdicts are proven in the same way as the solution of a
+/// [`Decider`].
 pub fn judge_moves(world: &World, state: &State, options: SurvivalOptions, budget: Budget) -> Vec<Verdict> {
     let judge = |(player_move, next): (Move, State)| {
         let mut solution = if next.is_over() {
@@ -36,7 +37,7 @@ mod tests {
     use super::*;
     use crate::game::{LAST_TICK, Layout, Rules};
 
-    /// The last tick of the longest line, found by playing every line.
+    /// The last tick of the longest line. Plays every line.
     fn longest(world: &World, state: &State, until: u16) -> u16 {
         if state.is_over() || state.tick() >= until {
             return state.tick();

@@ -1,7 +1,7 @@
-//! Nested rollout policy adaptation: the component `adapt`, see `docs/adapt.md`.
+//! The component `adapt`: nested rollout policy adaptation. See `docs/adapt.md`.
 //!
-//! Each level invokes the level below with a copy of its policy, and afterwards moves its own
-//! policy towards its best sequence (Rosin 2011). The stabilised form plays several rollouts per
+//! Each level passes a copy of its policy to the level below, and then adapts its own policy to the
+//! best sequence of the level (Rosin 2011). The stabilised form plays several rollouts per
 //! adaptation; the generalised form adds a prior to the weights (Cazenave and others 2020).
 
 use super::adapter::{AdaptOptions, Adapter};
@@ -40,7 +40,7 @@ impl<P: Problem> Run<'_, P> {
             if level == 1 {
                 for _ in 0..options.rollouts {
                     self.policy_rollout(adapter, component, state, options.prior)?;
-                    // Ties go to the later rollout, as published, so that the search keeps moving.
+                    // The later rollout wins ties, as published, so that the search keeps moving.
                     if adapter.current.reward >= adapter.bests[1].reward {
                         std::mem::swap(&mut adapter.current, &mut adapter.bests[1]);
                     }

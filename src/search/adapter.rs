@@ -13,7 +13,7 @@ pub(super) struct AdaptOptions {
 
 #[derive(Clone, Default)]
 pub(super) struct Adapter {
-    /// Indexed by level; index 0 is unused.
+    /// The policies by level; index 0 is unused.
     pub(super) policies: Vec<Weights>,
     pub(super) bests: Vec<Rollout>,
     pub(super) current: Rollout,

@@ -1,13 +1,13 @@
-//! Simulated annealing over the sequence of actions: the component `anneal`.
+//! The component `anneal`: simulated annealing over the sequence of actions.
 
 use super::problem::Problem;
 use super::run::{Run, Stop};
 
 impl<P: Problem> Run<'_, P> {
     /// Anneals from the best known sequence if it passes through `state`, otherwise from a random
-    /// one. Each iteration replaces one random action by another. Later actions are kept while they
-    /// are legal and otherwise drawn at random. A worse sequence is accepted with probability
-    /// exp(-loss / temperature), with the loss relative to the range of rewards seen.
+    /// sequence. Each iteration replaces one random action. Later actions stay if they are legal,
+    /// and are otherwise drawn at random. A worse sequence is accepted with probability exp(-loss /
+    /// temperature). The loss is relative to the range of rewards seen.
     pub(super) fn anneal(
         &mut self,
         component: usize,
@@ -47,8 +47,8 @@ impl<P: Problem> Run<'_, P> {
         Ok(returned)
     }
 
-    /// Plays and evaluates `sequence` with one action changed. The changed sequence stays on the
-    /// path.
+    /// Plays and evaluates `sequence` with one changed action. Afterwards, the path holds the
+    /// changed sequence.
     fn change(&mut self, component: usize, state: &P::State, sequence: &[P::Action]) -> Result<f64, Stop> {
         self.check_limits()?;
         let mut state = state.clone();
@@ -79,8 +79,8 @@ impl<P: Problem> Run<'_, P> {
     }
 }
 
-/// The temperature after this share of the iterations. It falls linearly if `hot` or `cold` is 0,
-/// otherwise exponentially.
+/// The temperature after the fraction `share` of the iterations. It falls linearly if `hot` or
+/// `cold` is 0, otherwise exponentially.
 fn temperature(share: f64, hot: f64, cold: f64) -> f64 {
     if hot > 0.0 && cold > 0.0 { hot * libm::pow(cold / hot, share) } else { hot + (cold - hot) * share }
 }

@@ -1,4 +1,4 @@
-//! Beam nested Monte Carlo search: the component `beam`.
+//! The component `beam`: beam nested Monte Carlo search.
 
 use super::problem::Problem;
 use super::run::{Run, Stop};
@@ -48,7 +48,7 @@ impl<P: Problem> Run<'_, P> {
                 }
             }
             let reward = |kept: &Kept<_, _>| kept.best.as_ref().map_or(f64::NEG_INFINITY, |(reward, _)| *reward);
-            // On ties, the sequence that was known earlier ranks first.
+            // Among equal rewards, the sequence that was known earlier ranks first.
             successors.sort_by(|(left_inherited, left), (right_inherited, right)| {
                 reward(right).total_cmp(&reward(left)).then(right_inherited.cmp(left_inherited))
             });

@@ -1,4 +1,4 @@
-//! Work limits of a search, the reasons for stopping, and the meter that counts the work.
+//! Work limits of a search, reasons for stopping, and the meter that counts the work.
 
 use std::time::{Duration, Instant};
 
@@ -6,26 +6,26 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::deadline::{DeadlineWatch, now};
 
-/// The work limits of a search or planner, which stops at the first limit it reaches.
+/// The work limits of a search or planner. It stops at the first limit that it reaches.
 ///
 /// Work is counted in *simulated ticks*: states that a search steps to their successors. Steps that
-/// follow the game or a known line do not count, nor do those of the `safest` rule. The JSON form
-/// is an object with `budget_ticks`, `budget_ms` and `budget_evals`, without those that are not
-/// set.
+/// follow the game or a known line do not count, and neither do steps of the `safest` rule. The
+/// JSON form is an object with the fields `budget_ticks`, `budget_ms` and `budget_evals`; it omits
+/// limits that are not set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Simulated ticks. The limit is exact, except that `greedy` may exceed it by the five states
-    /// of a trial.
+    /// Simulated ticks. The limit is exact, but `greedy` may exceed it by the five states of a
+    /// trial.
     pub ticks: Option<u64>,
     /// Time from the start of the call.
     pub time: Option<Duration>,
     /// The time at which to stop. The search overruns it by a few microseconds at most. On a busy
-    /// machine it stops earlier by the longest recent preemption, but never in the first quarter of
-    /// the time.
+    /// machine, the search stops earlier by the longest recent preemption, but never in the first
+    /// quarter of the time.
     pub deadline: Option<Instant>,
-    /// Evaluations of whole sequences. The limit is exact; only the search grammar uses it.
+    /// Evaluations of complete sequences. The limit is exact. Only the search grammar uses it.
     pub evaluations: Option<u64>,
-    /// Passes (invocations of the outermost component). Only the search grammar uses them.
+    /// Passes: invocations of the outermost component. Only the search grammar uses this limit.
     pub passes: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl Budget {
         Self { deadline: Some(deadline), ..Self::UNLIMITED }
     }
 
-    /// At most this many evaluations of whole sequences.
+    /// At most this many evaluations of complete sequences.
     pub const fn evaluations(count: u64) -> Self {
         Self { evaluations: Some(count), ..Self::UNLIMITED }
     }
@@ -58,7 +58,7 @@ impl Budget {
         Self { passes: Some(count), ..Self::UNLIMITED }
     }
 
-    /// The stricter of both budgets for each limit.
+    /// The stricter limit of both budgets, for each kind of limit.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         fn first<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
@@ -85,12 +85,12 @@ impl Budget {
         limits.collect::<Vec<String>>().join(" and ")
     }
 
-    /// Returns true if the budget limits time, so that results depend on the machine.
+    /// Returns true if the budget limits time. Results then depend on the machine.
     pub const fn has_time(&self) -> bool {
         self.time.is_some() || self.deadline.is_some()
     }
 
-    /// The budget with its time converted to a deadline, counted from now.
+    /// The budget with its time converted to a deadline that is counted from now.
     #[must_use]
     pub fn started(self) -> Self {
         let Some(time) = self.time else { return self };
@@ -138,13 +138,13 @@ pub enum StopReason {
     Passes,
     /// The best reward equals the upper bound of the problem.
     Optimal,
-    /// Nothing is left to explore: the state was final, or a tree is fully explored. The best line
-    /// is optimal unless rollouts have a horizon.
+    /// Nothing is left to explore: the state was final, or a tree is fully explored. If rollouts
+    /// have no horizon, the best line is optimal.
     Exhausted,
 }
 
-/// Counts the work of one call against its budget. It checks the clock about every 20 microseconds,
-/// because a check often takes longer than a step.
+/// Counts the work of one call against its budget. The meter reads the clock only about every 20
+/// microseconds, because reading it often takes longer than a step.
 #[derive(Clone, Debug)]
 pub struct BudgetMeter {
     budget: Budget,
@@ -154,7 +154,7 @@ pub struct BudgetMeter {
     next_check: u64,
     interval_ticks: u64,
     steps: usize,
-    /// True if steps continue after the deadline.
+    /// True if [`step`](Self::step) succeeds even after the deadline.
     is_patient: bool,
     ending: Option<StopReason>,
 }
@@ -222,8 +222,8 @@ impl BudgetMeter {
         self.ending.map_or(Ok(()), Err)
     }
 
-    /// Counts steps within a tick, each of which takes at most a microsecond. Only the deadline can
-    /// end them, so the results of a budget in ticks do not depend on them.
+    /// Counts steps within a tick. A step takes at most a microsecond. Only the deadline limits
+    /// steps, so they do not affect the results of a budget in ticks.
     ///
     /// # Errors
     /// [`StopReason::Deadline`] once the deadline has passed.
@@ -244,8 +244,8 @@ impl BudgetMeter {
         if self.is_patient { Ok(()) } else { Err(StopReason::Deadline) }
     }
 
-    /// Sets whether steps continue after the deadline. Work that cannot be resumed and did not fit
-    /// into the rest of one budget can thus complete in the next one.
+    /// Sets whether [`step`](Self::step) succeeds even after the deadline. Work that cannot be
+    /// resumed may not fit into one budget. With this setting, it can complete in the next budget.
     pub fn set_patient(&mut self, is_patient: bool) {
         self.is_patient = is_patient;
     }
@@ -265,7 +265,7 @@ impl BudgetMeter {
         self.ticks += ticks;
     }
 
-    /// Adds the ticks of another search that ran in the meantime.
+    /// Adds the ticks of another search that has run since the last check.
     pub fn add_search(&mut self, ticks: u64) {
         self.ticks += ticks;
         if let Some(deadline) = &mut self.deadline {
@@ -273,8 +273,8 @@ impl BudgetMeter {
         }
     }
 
-    /// Checks that another evaluation may start. The check comes before the evaluation, so that the
-    /// last one is still offered and backed up completely.
+    /// Checks that another evaluation may start. The check comes before an evaluation, so that the
+    /// last evaluation is still offered and backed up completely.
     ///
     /// # Errors
     /// [`StopReason::Evaluations`] if the evaluations are used up.
@@ -300,7 +300,7 @@ impl BudgetMeter {
         self.evaluations
     }
 
-    /// The rest of the budget, for a nested search.
+    /// The remaining budget, for a nested search.
     pub fn remaining(&self) -> Budget {
         let left = |most: Option<u64>, used: u64| most.map(|most| most.saturating_sub(used));
         Budget {
@@ -377,7 +377,7 @@ mod tests {
                 ticks += 1;
             }
             let elapsed_ns = ticks * tick_ns;
-            // The meter may be late by one interval.
+            // The meter may notice the deadline late by one interval.
             let interval_ns = (BudgetMeter::INTERVAL_MAX_TICKS * tick_ns).min(20_000).max(tick_ns);
             assert!((10_000_000..=10_000_000 + interval_ns).contains(&elapsed_ns), "{tick_ns}: {elapsed_ns}");
             assert!(clock.readings() <= 10_000_000 / interval_ns * 2 + 20, "{tick_ns}: {}", clock.readings());

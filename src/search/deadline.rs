@@ -1,8 +1,8 @@
 //! Deadlines on a busy machine, and the clock that measures them.
 //!
-//! The system preempts a thread for whole time slices, so a few microseconds of work between two
-//! checks may take milliseconds. Such stalls come in series. A deadline therefore counts as reached
-//! once the time left is at most the longest recent stall of this thread.
+//! The system preempts a thread for entire time slices, so a few microseconds of work between two
+//! checks may take milliseconds. Such stalls come in series. So a deadline counts as reached once
+//! the remaining time is at most the longest recent stall of this thread.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -27,7 +27,7 @@ pub(crate) fn now() -> Instant {
     TIME_SOURCE.with_borrow(|source| source.as_ref().map_or_else(Instant::now, |source| source.now()))
 }
 
-/// A time source that is the clock of this thread until it is dropped.
+/// A guard. Until it is dropped, the time source in it is the clock of this thread.
 #[derive(Debug)]
 pub struct Installed<T> {
     time_source: Rc<T>,
@@ -81,13 +81,13 @@ impl Default for ManualTimeSource {
 }
 
 impl ManualTimeSource {
-    /// A clock that only [`advance`](Self::advance) moves.
+    /// A clock that moves only when [`advance`](Self::advance) is called.
     pub fn new() -> Self {
         Self::with_reading(Duration::ZERO)
     }
 
-    /// A clock that also advances by `reading` on every read, as if a search worked that long
-    /// between readings.
+    /// A clock that also advances by `reading` on every read, as if a search worked for this time
+    /// between two readings.
     pub fn with_reading(reading: Duration) -> Self {
         Self { now: Cell::new(Instant::now()), reading, readings: Cell::new(0) }
     }
@@ -110,14 +110,13 @@ impl TimeSource for ManualTimeSource {
     }
 }
 
-/// A longer time between two checks is a stall.
+/// Maximum time between two checks. A longer time is a stall.
 const CHECK_MAX: Duration = Duration::from_millis(1);
 /// A stall is forgotten after this time.
 const MEMORY: Duration = Duration::from_secs(10);
 
 thread_local! {
-    /// This is thread-local because a stall outlives a search, and a decision may run many
-    /// searches.
+    /// Thread-local, because a stall must outlive a search: a decision may run many searches.
     static STALL: Cell<Option<Stall>> = const { Cell::new(None) };
 }
 
@@ -184,7 +183,8 @@ impl DeadlineWatch {
         (!self.deadline.is_past_at(now)).then_some(elapsed)
     }
 
-    /// Does not count the time until the next check as a stall, because another search has run.
+    /// Makes the time until the next check not count as a stall. Called after another search has
+    /// run.
     pub fn pause(&mut self) {
         self.last_check = None;
     }

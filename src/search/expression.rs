@@ -1,5 +1,5 @@
 //! A search as a value: the components of an expression, their limits, and their text form. Each
-//! component but the last wraps exactly one other, so an expression is a list.
+//! component except the last wraps exactly one other component, so an expression is a list.
 //! [`FromStr`](std::str::FromStr) parses the output of [`Display`](fmt::Display) to an equal
 //! expression.
 
@@ -44,29 +44,29 @@ impl Policy {
     }
 }
 
-/// One component of an expression, without the one that it wraps.
+/// A component of an expression, without the component that it wraps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Component {
     /// Follows a policy to a final state and evaluates it.
     Simulate {
         /// The rule that chooses actions.
         policy: Policy,
-        /// The rollout stops and is evaluated after this many actions, 1 to [`HORIZON_MAX`]; `None`
-        /// for no limit.
+        /// Maximum actions of the rollout, 1 to [`HORIZON_MAX`]; `None` for no limit. A rollout
+        /// that reaches the maximum is evaluated there.
         horizon: Option<u32>,
     },
     /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state.
     Repeat(u32),
     /// Invokes the next component from every successor.
     Lookahead,
-    /// Invokes the next component and plays the next action of the best sequence, again and again
-    /// until the end.
+    /// Repeatedly invokes the next component and plays the next action of the best sequence, until
+    /// a final state.
     Step,
-    /// Invokes the next component from a leaf of a tree that grows by UCB1. The constant of UCB1 is
-    /// 0 to [`C_MAX`].
+    /// Invokes the next component from a leaf of a tree that grows by UCB1. The number is the
+    /// constant of UCB1, 0 to [`C_MAX`].
     Select(f64),
-    /// Invokes the next component from each successor of this many states, 1 to [`WIDTH_MAX`], and
-    /// continues with the successors that have the best known sequences.
+    /// Invokes the next component from each successor of the kept states, and keeps the successors
+    /// with the best known sequences. The number of kept states is 1 to [`WIDTH_MAX`].
     Beam(u32),
     /// Nested rollout policy adaptation: adapts the policy of rollouts to the best rollout so far.
     Adapt {
@@ -76,8 +76,8 @@ pub enum Component {
         iterations: u32,
         /// Step of the adaptation, 0 to [`RATE_MAX`].
         alpha: f64,
-        /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`]. More than 1 gives the
-        /// stabilised form.
+        /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`]. More than one rollout
+        /// gives the stabilised form.
         rollouts: u32,
         /// True if [`Problem::prior`](super::Problem::prior) biases the policy (the generalised
         /// form).
@@ -109,7 +109,7 @@ impl Component {
         }
     }
 
-    /// Returns true if the component plays rollouts itself and wraps no other.
+    /// Returns true if the component plays rollouts itself and wraps no other component.
     pub const fn is_leaf(self) -> bool {
         matches!(self, Self::Simulate { .. } | Self::Adapt { .. } | Self::Anneal { .. })
     }
@@ -136,7 +136,7 @@ fn is_number(number: f64, most: f64) -> bool {
     number.is_sign_positive() && (0.0..=most).contains(&number)
 }
 
-/// Prints the shortest digits that parse to the number, with an exponent if it is tiny.
+/// Prints the shortest digits that parse to the number, with an exponent if the number is tiny.
 struct Number(f64);
 
 impl fmt::Display for Number {
@@ -146,14 +146,14 @@ impl fmt::Display for Number {
     }
 }
 
-/// The reason why a list of components is invalid.
+/// The error for an invalid list of components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExpressionError {
     /// Zero components, or more than [`DEPTH_MAX`].
     #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]
     Length(usize),
-    /// The last component is not a leaf, or another one is.
+    /// The last component is not a leaf, or another component is a leaf.
     #[error(
         "component {0} is misplaced: the last component must be simulate, adapt or anneal, which may not occur elsewhere"
     )]

@@ -1,35 +1,36 @@
 //! A grammar of Monte Carlo searches for any one-player problem.
 //!
 //! A [`Problem`] lists the legal actions of a state, applies an action, recognises final states and
-//! returns their reward. An [`Expression`] composes a search for it. Five components come from
-//! Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player Games*
-//! (arXiv 1208.4692):
+//! returns their reward. An [`Expression`] composes a search from components. Five components come
+//! from Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player
+//! Games* (arXiv 1208.4692):
 //!
 //! - `simulate(P)`, `simulate(P, H)`: follows policy `P` (`random`, `greedy`) to a final state or
 //!   for at most `H` actions, and evaluates the last state.
 //! - `repeat(N, S)`: invokes `S` `N` times from the same state.
-//! - `lookahead(S)`: invokes `S` from the successor by each legal action.
-//! - `step(S)`: invokes `S`, plays the next action of the best sequence of this step, and repeats.
-//! - `select(C, S)`: in a tree kept for the whole search, descends by mean + `C` sqrt(ln n / n_k),
-//!   expands a leaf, invokes `S` from it, and backs up the result.
+//! - `lookahead(S)`: invokes `S` from every successor.
+//! - `step(S)`: repeatedly invokes `S` and plays the next action of the best sequence.
+//! - `select(C, S)`: keeps a tree for the entire search. Descends the tree by mean + `C` sqrt(ln n
+//!   / n_k), expands a leaf, invokes `S` from the leaf, and backs up the result.
 //!
 //! Three more come from later papers; see `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md`.
 //!
 //! - `adapt(L, N, A)`, `adapt(L, N, A, R)`, `adapt(L, N, A, R, prior)`: nested rollout policy
-//!   adaptation with `L` levels of `N` iterations and step `A`, `R` rollouts per adaptation, and a
-//!   prior from the problem.
-//! - `anneal(N, T, U)`: makes `N` random changes of the best known sequence; accepts worse ones at
-//!   temperatures that fall from `T` to `U`.
-//! - `beam(W, S)`: `step(lookahead(S))` with the best `W` states instead of one.
+//!   adaptation with `L` levels, `N` iterations per level, step `A`, `R` rollouts per adaptation,
+//!   and a prior from the problem.
+//! - `anneal(N, T, U)`: makes `N` random changes to the best known sequence. Accepts worse
+//!   sequences at temperatures that fall from `T` to `U`.
+//! - `beam(W, S)`: like `step(lookahead(S))`, but keeps the best `W` states at each step instead of
+//!   one.
 //!
-//! `simulate` alone means `simulate(random)`. Known algorithms are iterative sampling,
-//! `step(repeat(100, simulate))`; nested Monte Carlo search of level 1,
-//! `step(lookahead(simulate))`; and UCT, `step(repeat(100, select(1.41, simulate)))`.
+//! `simulate` alone means `simulate(random)`. Many known algorithms are expressions: iterative
+//! sampling is `step(repeat(100, simulate))`, nested Monte Carlo search of level 1 is
+//! `step(lookahead(simulate))`, and UCT is `step(repeat(100, select(1.41, simulate)))`.
 //!
-//! **Guarantees.** The result is the best of *all* complete sequences evaluated; only a strictly
-//! better one replaces it. A budget in evaluations is exact, and a deadline is overrun by
-//! microseconds at most. An interrupted rollout is discarded. The same expression, seed, problem
-//! and budget in evaluations give the same answer on every platform. Memory is bounded, and
+//! **Guarantees.** The result is the best of *all* evaluated complete sequences; only a strictly
+//! better sequence replaces it. A budget in evaluations is exact, and the search overruns a
+//! deadline by microseconds at most. It discards an interrupted rollout. The same expression, seed,
+//! problem and budget in evaluations give the same answer on every platform. Memory is bounded, and
 //! rollouts do not allocate per action.
 //!
 //! ```

@@ -1,4 +1,4 @@
-//! Parses expressions. Each text gives either an expression within the limits, or an error with its
+//! Parses expressions. The result is either an expression within the limits, or an error with its
 //! position and the expected token.
 
 use std::fmt;
@@ -23,7 +23,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// The position, in characters from 0; the length of the text if it ends too early.
+    /// The position, in characters from 0. If the text ends too early, the position is its length.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -38,7 +38,7 @@ impl ParseError {
         &self.found
     }
 
-    /// Two lines: the text around the position, and a caret below it.
+    /// Two lines: the text around the position, and a caret below the position.
     pub fn caret(&self) -> String {
         const BEFORE: usize = 60;
         const AFTER: usize = 20;
@@ -56,7 +56,7 @@ impl ParseError {
 }
 
 impl fmt::Display for ParseError {
-    /// One line, with a position counted from 1.
+    /// One line, with the position counted from 1.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "character {}: expected {}, found {}", self.position + 1, self.expected, self.found)
     }
@@ -67,8 +67,8 @@ impl std::error::Error for ParseError {}
 impl FromStr for Expression {
     type Err = ParseError;
 
-    /// Parses the output of [`Display`](fmt::Display), ignoring whitespace. `simulate` alone is
-    /// `simulate(random)`.
+    /// Parses the output of [`Display`](fmt::Display) and ignores whitespace. `simulate` alone
+    /// means `simulate(random)`.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         Parser { text, characters: text.chars().collect(), position: 0 }.expression()
     }
@@ -109,7 +109,7 @@ impl Parser<'_> {
         if end < self.characters.len() {
             return Err(self.error(end, "the end"));
         }
-        // Limits are already checked where numbers are parsed.
+        // The parser has already checked the limits of numbers.
         Expression::new(components).map_err(|error| self.error(end, error.to_string()))
     }
 

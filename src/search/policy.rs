@@ -2,7 +2,8 @@
 
 use super::problem::Generator;
 
-/// Weights are clamped to plus or minus this, so that exponentials stay finite and positive.
+/// Maximum absolute weight. Weights are clamped, so that their exponentials stay finite and
+/// positive.
 const WEIGHT_MAX: f64 = 500.0;
 const CAPACITY_FIRST: usize = 64;
 
@@ -25,15 +26,15 @@ impl Slot {
     }
 }
 
-/// An open-addressing hash table from codes to weights. Cloning it copies its memory.
+/// An open-addressing hash table from codes to weights. A clone is a plain copy of the memory.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
-    /// The slots: none, or a power of two.
+    /// The slots. Their number is 0 or a power of two.
     slots: Vec<Slot>,
     count: usize,
 }
 
-/// Written by hand so that `clone_from` reuses the allocation.
+/// Not derived, so that `clone_from` can reuse the allocation.
 impl Clone for Weights {
     fn clone(&self) -> Self {
         Self { slots: self.slots.clone(), count: self.count }
@@ -72,8 +73,8 @@ impl Weights {
         if slot.is_empty() { 1.0 } else { slot.factor }
     }
 
-    /// The index of the slot with this code, which is inserted if missing. The index is valid until
-    /// the table grows.
+    /// The index of the slot with this code. Inserts the code if it is missing. The index is valid
+    /// until the table grows.
     #[inline]
     fn slot(&mut self, code: u64) -> usize {
         if (self.count + 1) * 2 > self.slots.len() {
@@ -99,7 +100,7 @@ impl Weights {
     fn refresh(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
         if slot.factor == Slot::STALE {
-            // The exponential of the standard library has a platform-dependent last bit.
+            // The last bit of the standard library's exponential depends on the platform.
             slot.factor = libm::exp(slot.weight);
         }
     }
@@ -114,7 +115,7 @@ impl Weights {
     }
 }
 
-/// A recorded rollout: the codes of the legal actions and the played action of each step.
+/// A recorded rollout: for each step, the codes of the legal actions, and the played action.
 #[derive(Debug, Default)]
 pub(super) struct Rollout {
     pub(super) reward: Option<f64>,
@@ -125,12 +126,12 @@ pub(super) struct Rollout {
 
 #[derive(Clone, Copy, Debug)]
 struct RolloutStep {
-    /// The end of the step's codes, which start where those of the previous step end.
+    /// The end of the step's codes. They start at the end of the previous step's codes.
     end: usize,
     played: usize,
 }
 
-/// Written by hand so that `clone_from` reuses the allocation.
+/// Not derived, so that `clone_from` can reuse the allocation.
 impl Clone for Rollout {
     fn clone(&self) -> Self {
         Self { reward: self.reward, codes: self.codes.clone(), priors: self.priors.clone(), steps: self.steps.clone() }
@@ -158,8 +159,8 @@ impl Rollout {
         self.priors.push(prior);
     }
 
-    /// Ends the step by drawing one of its actions, with probability proportional to the
-    /// exponential of weight plus prior. Returns the action's index within the step.
+    /// Ends the step: draws one of its actions with a probability proportional to the exponential
+    /// of weight plus prior. Returns the action's index within the step.
     #[inline]
     pub(super) fn draw(&mut self, weights: &Weights, random: &mut Generator, factors: &mut Vec<f64>) -> usize {
         let first = self.steps.last().map_or(0, |step| step.end);
@@ -200,8 +201,8 @@ impl Rollout {
             }
             first = step.end;
         }
-        // The changes are applied last so that all of them use the probabilities before the
-        // adaptation, even if a code occurs twice. The exponentials are recomputed later still,
+        // The changes are applied last, so that all of them use the probabilities from before the
+        // adaptation, even if a code occurs twice. The exponentials are recomputed even later,
         // because most codes change in many steps.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);

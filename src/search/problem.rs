@@ -28,8 +28,8 @@ impl Generator {
 
     /// A uniformly random index below `count` (1 to `2^32`), from one draw of 32 bits.
     ///
-    /// It multiplies without rejection (Lemire 2019, section 4), so the probability of an index
-    /// deviates from the exact one by at most one part in `2^32 / count`.
+    /// The method multiplies without rejection (Lemire 2019, section 4). So the relative error of
+    /// an index's probability is at most `count / 2^32`.
     #[inline]
     pub fn below(&mut self, count: usize) -> usize {
         debug_assert!(count > 0 && count as u64 <= 1 << 32);
@@ -51,27 +51,27 @@ impl Generator {
     }
 }
 
-/// A deterministic one-player problem. Methods use reusable buffers and return nothing that must be
-/// freed, because searches call them tens of millions of times per second.
+/// A deterministic one-player problem. Methods use reusable buffers and do not allocate results,
+/// because searches call them tens of millions of times per second.
 pub trait Problem {
-    /// Everything that determines the rest of a sequence; cloned once per rollout.
+    /// The state: everything that determines the further course. Cloned once per rollout.
     type State: Clone;
-    /// A decision.
+    /// An action: one decision.
     type Action: Copy + Eq;
 
     /// Appends the legal actions of `state` to the empty list `actions`, each once and always in
-    /// the same order. A state that is not final has at least one.
+    /// the same order. A state that is not final has at least one legal action.
     fn actions(&self, state: &Self::State, actions: &mut Vec<Self::Action>);
 
-    /// Plays the legal action `action`.
+    /// Plays a legal action.
     fn apply(&self, state: &mut Self::State, action: Self::Action);
 
     /// Returns true if the state is final. Every sequence must reach a final state, unless rollouts
     /// have a horizon or the search has a deadline.
     fn is_final(&self, state: &Self::State) -> bool;
 
-    /// The reward of ending in `state`: finite, higher is better. Called for final states and at
-    /// the horizon of a rollout.
+    /// The reward of a sequence that ends in `state`. It must be finite; higher is better. Called
+    /// for final states and at the horizon of a rollout.
     fn reward(&self, state: &Self::State) -> f64;
 
     /// An upper bound on the reward. A search stops when it reaches the bound.
@@ -80,7 +80,8 @@ pub trait Problem {
     }
 
     /// A uniformly random action of the non-final `state`. `actions` is scratch space with
-    /// unspecified contents. Override this if an action can be drawn without listing them all.
+    /// unspecified contents. Override this method if an action can be drawn without listing all
+    /// actions.
     #[inline]
     fn random(&self, state: &Self::State, actions: &mut Vec<Self::Action>, random: &mut Generator) -> Self::Action {
         actions.clear();
@@ -89,13 +90,13 @@ pub trait Problem {
     }
 
     /// Called with the first state of a `greedy` rollout. The method may store parameters for the
-    /// rollout in the state, but must change nothing else. It does nothing by default.
+    /// rollout in the state, but must not change anything else. By default, it does nothing.
     #[inline]
     fn begin_greedy(&self, _state: &mut Self::State) {}
 
-    /// The action of the policy `greedy` in the non-final `state`, by default a random one.
-    /// `actions` is scratch space with unspecified contents. An implementation adds the states that
-    /// it steps for trials to `_trial_ticks`.
+    /// The action of the policy `greedy` in the non-final `state`; by default, a random action.
+    /// `actions` is scratch space with unspecified contents. An implementation that steps states
+    /// for trials adds their number to `_trial_ticks`.
     #[inline]
     fn greedy(
         &self,
@@ -107,16 +108,17 @@ pub trait Problem {
         self.random(state, actions, random)
     }
 
-    /// The code of the legal action `action` after `depth` actions; `index` is its place among the
-    /// legal actions. Learnt policies share one weight between actions with the same code, so a
-    /// good code keeps only the features that matter. The default combines `depth` and `index`.
+    /// The code of a legal action after `depth` actions. `index` is the action's index among the
+    /// legal actions. Actions with the same code share one weight of a learnt policy, so a good
+    /// code contains only the features that matter. The default combines `depth` and `index`.
     #[inline]
     fn code(&self, _state: &Self::State, _action: Self::Action, depth: usize, index: usize) -> u64 {
         (depth as u64) << 32 | index as u64
     }
 
-    /// The prior weight of a legal action. Before learning, actions are played with probability
-    /// proportional to the exponential of this weight. The default is 0 for all, which is uniform.
+    /// The prior weight of a legal action. Before learning, the probability of an action is
+    /// proportional to the exponential of this weight. The default is 0 for all actions, so that
+    /// all are equally likely.
     #[inline]
     fn prior(&self, _state: &Self::State, _action: Self::Action) -> f64 {
         0.0

@@ -1,6 +1,6 @@
 //! Runs an expression, and implements the components of the first paper. Each evaluated sequence is
-//! offered to the enclosing components, innermost first, and each of these keeps the best of its
-//! invocation.
+//! offered to the enclosing components, innermost first. Each component keeps the best sequence of
+//! its invocation.
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::budget::{Budget, BudgetMeter, StopReason};
@@ -11,7 +11,7 @@ use super::tree::{TREE_NODES_MAX, Tree};
 /// A sequence of actions and its reward.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line<A> {
-    /// The reward of the final state of the sequence.
+    /// The reward of the sequence's final state.
     pub reward: f64,
     /// All actions, from the initial state of the search.
     pub actions: Vec<A>,
@@ -28,14 +28,14 @@ pub struct SearchOutcome<A> {
     pub simulated_ticks: u64,
     /// Completed passes of the outermost component in this run.
     pub passes: u64,
-    /// Why the run stopped.
+    /// The reason for stopping.
     pub ending: StopReason,
 }
 
 #[derive(Clone)]
 pub(super) struct Record<A> {
     pub(super) reward: Option<f64>,
-    /// Valid only if there is a reward; otherwise an allocation to reuse.
+    /// The actions, if there is a reward. Otherwise, an allocation to reuse.
     pub(super) actions: Vec<A>,
 }
 
@@ -65,7 +65,7 @@ pub struct Search<A> {
     pub(super) random: Generator,
     pub(super) best: Record<A>,
     pub(super) records: Vec<Record<A>>,
-    /// One per component, though only `select` uses its tree.
+    /// One tree per component. Only a `select` uses its tree.
     trees: Vec<Tree<A>>,
     pub(super) action_buffers: Vec<Vec<A>>,
     pub(super) path: Vec<A>,
@@ -74,7 +74,7 @@ pub struct Search<A> {
 }
 
 impl<A: Copy + Eq> Search<A> {
-    /// Creates a search with random numbers from `seed`.
+    /// Creates a search. `seed` determines its random numbers.
     pub fn new(expression: Expression, seed: u64) -> Self {
         let count = expression.components().len();
         Self {
@@ -103,8 +103,8 @@ impl<A: Copy + Eq> Search<A> {
     }
 
     /// Searches from `state` until the budget is used up or nothing is left to find. First, the
-    /// best sequence of an earlier run is replayed to update its reward, which costs no budget. If
-    /// it cannot be played from `state`, the search is reset.
+    /// search replays the best sequence of an earlier run to update its reward; this does not count
+    /// against the budget. If the sequence cannot be played from `state`, the search resets itself.
     pub fn run<P>(&mut self, problem: &P, state: &P::State, budget: Budget) -> SearchOutcome<A>
     where
         P: Problem<Action = A>,
@@ -127,9 +127,9 @@ impl<A: Copy + Eq> Search<A> {
     }
 
     /// Moves the root to the successor by `action`. If the best sequence starts with the action,
-    /// the rest of the sequence and the subtrees below the action are kept. Otherwise this resets
-    /// the search and returns false: trees alone are useless, because a search never revisits their
-    /// fully explored parts.
+    /// the search keeps the remaining sequence and the subtrees below the action. Otherwise, it
+    /// resets itself and returns false. Trees without the best sequence are useless, because a
+    /// search never revisits their fully explored parts.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
@@ -141,7 +141,7 @@ impl<A: Copy + Eq> Search<A> {
         follows
     }
 
-    /// Drops the best sequence and the trees, but keeps the state of the random numbers.
+    /// Drops the best sequence and the trees, but keeps the state of the random number generator.
     pub fn reset(&mut self) {
         self.best.reward = None;
         self.trees.iter_mut().for_each(Tree::clear);
@@ -202,7 +202,7 @@ impl<P: Problem> Run<'_, P> {
     }
 
     /// Runs the component from `state`, or evaluates `state` if it is final. Returns the best
-    /// reward of this invocation, or `None` if everything below `state` has been explored.
+    /// reward of this invocation, or `None` if all states below `state` have been explored.
     pub(super) fn invoke(&mut self, component: usize, state: &P::State) -> Result<Option<f64>, Stop> {
         if self.problem.is_final(state) {
             self.check_limits()?;
@@ -261,7 +261,7 @@ impl<P: Problem> Run<'_, P> {
             }
         }
         let reward = self.evaluate(component, &state);
-        // Trees end here, so they need no truncation.
+        // Trees do not extend beyond this depth, so they need no truncation.
         self.search.path.truncate(start);
         Ok(reward)
     }
@@ -298,7 +298,8 @@ impl<P: Problem> Run<'_, P> {
             // The best sequence always starts with the current path.
             let record = &self.search.records[component];
             let next = record.actions.get(self.search.path.len());
-            // Stop if everything below has been explored or the best rollout ended at its horizon.
+            // Stops if all states below have been explored, or the best rollout ended at its
+            // horizon.
             let (Some(_), Some(&action)) = (record.reward, next) else {
                 break;
             };
@@ -332,8 +333,8 @@ impl<P: Problem> Run<'_, P> {
         Ok(())
     }
 
-    /// Descends the tree of a `select` from `state` to a leaf: an unvisited node, or one whose
-    /// children do not fit into the tree.
+    /// Descends the tree of a `select` from `state` to a leaf. A leaf is an unvisited node, or a
+    /// node with children that do not fit into the tree.
     fn descend(&mut self, component: usize, state: &P::State, c: f64) -> Result<P::State, Stop> {
         let mut state = state.clone();
         while self.expand(component, &state) {

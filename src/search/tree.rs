@@ -10,11 +10,11 @@ const ROOT: u32 = 0;
 
 #[derive(Clone, Copy)]
 struct Node<A> {
-    /// The sum of rewards relative to the first reward of the tree. Adding a constant to all
-    /// rewards therefore does not change a single bit.
+    /// The sum of rewards, relative to the first reward of the tree. So a constant added to all
+    /// rewards does not change a single bit.
     sum: f64,
     visits: u32,
-    /// The index of the first of the node's `count` children; there are none until the node is
+    /// The index of the first of the node's `count` children. The node has no children until it is
     /// expanded.
     first: u32,
     count: u32,
@@ -33,7 +33,7 @@ impl<A> Node<A> {
 pub(super) struct Tree<A> {
     nodes: Vec<Node<A>>,
     nodes_max: usize,
-    /// The nodes along the decided actions: `path[i]` is the node after `i` actions.
+    /// The nodes along the played actions: `path[i]` is the node after `i` actions.
     path: Vec<u32>,
     /// The first reward backed up; other rewards are stored relative to it.
     reward_origin: Option<f64>,
@@ -108,10 +108,11 @@ impl<A: Copy + Eq> Tree<A> {
         (node.first..node.first + node.count).find(|&child| self.nodes[child as usize].action == Some(action))
     }
 
-    /// Moves to a child that is not fully explored: a random unvisited one, or else the one with
-    /// the highest mean + C sqrt(ln n / n_k), with ties broken at random. Rewards are scaled to
-    /// 0..1 by the range seen (UCB1: Auer, Cesa-Bianchi and Fischer 2002, figure 1, where C is
-    /// sqrt(2)). The node must be expanded and have such a child.
+    /// Moves to a child that is not fully explored. If there are unvisited children, one of them is
+    /// chosen at random. Otherwise, the child with the highest mean + C sqrt(ln n / n_k) is chosen,
+    /// and ties are broken at random. Rewards are scaled to 0..1 by the range seen (UCB1: Auer,
+    /// Cesa-Bianchi and Fischer 2002, figure 1, where C is sqrt(2)). The node must be expanded, and
+    /// at least one child must not be fully explored.
     pub(super) fn descend(&mut self, c: f64, random: &mut Generator) -> A {
         let node = self.current();
         let first = node.first as usize;
@@ -127,7 +128,7 @@ impl<A: Copy + Eq> Tree<A> {
     }
 
     fn best_child(&self, node: &Node<A>, children: &[Node<A>], c: f64, random: &mut Generator) -> usize {
-        // The logarithm of the standard library has a platform-dependent last bit.
+        // The last bit of the standard library's logarithm depends on the platform.
         let log_visits = libm::log(f64::from(node.visits.max(1)));
         let spread = self.reward_max - self.reward_min;
         let scale = if spread > 0.0 { 1.0 / spread } else { 0.0 };
@@ -158,7 +159,7 @@ impl<A: Copy + Eq> Tree<A> {
         }
     }
 
-    /// Marks the node as fully explored, and each ancestor that has no other open child.
+    /// Marks the node as fully explored, and each ancestor without another unexplored child.
     pub(super) fn mark_explored(&mut self) {
         for (depth, &index) in self.path.iter().enumerate().rev() {
             let node = &mut self.nodes[index as usize];
@@ -179,7 +180,8 @@ impl<A: Copy + Eq> Tree<A> {
         };
         let mut root = self.nodes[child as usize];
         root.action = None;
-        // Copies breadth-first: the children of a node are appended after all nodes copied so far.
+        // The copy is breadth-first: the children of a node are appended after all nodes copied so
+        // far.
         let mut kept = vec![root];
         let mut next = 0;
         while next < kept.len() {
