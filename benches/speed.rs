@@ -1,8 +1,8 @@
 //! The best-case speed of a tick: `cargo bench --bench speed`.
 //!
-//! On a shared machine, an average mostly measures the other processes. This bench takes the
-//! shortest of many short runs, which shows the speed without interference. The estimates of
-//! Criterion are in `benches/world.rs`.
+//! On a shared machine, an average mostly measures other processes. This bench takes the shortest
+//! of many short runs, which shows the speed without interference. `benches/world.rs` measures
+//! averages with Criterion.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -1,10 +1,10 @@
-//! Benches of the game and of loading maps. Benchmark ids are `group/map`; `cargo bench -- --test`
-//! runs each once, with the same inputs and checks.
+//! Benchmarks of the game and of loading maps. Their ids are `group/map`. `cargo bench -- --test`
+//! runs each benchmark once, with the same inputs and checks.
 //!
-//! - `step`, `step_no_jump`: replays a whole game; throughput in ticks
+//! - `step`, `step_no_jump`: replays a complete game; throughput in ticks
 //! - `step_random`: plays random moves; throughput in ticks
-//! - `load`: from the files to a world
-//! - `routes`: from the layout to a world; most of the time builds the route tables
+//! - `load`: builds a world from files
+//! - `routes`: builds a world from a layout; the route tables take most of the time
 //! - `clone`: copies a state
 
 mod games;

@@ -7,10 +7,11 @@ use std::sync::atomic::AtomicBool;
 use getaway::search::{Budget, Expression, Generator, Problem, Search};
 use getaway_discover::{Budgets, Discovery, Distribution, DistributionBank, Settings, Vocabulary};
 
-/// The knapsack problem: take or leave each item in turn. Items have a weight and a value.
+/// The knapsack problem: take or leave each item, one after another. Items have a weight and a
+/// value.
 struct Knapsack(Vec<(u32, u32)>);
 
-/// Number of decided items, free capacity, and value taken.
+/// The number of decided items, the free capacity, and the value taken.
 #[derive(Clone)]
 struct Packed(usize, u32, u32);
 

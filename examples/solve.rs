@@ -1,4 +1,4 @@
-//! Solves a whole game before its first move, and verifies the solution by playing it.
+//! Solves a game before its first move, and verifies the solution by playing it.
 
 use std::error::Error;
 
