@@ -1,14 +1,14 @@
 //! Opens input files.
 //!
-//! Guarantees: only a regular file is opened (symbolic links are followed), because a pipe can
-//! block for ever and a device may never end. A file above the size limit is refused before
-//! anything is read. A file that grows after it is opened is read up to its size at that time.
+//! Guarantees: this module opens only regular files, because a pipe can block for ever and a device
+//! may have no end. It follows symbolic links. It refuses a file above the size limit before it
+//! reads anything. If a file grows while it is read, only its original size is read.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Take};
 use std::path::Path;
 
-/// The treatment of an output file that already exists.
+/// What to do with an output file that already exists.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Existing {
     /// Keep it and fail.
@@ -20,8 +20,7 @@ pub enum Existing {
 
 /// Opens a regular file of at most `limit_bytes` for reading.
 ///
-/// # Errors
-/// If the file cannot be opened, is larger, or is not a regular file.
+/// # Errors If the file cannot be opened, exceeds the limit, or is not a regular file.
 pub fn open(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Take<File>> {
     check(path.as_ref(), limit_bytes)?;
     let file = File::open(path)?;
@@ -31,8 +30,7 @@ pub fn open(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Take<File>> 
 
 /// Checks that a path is a regular file of at most `limit_bytes`, without opening it.
 ///
-/// # Errors
-/// If the file is missing, larger, or not a regular file.
+/// # Errors If the file is missing, exceeds the limit, or is not a regular file.
 pub fn check(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<()> {
     let metadata = fs::metadata(path)?;
     let found = match metadata.len() {
@@ -44,15 +42,16 @@ pub fn check(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<()> {
     Err(io::Error::other(format!("expected a regular file of at most {limit_bytes} bytes, found {found}")))
 }
 
-/// Reads a regular file of at most `limit_bytes`. Fails like [`open`], and if reading fails.
+/// Reads a regular file of at most `limit_bytes`. Fails in the same cases as [`open`], and if
+/// reading fails.
 pub fn read(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, limit_bytes)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Reads a regular file of at most `limit_bytes` as text. Fails like [`read`], and if the file is
-/// not UTF-8.
+/// Reads a regular file of at most `limit_bytes` as text. Fails in the same cases as [`read`], and
+/// if the file is not UTF-8.
 pub fn read_text(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit_bytes)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))

@@ -1,6 +1,6 @@
 //! **getaway** reimplements the car chase of Coveo's *Blitz 2025* exactly, and plans whole games.
 //!
-//! Play by the server's rules, one command per tick:
+//! Play a game by the server's rules, with one command per tick:
 //!
 //! ```
 //! use getaway::game::{Action, Direction, Layout, Rules, World};
@@ -13,7 +13,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Solve the whole game before the first move:
+//! Solve a game before the first move:
 //!
 //! ```
 //! use getaway::game::{Layout, Rules, World};
@@ -27,7 +27,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Compare planners, which include any expression of the Monte Carlo search grammar:
+//! Compare planners. Any expression of the Monte Carlo search grammar is a planner:
 //!
 //! ```
 //! use getaway::game::{Layout, Rules, World};

@@ -4,16 +4,16 @@ use thiserror::Error;
 
 use super::{Direction, Position};
 
-/// One action of a command, as received and not yet validated.
+/// One action of a command, as received and before validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// `MOVE_LEFT`, `MOVE_RIGHT`, `MOVE_UP`, `MOVE_DOWN`.
     Move(Direction),
-    /// `MOVE_TO` with the coordinates as sent, rounded as by JavaScript's `Math.round`.
+    /// `MOVE_TO` with the coordinates as sent. The game rounds them like JavaScript's `Math.round`.
     MoveTo {
-        /// Column; may be fractional or off the grid.
+        /// The column, which may be fractional or off the grid.
         x: f64,
-        /// Row; may be fractional or off the grid.
+        /// The row, which may be fractional or off the grid.
         y: f64,
     },
     /// `MOVE_TO` without usable coordinates.
@@ -22,7 +22,7 @@ pub enum Action {
     Unknown,
 }
 
-/// The reason an action failed. The server logs it and tries the next action.
+/// The error for a failed action. The server logs the error and tries the next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ActionError {
@@ -41,7 +41,7 @@ pub enum ActionError {
     /// `MOVE_TO` onto the player's own tile.
     #[error("MOVE_TO {0}, where the player already is")]
     AlreadyThere(Position),
-    /// `MOVE_TO` a tile that the player has no path to.
+    /// `MOVE_TO` onto a tile to which the player has no path.
     #[error("MOVE_TO {0}, which cannot be reached")]
     Unreachable(Position),
 }

@@ -4,18 +4,18 @@ use super::tables::DIRECTIONS;
 use super::threats::{LANES, PlayerView};
 use super::{Direction, FIRST_TICK, Move, State, Style, World};
 
-/// Games stepped together. Their states fit into the first-level cache.
+/// The number of games that are stepped together. Their states fit into the first-level cache.
 const BLOCK_GAMES: usize = 64;
 
 impl World {
     /// Plays one tick of every game, each with its own move. Games that are over stay unchanged.
     ///
-    /// Equivalent to [`World::step`] on each game, but faster: a block of games passes through a
-    /// tick phase by phase, which avoids unpredictable branches and overlaps the lookups of
-    /// different games.
+    /// The result equals [`World::step`] on each game, but this method is faster. It takes a block
+    /// of games through a tick phase by phase, which avoids unpredictable branches and overlaps the
+    /// lookups of different games.
     ///
-    /// # Panics
-    /// If the numbers of moves and states differ, or as in [`World::step`].
+    /// # Panics If the numbers of moves and states differ, and in the same cases as
+    /// [`World::step`].
     pub fn step_batch(&self, states: &mut [State], moves: &[Move]) {
         assert_eq!(states.len(), moves.len(), "{} states and {} moves", states.len(), moves.len());
         for (states, moves) in states.chunks_mut(BLOCK_GAMES).zip(moves.chunks(BLOCK_GAMES)) {
@@ -41,7 +41,7 @@ impl World {
                 state.is_caught = true;
                 continue;
             }
-            // Written without a branch. The result counts only if the threats move.
+            // Without a branch: the entry is always written, but counts only if the threats move.
             movers[count % BLOCK_GAMES] = (index, stale);
             count += usize::from(self.clock.tick(state.tick).threats_move());
             state.tick += 1;
@@ -53,7 +53,7 @@ impl World {
             let owls_look = self.clock.tick(state.tick - 1).owls_look;
             self.advance(state, PlayerView { present: state.player, stale, owls_look });
         }
-        // Finished games are checked again, with the same result.
+        // Finished games are checked again, which gives the same result.
         for state in states {
             state.check_caught();
         }
@@ -80,8 +80,7 @@ impl World {
     /// Writes the tile of every threat, in the order of [`World::lane_styles`]. Faster than
     /// [`World::threat_pose`].
     ///
-    /// # Panics
-    /// If there are not exactly as many tiles as threats.
+    /// # Panics If the number of tiles differs from the number of threats.
     #[inline]
     pub fn write_threat_tiles(&self, state: &State, tiles: &mut [u16]) {
         assert_eq!(tiles.len(), self.threat_count(), "{} tiles: expected one per threat", tiles.len());

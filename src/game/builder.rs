@@ -1,4 +1,4 @@
-//! Builds worlds, at once or in steps, and replaces layouts.
+//! Builds worlds, in one call or in steps, and replaces layouts.
 
 use thiserror::Error;
 
@@ -8,7 +8,7 @@ use super::state::Shape;
 use super::tables::{MAX_OPEN_TILES, MAX_THREATS, Tables};
 use super::{Clock, Layout, Position, Rules, RulesError, Tile, World};
 
-/// The reason a world cannot be built.
+/// The error for a world that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WorldError {
@@ -19,7 +19,7 @@ pub enum WorldError {
         width: i32,
         /// Rows.
         height: i32,
-        /// Tiles given.
+        /// The number of tiles.
         tiles: usize,
     },
     /// More open tiles than the tables can hold.
@@ -28,7 +28,7 @@ pub enum WorldError {
     /// More threats than a state can hold.
     #[error("{0} threats: expected at most {MAX_THREATS}")]
     TooManyThreats(usize),
-    /// The player starts on a tile that is not open to it.
+    /// The player starts on a tile that it may not enter.
     #[error("the player starts on {0}, which is not an open tile")]
     PlayerOffStreet(Position),
     /// A threat starts in a wall or off the grid.
@@ -39,7 +39,7 @@ pub enum WorldError {
     Rules(#[from] RulesError),
 }
 
-/// Builds a world in steps: the routes of the largest maps take longer than a tick.
+/// Builds a world in steps, because the routes of the largest maps take longer than a tick.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, World, WorldBuilder};
@@ -57,9 +57,9 @@ pub struct WorldBuilder {
 }
 
 impl WorldBuilder {
-    /// Builds everything except the routes. Fails like [`World::new`].
+    /// Builds everything except the routes. Fails in the same cases as [`World::new`].
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
-        // The code that uses each rule. A new rule does not compile until it is listed here.
+        // Lists the code that uses each rule. A new rule does not compile until it is listed here.
         let Rules {
             // `World::step`
             no_jump: _,
@@ -105,7 +105,7 @@ impl WorldBuilder {
         Ok(Self { world, routes })
     }
 
-    /// Builds the routes to at most `tiles` more tiles; returns true once all are built.
+    /// Builds the routes to at most `tiles` more tiles. Returns true once all routes are built.
     pub fn advance(&mut self, tiles: usize) -> bool {
         self.routes.advance(self.world.tables.neighbours(), tiles)
     }
@@ -125,9 +125,10 @@ impl WorldBuilder {
 }
 
 impl World {
-    /// Replaces the threats and the tiles that the player may enter. It is fast if the walls stay
-    /// the same, because the tables of the streets are kept. States of the previous layout become
-    /// invalid. Fails like [`World::new`], and then leaves the world unchanged.
+    /// Replaces the threats and the tiles that the player may enter. If the walls stay the same,
+    /// this is fast, because the world keeps the tables of the streets. States of the previous
+    /// layout become invalid. Fails in the same cases as [`World::new`], and then leaves the world
+    /// unchanged.
     pub fn set_layout(&mut self, layout: &Layout) -> Result<(), WorldError> {
         if *layout == self.layout {
             return Ok(());
@@ -144,8 +145,9 @@ impl World {
         Ok(())
     }
 
-    /// Builds a world of another layout and other rules. If the walls are the same, it copies the
-    /// routes, which are most of the work on a large map. Fails like [`World::new`].
+    /// Builds a world with another layout and other rules. If the walls are the same, it copies the
+    /// routes, which take most of the time on a large map. Fails in the same cases as
+    /// [`World::new`].
     pub fn rebuilt(&self, layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         let mut builder = WorldBuilder::new(layout, rules)?;
         if self.has_walls_of(layout) {

@@ -4,10 +4,10 @@
 
 use super::{FIRST_TICK, Personality, Rules};
 
-/// The length of the table: a power of two above the last tick.
+/// The length of the table of ticks: a power of two above the last tick.
 const TABLE_TICKS: usize = 2048;
 
-/// The schedule of the threats' moves. Ticks past the end of a game keep the last personality.
+/// The schedule of the threats' moves. Ticks after the end of a game keep the last personality.
 #[derive(Clone, Debug)]
 pub struct Clock {
     rules: Rules,
@@ -17,7 +17,7 @@ pub struct Clock {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockTick {
     moves_before: u16,
-    /// Ticks since the threats' last move, at the end of this tick; 0 if they move in it.
+    /// Ticks since the threats' last move, at the end of this tick; 0 if they move in this tick.
     ticks_since_move: u8,
     /// True if owls that move in this tick look at the player.
     pub owls_look: bool,
@@ -31,7 +31,7 @@ impl ClockTick {
 }
 
 impl Clock {
-    /// Computes the clock of a whole game.
+    /// Computes the clock of a game.
     pub fn new(rules: &Rules) -> Self {
         let mut ticks = Box::new([ClockTick::default(); TABLE_TICKS]);
         let (mut moves, mut ticks_since_move) = (0, 0);
@@ -92,12 +92,13 @@ impl Clock {
         }
     }
 
-    /// The ticks on which threats move, from `tick` on.
+    /// The ticks in which threats move, from `tick` on.
     pub fn move_ticks(&self, tick: u16) -> impl Iterator<Item = u16> + '_ {
         (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
     }
 
-    /// For a tick past the table: the ticks from the last move in the table, and the period.
+    /// For a tick after the end of the table: the ticks since the last move in the table, and the
+    /// period.
     fn past_the_table(&self, tick: u16) -> Option<(u16, u16)> {
         const LAST: u16 = TABLE_TICKS as u16 - 1;
         let past = tick.checked_sub(LAST).filter(|&past| past > 0)?;
@@ -111,7 +112,7 @@ mod tests {
     use super::*;
     use crate::game::{PeriodTicks, PhaseClocks};
 
-    /// A clock with period 3 or more that is still counting when the table ends.
+    /// Rules with a last period of 3, so that the table ends between two moves.
     const SLOW: Rules = Rules {
         period_ticks: PeriodTicks { insane: 3, ..Rules::BLITZ_2025.period_ticks },
         phase_clocks: PhaseClocks { tease: 7, awake: 7, hungry: 20, insane: 33 },

@@ -1,4 +1,4 @@
-//! The streets as a graph of numbered tiles, and the breadth-first search over it.
+//! The streets as a graph of numbered tiles, and a breadth-first search over the graph.
 //!
 //! Open tiles are numbered by x, then by y, as on the server and in a [`World`](super::World).
 
@@ -14,11 +14,11 @@ const WALL: u16 = u16::MAX;
 pub enum Mover {
     /// Enters open tiles.
     Player,
-    /// Enters open and see-through tiles, as do sight and the server's paths.
+    /// Enters open and see-through tiles. Sight and the server's paths pass the same tiles.
     Threat,
 }
 
-/// A map's open tiles, see-through tiles included, and the edges between them.
+/// The open tiles of a map, including see-through tiles, and the edges between them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreetGraph {
     width: i32,
@@ -27,7 +27,7 @@ pub struct StreetGraph {
     positions: Vec<Position>,
     /// By position, as `y * width + x`: its tile, or [`WALL`].
     tiles: Vec<u16>,
-    /// By mover, then tile, then direction: the neighbour, or the tile itself if the way is
+    /// By mover, then tile, then direction: the neighbour, or the tile itself if the direction is
     /// blocked.
     neighbours: [Vec<[u16; 4]>; 2],
 }
@@ -35,8 +35,8 @@ pub struct StreetGraph {
 impl StreetGraph {
     /// Builds the graph of a layout.
     ///
-    /// # Panics
-    /// If the layout has 65,535 open tiles or more; a [`World`](super::World) takes far fewer.
+    /// # Panics If the layout has 65,535 open tiles or more. A [`World`](super::World) allows far
+    /// fewer.
     pub fn new(layout: &Layout) -> Self {
         let positions: Vec<Position> = layout.open_positions().collect();
         assert!(positions.len() < usize::from(WALL), "{} open tiles: expected fewer than {WALL}", positions.len());
@@ -135,9 +135,9 @@ pub struct BreadthFirst {
 
 impl BreadthFirst {
     /// Fills `steps` with every tile's distance from the nearest source. Returns the reached tiles
-    /// in breadth-first order; neighbours are visited left, right, up, down.
-    /// Sources must be in ascending order of their initial distances. The search always enters
-    /// them, and other tiles only if `enters(tile, steps)` is true. Panics if a source is not a
+    /// in breadth-first order. Neighbours are visited in the order left, right, up, down. Sources
+    /// must be in ascending order of their initial distances. The search always enters sources. It
+    /// enters other tiles only if `enters(tile, steps)` returns true. Panics if a source is not a
     /// tile of the graph.
     pub fn fill(
         &mut self,
@@ -200,7 +200,7 @@ mod tests {
         assert_eq!(graph.distances(Mover::Threat, 0), [0, 1, 2]);
         assert_eq!(graph.distances(Mover::Player, 0), [0, UNREACHED, UNREACHED]);
         assert_eq!(graph.ways(Mover::Threat, 1).collect::<Vec<_>>(), [(Direction::Left, 0), (Direction::Right, 2)]);
-        // A player on a tile that it may not enter can still leave it for tiles that it may.
+        // A player on a tile that it may not enter can still leave that tile for an open tile.
         assert_eq!(graph.ways(Mover::Player, 0).count(), 0);
     }
 

@@ -1,7 +1,7 @@
-//! The plain description of a map, and its drawings.
+//! The plain description of a map, and its form as a drawing.
 //!
-//! A [`Layout`] holds exactly the content of a map's image; the module `tables` derives the lookup
-//! tables.
+//! A [`Layout`] holds exactly the content of a map's image. The module `tables` derives the lookup
+//! tables from it.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -20,7 +20,7 @@ pub enum Tile {
 }
 
 impl Tile {
-    /// True unless the tile is a wall: threats, sight and paths pass.
+    /// True unless the tile is a wall. Threats, sight and paths pass open tiles.
     pub const fn is_open(self) -> bool {
         !matches!(self, Self::Wall)
     }
@@ -45,7 +45,7 @@ pub struct Spawn {
 }
 
 /// A map: the tiles, the player's spawn, and the threats in the server's order. JSON lists every
-/// spawn; a drawing shows only one per tile.
+/// spawn. A drawing shows only one spawn per tile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "LayoutParts", try_from = "LayoutParts")]
 pub struct Layout {
@@ -55,14 +55,14 @@ pub struct Layout {
     pub height: i32,
     /// `width * height` tiles, row by row: the tile at (x, y) is `tiles[y * width + x]`.
     pub tiles: Vec<Tile>,
-    /// The player's start.
+    /// The player's first tile.
     pub player: Position,
     /// The threats, listed row by row (y outer, x inner).
     pub threats: Vec<Spawn>,
 }
 
 impl Layout {
-    /// The tile at a position; positions off the grid are walls.
+    /// The tile at a position. Positions off the grid are walls.
     pub fn tile(&self, position: Position) -> Tile {
         let Position { x, y } = position;
         if x < 0 || y < 0 || x >= self.width || y >= self.height {
@@ -71,7 +71,7 @@ impl Layout {
         self.tiles[(y * self.width + x) as usize]
     }
 
-    /// Replaces the tile at a position; does nothing off the grid.
+    /// Replaces the tile at a position. Does nothing off the grid.
     pub fn set_tile(&mut self, position: Position, tile: Tile) {
         let Position { x, y } = position;
         if x >= 0 && y >= 0 && x < self.width && y < self.height {
@@ -136,7 +136,7 @@ impl TryFrom<LayoutParts> for Layout {
     }
 }
 
-/// The reason a drawing cannot be parsed.
+/// The error for an invalid drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DrawingError {
@@ -145,7 +145,7 @@ pub enum DrawingError {
     UnknownLetter {
         /// The letter.
         letter: char,
-        /// Its position.
+        /// The position of the letter.
         position: Position,
     },
     /// Rows of different lengths.
@@ -164,8 +164,9 @@ pub enum DrawingError {
 }
 
 impl Layout {
-    /// Parses a drawing: one line per row, `#` wall, `.` open, `~` see-through, `P` the player, and
-    /// the letters of the styles. Blank lines and spaces around a row are ignored.
+    /// Parses a drawing with one line per row: `#` is a wall, `.` an open tile, `~` a see-through
+    /// tile and `P` the player; the other letters are styles. Ignores blank lines and spaces around
+    /// a row.
     ///
     /// # Errors
     /// If a letter is unknown, the rows differ in length, or the player is missing.
@@ -202,7 +203,8 @@ impl Layout {
         Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
     }
 
-    /// The rows of the drawing. A tile shows the player, or else its first threat.
+    /// The rows of the drawing. A tile with several spawns shows the player, or otherwise the first
+    /// threat.
     pub fn rows(&self) -> Vec<String> {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));
@@ -243,7 +245,7 @@ mod tests {
 
     #[test]
     fn memory_of_a_ragged_drawing_is_that_of_its_letters() {
-        // A grid of columns times rows would take a terabyte.
+        // A grid with this many columns and rows would take a terabyte.
         let drawing = format!("{}{}", "P".repeat(1 << 20), "\n.".repeat(1 << 20));
         assert!(Layout::parse(&drawing).unwrap_err().to_string().starts_with("row 2 is 1 tiles wide"));
     }

@@ -1,14 +1,14 @@
 //! A threat's memory.
 
-/// The remembered position of a threat: a tile, or the tile count for none. A mark distinguishes a
-/// hawk's post from a place where the hawk saw the player. Only [`Memory::tile`] returns the number
-/// of the tile, so the mark cannot become part of a table's index.
+/// The remembered position of a threat: a tile, or the tile count for no tile. A mark distinguishes
+/// a hawk's post from a tile where the hawk saw the player. Only [`Memory::tile`] returns the tile
+/// number, so the mark cannot become part of a table index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub(super) struct Memory(u16);
 
 impl Memory {
-    /// The mark of a post; larger than every tile.
+    /// The mark of a post. It is larger than every tile number.
     const POST: u16 = 1 << 15;
 
     #[inline(always)]
@@ -20,13 +20,13 @@ impl Memory {
         Self(tile | Self::POST)
     }
 
-    /// The tile; the tile count means none.
+    /// The tile number; the tile count means no tile.
     #[inline(always)]
     pub const fn tile(self) -> u16 {
         self.0 & !Self::POST
     }
 
-    /// The tile and the mark, for hashing; not a valid table index.
+    /// The tile number with the mark, for hashing. It is not a valid table index.
     #[inline(always)]
     pub const fn digest(self) -> u16 {
         self.0

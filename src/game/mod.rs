@@ -1,9 +1,9 @@
-//! The rules of the game. The module uses no files, clocks, threads or globals, and does not
-//! allocate per tick.
+//! The rules of the game. The module does not use files, clocks, threads or globals, and does not
+//! allocate memory during a tick.
 //!
-//! [`Rules`] are the numbers of the game and [`Layout`] is its map. A [`World`] is built from both
-//! and plays ticks on a [`State`]. [`Clock`] and [`StreetGraph`] are parts of a world that are also
-//! useful alone.
+//! [`Rules`] holds the numbers of the game, and [`Layout`] holds its map. A [`World`] is built from
+//! both and plays ticks on a [`State`]. [`Clock`] and [`StreetGraph`] are parts of a world that are
+//! also useful alone.
 
 mod action;
 mod batch;
@@ -44,7 +44,7 @@ pub use world::{GameOver, PlacementError, World};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;
-/// The last tick that is played. A game still running at the start of the next tick is complete.
+/// The last tick that is played. A game that is still running after it is complete.
 pub const LAST_TICK: u16 = 2000;
-/// Points per tick reached: a complete game scores `5 * 2001 = 10,005`.
+/// Points per tick that the player reaches: a complete game scores `5 * 2001 = 10,005`.
 pub const POINTS_PER_TICK: u32 = 5;

@@ -33,7 +33,7 @@ impl Move {
     /// Every move.
     pub const ALL: [Self; 5] = [Self::Left, Self::Right, Self::Up, Self::Down, Self::Stay];
 
-    /// The direction of the step; none for staying.
+    /// The direction of the step; `None` for [`Move::Stay`].
     pub const fn direction(self) -> Option<Direction> {
         match self {
             Self::Left => Some(Direction::Left),

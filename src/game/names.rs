@@ -1,4 +1,4 @@
-//! Enums with named values: one list defines the values, their names, and the parser.
+//! Enums with named values. One list defines the values, their names, and the parser.
 
 use thiserror::Error;
 
@@ -15,9 +15,9 @@ pub struct NameError {
     pub expected: String,
 }
 
-/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde, all from one list. To find
-/// all code that a longer list affects, match on the enum or destructure an array of `ALL.len()`
-/// entries: both then fail to compile.
+/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde, all from one list. Code
+/// that must change with the list should match on the enum, or destructure an array of `ALL.len()`
+/// entries: neither compiles after the list grows.
 macro_rules! named {
     (
         $(#[$meta:meta])*

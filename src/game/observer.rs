@@ -1,6 +1,6 @@
 //! Queries about single threats: the next move, lines of sight, and paths.
 //!
-//! Threats do not interact, so one can be followed without a [`State`](super::State).
+//! Threats do not interact, so a single threat can be followed without a [`State`](super::State).
 
 use super::picks::FIRST_DRAWS;
 use super::routes::{ROUTE_BYTES, SEES};
@@ -9,8 +9,8 @@ use super::threats::{Block, LANES, PlayerView};
 use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
 
 impl World {
-    /// One threat after a tick in which the player went from `stale` to `now`. The result equals
-    /// that of [`World::step`] for this threat, even if the player is caught.
+    /// One threat after a tick in which the player moved from `stale` to `now`. The threat is the
+    /// same as after [`World::step`], even if the player is caught.
     ///
     /// # Errors
     /// If the threat or tick does not exist, or a position is not an open tile.
@@ -33,7 +33,7 @@ impl World {
         let stale = if tick == FIRST_TICK { self.tables.nowhere() } else { stale };
         let player = PlayerView { present, stale, owls_look: clock_tick.owls_look };
         let (number, lane) = self.lane_of(index);
-        // The other lanes of the block move too, so they start on tile 0, which always exists.
+        // The other lanes of the block move too. They start on tile 0, which always exists.
         let mut block =
             Block { poses: [pose(0, Direction::Up); LANES], draws: [FIRST_DRAWS; LANES], ..self.vacant_block() };
         self.place((&mut block, lane), index, threat)?;
@@ -43,7 +43,8 @@ impl World {
         Ok(self.threat_in((&block, lane), index))
     }
 
-    /// Like [`World::threat_after`] for a deer whose spawn is `home`, for games joined late.
+    /// Like [`World::threat_after`], for a deer with the spawn `home`. For games that were joined
+    /// late.
     pub fn deer_after(
         &self,
         deer: &Threat,
@@ -70,8 +71,9 @@ impl World {
         Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % DIRECTIONS], ..*deer })
     }
 
-    /// Stands still until the threats have moved `moves` times or the game is over. Equivalent to
-    /// repeated [`World::step`] with [`Move::Stay`](super::Move::Stay), panics included.
+    /// Lets the player stand still until the threats have moved `moves` times or the game is over.
+    /// Equivalent to repeated calls of [`World::step`] with [`Move::Stay`](super::Move::Stay),
+    /// including its panics.
     pub fn wait(&self, state: &mut State, moves: u8) {
         self.check_shape(state);
         for _ in 0..moves {
@@ -90,13 +92,13 @@ impl World {
         }
     }
 
-    /// True if owls that move in the next tick to be played look at the player.
+    /// True if owls that move in the next tick look at the player.
     pub fn owls_look(&self, state: &State) -> bool {
         self.clock.owls_look(state.tick())
     }
 
-    /// The first step of the shared path (owl, hawk, `MOVE_TO`); none if the positions are equal,
-    /// unconnected, or not open tiles.
+    /// The first step of the shared path (owl, hawk, `MOVE_TO`). `None` if the positions are equal,
+    /// not connected, or not open tiles.
     pub fn shared_step(&self, from: Position, to: Position) -> Option<Direction> {
         self.first_step(&self.tables.shared_step, from, to)
     }
@@ -118,8 +120,9 @@ impl World {
         tiles.is_some_and(|(from, to)| self.tables.route(to, from) & SEES != 0)
     }
 
-    /// Bits 0 to 3 are the directions (left, right, up, down) that lead one step nearer to a
-    /// target. Bit 4 is set if the two tiles see each other. The tile count as target means none.
+    /// The directions that lead one step nearer to a target, as bits 0 to 3 (left, right, up,
+    /// down). Bit 4 is set if the tile and the target see each other. The tile count as `target`
+    /// means no target.
     pub(crate) fn route_bits(&self, target: u16, tile: u16) -> u8 {
         self.tables.route(target, tile)
     }
@@ -130,7 +133,8 @@ impl World {
         posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
     }
 
-    /// The post that a hawk draws after `draws` draws; the tile count if there are no posts.
+    /// The post that a hawk draws after `draws` earlier draws; the tile count if there are no
+    /// posts.
     pub(crate) fn hawk_post_drawn(&self, draws: u16) -> u16 {
         let posts = &self.tables.hawk_posts;
         posts[usize::from(draws) % posts.len()].tile()
@@ -138,13 +142,13 @@ impl World {
 }
 
 impl Rules {
-    /// True if a deer is close enough to the player to head for its spawn.
+    /// True if a deer is so close to the player that it moves towards its spawn.
     pub fn is_deer_shy(&self, deer: Position, player: Position) -> bool {
         let offset = (player.x - deer.x, player.y - deer.y);
         squared_length(offset) <= self.deer_shy_distance_squared.into()
     }
 
-    /// The number of moves that a hawk without a target will still wait.
+    /// The number of moves that a hawk without a target will continue to wait.
     pub fn hawk_waits_moves(&self, hawk: &Threat) -> u8 {
         let (patience, rest) = (i16::from(self.hawk_patience_moves), i16::from(self.hawk_rest_moves));
         (patience + 1 - i16::from(hawk.idle_rounds).clamp(-rest, patience)) as u8

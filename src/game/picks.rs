@@ -1,32 +1,31 @@
 //! Tables of the threats' random numbers.
 //!
 //! The server draws `x = sin(seed) * 10000; x - floor(x)`, adds 1 to the seed, and picks index
-//! `floor(number * len)` from a list. No threat draws more than once per move, so a game needs
-//! fewer than [`DRAWS`] numbers, and every pick is a table lookup. The tables are indexed by the
-//! number of earlier draws, so they work for any first seed.
+//! `floor(number * len)` from a list. A threat draws at most once per move, so a game needs fewer
+//! than [`DRAWS`] numbers, and every pick is a table lookup. The index of the tables is the number
+//! of earlier draws, so they work for any first seed.
 
 use super::{Direction, Rules};
 
-/// The length of the tables: a power of two above 2,001, the draws of a threat that moves on every
-/// tick.
+/// The length of the tables: a power of two above 2,001, the number of draws of a threat that moves
+/// in every tick.
 pub(super) const DRAWS: usize = 2048;
 
-/// The draws of a threat before the first tick: one, for its direction.
+/// The number of draws of a threat before the first tick: one, for its direction.
 pub(super) const FIRST_DRAWS: u16 = 1;
 
-/// Entries per tile in a table indexed by a number in units of 1/12: 12 rounded up to a power of
-/// two.
+/// Entries per tile in a table with an index in units of 1/12: 12, rounded up to a power of two.
 pub(super) const TWELFTHS: usize = 16;
 
-/// The number in [0, 1) that a seed gives. `fract` would differ from `x - floor(x)` for negative
+/// The random number of a seed, in [0, 1). `fract` would differ from `x - floor(x)` for negative
 /// `x`.
 pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     let x = libm::sin(seed as f64) * scale;
     x - x.floor()
 }
 
-/// The index picked from a list of `len` entries. With a scale other than the server's, rounding
-/// can give the number 1, which picks the last entry.
+/// The index that a number picks from a list of `len` entries. With a scale other than the
+/// server's, rounding can result in the number 1, which picks the last entry.
 pub(crate) fn pick(number: f64, len: usize) -> usize {
     ((number * len as f64).floor() as usize).min(len.saturating_sub(1))
 }
@@ -44,13 +43,13 @@ impl Numbers {
         rules.spawn_order[pick(self.0[0], Direction::ALL.len())]
     }
 
-    /// The index picked from a list of `len` entries, by draw.
+    /// By draw, the index that it picks from a list of `len` entries.
     pub fn picks(&self, len: usize) -> impl Iterator<Item = usize> {
         self.0.iter().map(move |&number| pick(number, len))
     }
 
-    /// The drawn number in units of 1/12 (0 to 11), by draw. It determines the pick from lists of
-    /// up to 4 entries: `pick = twelfth * len / 12`.
+    /// By draw, the number in units of 1/12 (0 to 11). It determines the pick from lists of up to 4
+    /// entries: `pick = twelfth * len / 12`.
     pub fn twelfths(&self) -> Box<[u8; DRAWS]> {
         Box::new(self.0.map(|number| pick(number, 12) as u8))
     }
@@ -90,7 +89,7 @@ mod tests {
 
     #[test]
     fn negative_values_use_floor_not_fract() {
-        // sin(4) * 10000 = -7568.02..., whose distance from the floor is 0.975..., not 0.024...
+        // sin(4) * 10000 = -7568.02... Its distance from the floor is 0.975..., not 0.024...
         assert!((number(4, 10_000.0) - 0.975_046_920_717_7).abs() < 1e-9);
     }
 }

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::Move;
 use super::names::named;
 
-/// A cell of the grid: `x` to the right, `y` **down**, both from 0 at the top left.
+/// A cell of the grid. `x` increases to the right and `y` **down**; both are 0 at the top left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Position {
     /// Column.
@@ -22,7 +22,7 @@ impl Position {
         Self { x, y }
     }
 
-    /// The neighbouring position in `direction`; may be off the grid.
+    /// The neighbouring position in `direction`. It may be off the grid.
     #[must_use]
     pub const fn towards(self, direction: Direction) -> Self {
         let (dx, dy) = direction.delta();
@@ -40,7 +40,7 @@ impl Position {
         (self.x - other.x).abs() + (self.y - other.y).abs()
     }
 
-    /// The move from this position to `next`; `None` if that is more than one step away.
+    /// The move from this position to `next`; `None` if `next` is more than one step away.
     pub fn move_to(self, next: Self) -> Option<Move> {
         Move::ALL.into_iter().find(|&player_move| self.after(player_move) == next)
     }

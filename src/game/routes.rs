@@ -1,16 +1,16 @@
 //! The routing table for the shared path, the shark path and lines of sight: one byte per pair of
 //! tiles.
 //!
-//! The byte for a target and a tile holds the tile's neighbours that are one step nearer to the
-//! target (bits 0 to 3: left, right, up, down) and the mutual visibility of the two (bit 4). The
-//! bits determine both paths:
+//! The byte for a target and a tile shows which of the tile's neighbours are one step nearer to the
+//! target (bits 0 to 3: left, right, up, down), and whether the target and the tile see each other
+//! (bit 4). The bits determine both paths:
 //!
-//! - The *shared path* takes the first nearer neighbour in its order, by definition.
-//! - The *shark path* comes from a breadth-first search from the shark, with a first-in-first-out
-//!   queue and its own order of neighbours. The tiles of one round leave the queue in the order of
-//!   their paths, and a tile keeps the first path that reaches it. So the search finds the
-//!   lexicographically first of the shortest paths. The first step of that path leads to the first
-//!   nearer neighbour.
+//! - By definition, the *shared path* takes the first nearer neighbour in its order of directions.
+//! - The *shark path* is the result of a breadth-first search from the shark, with a
+//!   first-in-first-out queue and its own order of neighbours. Tiles at the same distance leave the
+//!   queue in the order of their paths, and a tile keeps the first path that reaches it. So the
+//!   search finds the lexicographically first of the shortest paths. The first step of this path
+//!   leads to the first nearer neighbour.
 
 use super::Direction;
 
@@ -23,7 +23,7 @@ pub(super) fn first_nearer(nearer: u8, order: [Direction; 4]) -> Option<Directio
     order.into_iter().find(|&direction| nearer >> direction as u8 & 1 == 1)
 }
 
-/// Builds the table in steps of one row, for callers with a deadline.
+/// Builds the table row by row, for callers with a deadline.
 #[derive(Debug)]
 pub(super) struct RouteBuilder {
     table: Vec<u8>,
@@ -33,13 +33,14 @@ pub(super) struct RouteBuilder {
 }
 
 impl RouteBuilder {
-    /// Each row is zeroed when it is built, because zeroing the largest table takes milliseconds.
+    /// Does not zero the table, because zeroing the largest table takes milliseconds. Each row is
+    /// zeroed when it is built.
     pub fn new(tiles: usize) -> Self {
         let search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
         Self { table: Vec::with_capacity((tiles + 1) * tiles), views: Vec::with_capacity(tiles), search }
     }
 
-    /// Takes the complete table and views of a world with the same streets.
+    /// A complete builder, with the table and views of a world with the same streets.
     pub fn complete(table: &[u8], views: &[u16]) -> Self {
         let tiles = views.len();
         let mut routes = Self::new(tiles);
@@ -48,8 +49,8 @@ impl RouteBuilder {
         routes
     }
 
-    /// Builds at most `rows` more rows and returns true once the table is complete. A neighbour
-    /// behind a wall is the tile itself.
+    /// Builds at most `rows` more rows. Returns true once the table is complete. In `neighbours`, a
+    /// blocked direction holds the tile itself.
     pub fn advance(&mut self, neighbours: &[[u16; 4]], rows: usize) -> bool {
         let tiles = neighbours.len();
         let built = self.views.len();
@@ -62,25 +63,27 @@ impl RouteBuilder {
         self.views.len() == tiles
     }
 
-    /// The table and the views. The table has a row per target and a byte per tile; the last row,
-    /// all zero, is for "no target".
+    /// The table and the views. The table has a row per target and a byte per tile. The last row
+    /// stands for "no target" and is all zero.
     pub fn into_tables(mut self) -> (Vec<u8>, Vec<u16>) {
         self.table.resize(self.table.len() + self.views.len(), 0);
         (self.table, self.views)
     }
 }
 
-/// A branchless breadth-first search; its speed dominates the time to build a world.
+/// A branchless breadth-first search. Its speed determines most of the time to build a world.
 #[derive(Debug)]
 struct Search {
-    /// Distance from the target plus one; 0 if not reached.
+    /// By tile, the distance from the target plus one; 0 if the tile is not reached.
     distance: Vec<u16>,
-    /// One slot longer than the tile count, because the branchless write goes one past the end.
+    /// One entry longer than the tile count, because the branchless code can write one entry past
+    /// the end.
     queue: Vec<u16>,
 }
 
 impl Search {
-    /// A nearer neighbour is one that was reached one round earlier.
+    /// Fills a row with the nearer neighbours of each tile. The search reaches them one step
+    /// earlier than the tile.
     fn fill(&mut self, neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
         self.distance.fill(0);
         self.distance[target] = 1;
@@ -101,14 +104,14 @@ impl Search {
                 self.queue[tail] = neighbour;
                 tail += usize::from(new);
             }
-            // An unreached neighbour has distance 0, which equals `distance - 1` only at the
-            // target.
+            // A neighbour that is not reached has distance 0, which equals `distance - 1` only at
+            // the target.
             row[tile] = if distance == 1 { 0 } else { nearer };
         }
     }
 }
 
-/// Returns the number of visible tiles, including the target.
+/// Marks the tiles that the target sees. Returns their number, including the target.
 fn mark_visible(neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) -> u16 {
     row[target] |= SEES;
     let mut count = 1;

@@ -1,25 +1,26 @@
-//! The rules as one value: every number, order and switch.
+//! The rules as one value with every number, order and switch.
 //!
-//! A [`World`](super::World) builds the rules into its tables, so other rules cost nothing per
-//! tick. In JSON, missing fields have the server's values.
+//! A [`World`](super::World) builds its tables from the rules, so other rules do not slow a tick.
+//! In JSON, missing fields have the server's values.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Direction, Personality};
 
-/// The rules of a game. Variants are written `Rules { no_jump: true, ..Rules::BLITZ_2025 }`.
+/// The rules of a game. Write a variant as `Rules { no_jump: true, ..Rules::BLITZ_2025 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
     /// The no-jump variant: if the player steps onto a threat's tile, the game is lost before the
-    /// threats move. On the server, a player and a threat that swap tiles pass through each other.
+    /// threats move. Without it, as on the server, a player and a threat that swap tiles pass
+    /// through each other.
     pub no_jump: bool,
     /// Ticks between moves, by personality.
     pub period_ticks: PeriodTicks,
     /// The start of each personality.
     pub phase_clocks: PhaseClocks,
-    /// The order of a tile's options. Random picks and the deer's ties depend on it.
+    /// The order of a tile's options. It affects random picks and how a deer breaks ties.
     pub option_order: [Direction; 4],
     /// The order in which the shared path (owl, hawk, `MOVE_TO`) looks for a nearer neighbour.
     pub shared_path_order: [Direction; 4],
@@ -27,11 +28,12 @@ pub struct Rules {
     pub shark_path_order: [Direction; 4],
     /// The list from which a threat picks its first direction.
     pub spawn_order: [Direction; 4],
-    /// The seed of a threat's first pick; each pick adds 1. From -1,000,000,000 to 1,000,000,000.
+    /// The seed of a threat's first pick, from -1,000,000,000 to 1,000,000,000. Each pick adds 1.
     pub first_seed: i32,
-    /// The factor applied to the sine of a seed before the fraction is taken. Finite.
+    /// The factor by which the sine of a seed is multiplied before the fraction is taken. Finite.
     pub pick_scale: f64,
-    /// A deer heads for its spawn if the square of its distance to the player is at most this.
+    /// A deer moves towards its spawn if the square of its distance to the player is at most this
+    /// number.
     pub deer_shy_distance_squared: u32,
     /// The player position that a deer uses.
     pub deer_view: View,
@@ -43,19 +45,19 @@ pub struct Rules {
     pub owl_window_ticks: u16,
     /// The player position that an owl looks at.
     pub owl_view: View,
-    /// A hawk that has waited for more moves than this gets a post. At most 100.
+    /// A hawk that has waited for more moves than this number gets a post. At most 100.
     pub hawk_patience_moves: u8,
-    /// The extra moves that a hawk waits after reaching a post. At most 100.
+    /// The number of extra moves that a hawk waits after it reaches a post. At most 100.
     pub hawk_rest_moves: u8,
     /// The number of best intersections from which a hawk picks its posts.
     pub hawk_posts: u16,
     /// The player position that a hawk looks for.
     pub hawk_view: View,
-    /// The wording of styles and personalities in messages. It does not affect the game.
+    /// The words for styles and personalities in messages. They do not affect the game.
     pub wire: Wire,
 }
 
-/// The wording of styles and personalities in messages.
+/// The words for styles and personalities in messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Wire {
@@ -71,7 +73,7 @@ pub struct Wire {
 pub enum StyleNames {
     /// The server's words.
     Server,
-    /// One word per style that does not reveal it.
+    /// One word per style that does not reveal the style.
     Unknown,
 }
 
@@ -87,13 +89,13 @@ pub enum Personalities {
     Mismatched,
 }
 
-/// Ticks between two moves of a threat, by personality; each is at least 1.
+/// Ticks between two moves of a threat, by personality. Each is at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PeriodTicks {
     /// The period of a lazy threat.
     pub lazy: u8,
-    /// The period of a tease.
+    /// The period of a teasing threat.
     pub tease: u8,
     /// The period of a threat that is awake.
     pub awake: u8,
@@ -116,8 +118,8 @@ impl PeriodTicks {
     }
 }
 
-/// The clock (tick - 1) after which threats have each personality, in ascending order. Up to
-/// `tease` they are lazy.
+/// Threats get a personality when the clock (tick - 1) passes its value. The values are in
+/// ascending order. Threats are lazy while the clock is at most `tease`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PhaseClocks {
@@ -158,7 +160,7 @@ pub enum View {
     Present,
 }
 
-/// The error for rules that cannot be played.
+/// The error for invalid rules.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("rules: {field} is {found}: expected {expected}")]
 #[non_exhaustive]
@@ -171,9 +173,9 @@ pub struct RulesError {
     pub expected: &'static str,
 }
 
-/// The limit of seeds. A 64-bit float holds every seed of a game exactly.
+/// Maximum absolute first seed. A 64-bit float represents every seed of a game exactly.
 const FIRST_SEED_MAX: i32 = 1_000_000_000;
-/// The limit of waits. Idle rounds then fit into an `i8`.
+/// Maximum patience and rest. With it, idle rounds fit into an `i8`.
 const HAWK_MOVES_MAX: u8 = 100;
 
 impl Rules {
@@ -201,7 +203,7 @@ impl Rules {
         wire: Wire { style_names: StyleNames::Server, personalities: Personalities::Server },
     };
 
-    /// The server's rules with the no-jump variant, which is not part of the server.
+    /// The server's rules with the no-jump variant, which the server does not have.
     pub const NO_JUMP: Self = Self { no_jump: true, ..Self::BLITZ_2025 };
 
     pub(super) fn owls_look_at(&self, clock: u16) -> bool {
@@ -250,8 +252,9 @@ fn check(holds: bool, field: &'static str, found: impl ToString, expected: &'sta
     if holds { Ok(()) } else { Err(RulesError { field, found: found.to_string(), expected }) }
 }
 
-/// Serde functions for rules as fields of a larger object: `no_jump`, and `rules` if any other
-/// field differs from the server's. Use `#[serde(flatten, with = "getaway::game::rules_fields")]`.
+/// Serde functions that store rules as fields of a larger object: `no_jump`, and `rules` if any
+/// other rule differs from the server's. Use `#[serde(flatten, with =
+/// "getaway::game::rules_fields")]`.
 pub mod rules_fields {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -271,7 +274,7 @@ pub mod rules_fields {
         rules: Option<Rules>,
     }
 
-    /// Older files store the rules object in the field of the flag.
+    /// The field `no_jump`. In older files, it holds the rules object instead of the flag.
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "true for the no-jump variant, or false")]
     enum NoJump {
@@ -291,7 +294,7 @@ pub mod rules_fields {
         Fields { no_jump: rules.no_jump, rules: (!is_variant).then_some(rules) }.serialize(serializer)
     }
 
-    /// Reads the rules; missing fields have the server's values. Fails if a field has another type.
+    /// Reads the rules. Missing fields have the server's values. Fails if a field has a wrong type.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rules, D::Error> {
         let Found { no_jump, rules } = Found::deserialize(deserializer)?;
         Ok(match (rules, no_jump) {

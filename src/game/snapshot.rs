@@ -8,10 +8,10 @@ use thiserror::Error;
 
 use super::{Direction, PlacementError, Position, State, Style, Threat, World};
 
-/// The contents of a [`State`] as data that needs no world. [`World::snapshot`] creates it, and
-/// [`World::restore`] turns it back into a state.
+/// The contents of a [`State`], as data that does not depend on a world. [`World::snapshot`]
+/// creates a snapshot, and [`World::restore`] turns it back into a state.
 ///
-/// Its text is one line: the tick, the player, and each threat with its memory, in map order.
+/// The text form is one line: the tick, the player, and each threat with its memory, in map order.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, Snapshot, World};
@@ -38,7 +38,7 @@ pub struct Snapshot {
 #[error("invalid state at {found:?}: expected {expected}")]
 #[non_exhaustive]
 pub struct SnapshotError {
-    /// The word found; empty if the text ends too early.
+    /// The word that was found; empty if the text ends too early.
     pub found: String,
     /// The expected word.
     pub expected: &'static str,
@@ -53,7 +53,8 @@ impl World {
         Snapshot { tick: state.tick(), player: self.player(state), threats: self.threats(state).collect() }
     }
 
-    /// Rebuilds a state. Like [`World::state_at`], but fails if a threat's style is not the map's.
+    /// Rebuilds a state. Like [`World::state_at`], but also fails if a threat's style differs from
+    /// the map.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<State, PlacementError> {
         for (index, (spawn, threat)) in self.layout().threats.iter().zip(&snapshot.threats).enumerate() {
             if spawn.style != threat.style {

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::threats::{Block, LANES};
 use super::{Direction, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Spawn, Style};
 
-/// The state of a game: plain data that can be compared and hashed. Valid only in the
+/// The state of a game: plain data that can be compared and hashed. A state is valid only in the
 /// [`World`](super::World) that created it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct State {
@@ -14,7 +14,8 @@ pub struct State {
     pub(super) is_caught: bool,
     pub(super) shape: Shape,
     pub(super) first: Block,
-    /// The threats from the ninth on. No real map has them, so the vector needs no allocation.
+    /// The threats from the ninth on. Real maps have at most eight threats, so this box is empty
+    /// and needs no allocation.
     pub(super) more: Box<[Block]>,
 }
 
@@ -24,8 +25,8 @@ const _: () = assert!(size_of::<State>() <= 88);
 impl Clone for State {
     #[inline]
     fn clone(&self) -> Self {
-        // Written by hand because the clone of a box is not inlined, and a search clones at every
-        // step.
+        // Not derived, because the clone of a box is not inlined, and a search clones a state at
+        // every step.
         let more = if self.more.is_empty() { Box::default() } else { self.more.clone() };
         Self { more, ..*self }
     }
@@ -35,17 +36,18 @@ impl Clone for State {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// The game goes on.
+    /// The game continues.
     Running,
-    /// A threat stands on the player's tile.
+    /// A threat is on the player's tile.
     Caught,
     /// The player survived every tick. A catch in the last tick does not change the score.
     Complete,
 }
 
-/// The tile count and the number of threats of each style, packed into one word. If two shapes
-/// match, every number in the state is a valid index into the world's tables, and every lane holds
-/// the same style. So [`World::step`](super::World::step) needs no bounds checks.
+/// The tile count and the number of threats of each style, packed into one word. If the shapes of a
+/// state and a world match, every number in the state is a valid index into the world's tables, and
+/// every lane holds a threat of the expected style. So [`World::step`](super::World::step) needs no
+/// bounds checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape(u64);
 
@@ -60,7 +62,7 @@ impl Shape {
     }
 }
 
-/// A threat: the server's fields, except those that are equal for all threats.
+/// A threat: the fields of the server, except for fields that are equal for all threats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Threat {
@@ -68,20 +70,20 @@ pub struct Threat {
     pub style: Style,
     /// The position of the threat.
     pub position: Position,
-    /// The direction of its last step.
+    /// The direction of the threat's last step.
     pub direction: Direction,
-    /// The random numbers drawn so far. Its next seed is the first seed plus this number.
+    /// The number of random numbers drawn so far. The next seed is the first seed plus this number.
     pub draws: u16,
-    /// Owl: the player's position at its last look.
+    /// For an owl: the player's position at the owl's last look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Position>,
-    /// Hawk: the player's last seen position.
+    /// For a hawk: the player's last seen position.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Position>,
-    /// Hawk: the intersection that it heads for.
+    /// For a hawk: the intersection to which it was sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Position>,
-    /// Hawk: moves waited, from -5 on the server.
+    /// For a hawk: the number of moves waited. On the server, it starts at -5 on a post.
     #[serde(default)]
     pub idle_rounds: i8,
 }
@@ -108,13 +110,13 @@ impl State {
         self.is_caught || self.is_complete()
     }
 
-    /// True if the player survived every tick, even if it is caught in the last one.
+    /// True if the player survived every tick, even if it is caught in the last tick.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.tick > LAST_TICK
     }
 
-    /// True if a threat stands on the player's tile, even if the game is complete.
+    /// True if a threat is on the player's tile, even if the game is complete.
     #[inline]
     pub fn is_caught(&self) -> bool {
         self.is_caught

@@ -3,9 +3,11 @@
 use super::names::named;
 
 named! {
-    /// The style of a threat, which determines its moves. The order is that of the map palette.
+    /// The style of a threat, which determines its moves. The values are in the order of the map
+    /// palette.
     pub enum Style, "style" {
-        /// Moves straight on if possible, else takes a random option (the server's `straitHead`).
+        /// Moves straight on if possible, otherwise takes a random option (the server's
+        /// `straitHead`).
         Bull = "bull",
         /// Takes a random option on every move (`girouette`).
         Goldfish = "goldfish",
@@ -16,7 +18,8 @@ named! {
         /// Takes the option nearest to its target and never reverses
         /// (`le_fantome_orange_dans_pacman`).
         Deer = "deer",
-        /// Chases what it sees, patrols intersections otherwise (`sheriff`).
+        /// Chases the player while it sees the player, and otherwise patrols intersections
+        /// (`sheriff`).
         Hawk = "hawk",
     }
 }
@@ -56,7 +59,8 @@ impl Style {
         }
     }
 
-    /// True if the style draws a number on every move, so that the moves give the number of draws.
+    /// True if the style draws a number on every move. The number of moves then determines the
+    /// number of draws.
     pub(crate) const fn draws_every_move(self) -> bool {
         match self {
             Self::Goldfish => true,
@@ -71,7 +75,8 @@ impl Style {
         }
     }
 
-    /// The rank from 0. Of the styles that explain some moves, the most specific is the likeliest.
+    /// The rank from 0, with the most specific style first. If several styles explain some moves,
+    /// the most specific style is the likeliest.
     pub(crate) const fn specificity_rank(self) -> u8 {
         match self {
             Self::Shark => 0,
@@ -84,19 +89,21 @@ impl Style {
     }
 }
 
-/// The memory of a style besides the pose, the draws and the player.
+/// The memory of a style, in addition to the pose, the number of draws and the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StyleMemory {
     Nothing,
     Spawn,
     /// The player's tile at its last look, if any.
     LastLook,
-    /// The player's last seen tile, or its post; without either, the moves waited.
+    /// The player's last seen tile, or the threat's post. Without either, the number of moves
+    /// waited.
     Target,
 }
 
 named! {
-    /// The personality of all threats, which sets the ticks between moves. From slowest to fastest.
+    /// The personality of all threats, which determines the ticks between moves. The values are in
+    /// order from slowest to fastest.
     pub enum Personality, "personality" {
         /// A move every 5 ticks on the server.
         Lazy = "lazy",

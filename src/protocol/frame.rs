@@ -1,4 +1,4 @@
-//! Client frames: registrations, viewers, and commands.
+//! Frames from clients: registrations of bots and viewers, and commands.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::{ProtocolError, from_json, kind, parse_actions, shortened};
 use crate::game::Action;
 
-/// Maximum size of a client's frame: several hundred actions; a command takes under 100 bytes.
+/// Maximum size of a client's frame. It has room for several hundred actions; a usual command takes
+/// under 100 bytes.
 pub const MAX_CLIENT_FRAME_BYTES: usize = 64 << 10;
 /// Maximum length of a team name in characters. The name is printed and sent with every state.
 pub const MAX_TEAM_NAME_CHARS: usize = 100;
@@ -15,7 +16,7 @@ const REGISTER: &str = "REGISTER";
 const VIEWER: &str = "VIEWER";
 const COMMAND: &str = "COMMAND";
 
-/// A bot's first frame, with a token if the environment provides one, else with a team name.
+/// A bot's first frame. It contains a token if the environment provides one, otherwise a team name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Register {
     /// The secret that identifies the team to the real server. It must never be logged or
@@ -26,7 +27,8 @@ pub struct Register {
 }
 
 impl Serialize for Register {
-    /// `{"type":"REGISTER","token":"..."}`, or with `teamName` if there is no token.
+    /// Writes `{"type":"REGISTER","token":"..."}`, or `teamName` instead of `token` if there is no
+    /// token.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -48,12 +50,12 @@ impl Serialize for Register {
 pub struct Command {
     /// The tick of the state that the command answers.
     pub tick: u32,
-    /// The actions, in order; an empty list means stay.
+    /// The actions, in order. An empty list means that the player stays.
     pub actions: Vec<Action>,
 }
 
 impl Serialize for Command {
-    /// `{"type":"COMMAND","tick":1,"actions":[{"type":"MOVE_UP"}]}`.
+    /// Writes a frame such as `{"type":"COMMAND","tick":1,"actions":[{"type":"MOVE_UP"}]}`.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         struct Frame<'a> {
@@ -92,7 +94,7 @@ impl ClientFrame {
         }
         let frame = match from_json::<Value>(frame)? {
             object @ Value::Object(_) => object,
-            // Only an object has fields, so this frame has no type.
+            // This frame has no type, because only an object has fields.
             other => return Ok(Self::Unknown(kind(Some(&other)).to_owned())),
         };
         let text = |field: &str| frame.get(field).and_then(Value::as_str);

@@ -1,5 +1,5 @@
-//! Parses JSON of unknown shape in bounded memory: a value takes up to 16 times the memory of its
-//! text.
+//! Parses JSON of unknown shape in bounded memory. Without a limit, a value could take 16 times the
+//! memory of its text.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -11,14 +11,15 @@ use serde_json::{Map, Value};
 /// Maximum number of values in JSON of unknown shape.
 const MAX_VALUES: usize = 1 << 16;
 
-/// Reads any JSON; `None` for `null`, and for more than [`MAX_VALUES`] values.
+/// Reads any JSON value. Returns `None` for `null`, and if there are more than [`MAX_VALUES`]
+/// values.
 pub(crate) fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     let mut values_left = MAX_VALUES;
     let value = Limited { values_left: &mut values_left }.deserialize(deserializer)?;
     Ok(value.filter(|value| !value.is_null()))
 }
 
-/// Reads an array of at most `length_max` elements; errors call the elements `what`.
+/// Reads an array of at most `length_max` elements. `what` is the word for the elements in errors.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
     length_max: usize,
@@ -56,7 +57,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     }
 }
 
-/// Reads a value. If there are too many values, skips all of it and returns `None`.
+/// Reads a value. If it contains too many values, skips it and returns `None`.
 struct Limited<'a> {
     values_left: &'a mut usize,
 }

@@ -1,9 +1,9 @@
 //! The state message that the server sends to a bot before each tick.
 //!
-//! Guarantees: a message with the *known* fields is accepted, even if other fields are added or
-//! missing, and unknown identifiers are kept unchanged. Any other message gives one error with the
-//! path of the field. Memory is bounded. A message that is read and written again is the same JSON,
-//! key for key.
+//! Guarantees: the parser accepts a message that has the fields that the game needs, even if other
+//! fields are added or missing, and keeps unknown identifiers unchanged. Any other message gives
+//! one error with the path of the field. Memory is bounded. A message that is read and written
+//! again has the same keys and values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,21 +19,23 @@ use crate::game::{
     StyleNames, Tile, UNREACHED, World,
 };
 
-/// Maximum size of a message in bytes. The largest map, 1024 x 1024 with few streets, takes 14 MB.
+/// Maximum size of a message in bytes. A message with the largest map, 1024 x 1024 with few
+/// streets, takes 14 MB.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
-/// Maximum columns and rows in a message: those of the largest supported image.
+/// Maximum columns and rows in a message: the same as in the largest supported image.
 pub const MAX_MESSAGE_SIDE: usize = crate::map::MAX_SIDE as usize;
-/// Maximum number of threats in a message, to bound memory. A [`World`] accepts fewer.
+/// Maximum number of threats in a message, to bound memory. A [`World`] has a lower limit.
 pub const MAX_MESSAGE_THREATS: usize = 1024;
 
-/// Maximum nesting of a verbatim field, which is up to three levels deep in a line of a recording.
+/// Maximum nesting depth of a verbatim field. In a line of a recording, such a field is up to three
+/// levels deep.
 pub const MAX_VERBATIM_DEPTH: usize = super::MAX_JSON_DEPTH - 3;
 
 const STATE: &str = "STATE";
 const PLAYER_ID: &str = "1";
 
 /// A state as sent by the server. Fields that may be absent or do not affect the game are kept
-/// verbatim; they are `None` if missing or if they contain more than 65,536 values.
+/// verbatim. They are `None` if they are missing or contain more than 65,536 values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a state: an object with tick, map, threats and yourCharacter")]
 pub struct GameMessage {
@@ -70,22 +72,22 @@ pub struct MessageMap {
     /// Rows.
     #[serde(deserialize_with = "whole")]
     pub height: i32,
-    /// Walls and empty tiles. A see-through tile is sent as an empty one.
+    /// The walls and empty tiles. The server sends a see-through tile as an empty tile.
     pub tiles: Columns<MessageTile>,
 }
 
 /// A threat of a message.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MessageThreat {
-    /// Its position.
+    /// The threat's position.
     #[serde(deserialize_with = "position")]
     pub position: Position,
-    /// The direction it faces.
+    /// The direction that the threat faces.
     pub direction: DirectionName,
-    /// Its personality, if sent.
+    /// The threat's personality, if sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<PersonalityName>,
-    /// Its style.
+    /// The threat's style.
     pub style: StyleName,
 }
 
@@ -105,15 +107,15 @@ pub struct MessageCharacter {
     /// True in every message of the real server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub alive: Option<bool>,
-    /// The player's start.
+    /// The player's first tile.
     #[serde(default, deserialize_with = "optional_position", skip_serializing_if = "Option::is_none")]
     pub spawn_point: Option<Position>,
-    /// Steps from the player to each tile; `None` for walls and unreachable tiles.
+    /// The number of steps from the player to each tile; `None` for walls and unreachable tiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distances: Option<Columns<Option<u32>>>,
 }
 
-/// An identifier in a message, known or unknown to the game.
+/// An identifier in a message. The game may not know it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Name<T> {
     /// One of the game's identifiers.
@@ -130,7 +132,7 @@ pub type DirectionName = Name<Direction>;
 pub type PersonalityName = Name<Personality>;
 
 impl<T: Copy> Name<T> {
-    /// The value of a known identifier.
+    /// The value, if the identifier is known.
     pub fn known(&self) -> Option<T> {
         match self {
             Self::Known(known) => Some(*known),
@@ -148,9 +150,9 @@ impl<T: Word> fmt::Display for Name<T> {
     }
 }
 
-/// A type whose values have names in messages.
+/// A type with values that have names in messages.
 pub trait Word: Copy + 'static {
-    /// The kind of name, for error messages.
+    /// The kind of name, as in error messages.
     const EXPECTED: &'static str;
     /// Every value that has a word.
     const WORDS: &'static [Self];
@@ -205,7 +207,7 @@ impl<'de, T: Word> Deserialize<'de> for Name<T> {
     }
 }
 
-/// A grid as sent, `[x][y]`: columns from the left, each from the top.
+/// A grid in the order of messages, `[x][y]`: columns from left to right, each from top to bottom.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Columns<T> {
     width: usize,
@@ -220,7 +222,7 @@ impl<T: Copy> Columns<T> {
         Self { width, height, cells: vec![cell; width * height] }
     }
 
-    /// The number of columns.
+    /// Returns the number of columns.
     pub fn width(&self) -> usize {
         self.width
     }
@@ -331,8 +333,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Column<'_, T> {
     }
 }
 
-/// A tile in a message. See-through tiles become [`MessageTile::Empty`], so a [`Tile`] does not
-/// survive a round trip.
+/// A tile in a message. See-through tiles become [`MessageTile::Empty`], so a round trip does not
+/// preserve a [`Tile`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MessageTile {
     /// `"WALL"`.
@@ -342,7 +344,7 @@ pub enum MessageTile {
 }
 
 impl MessageTile {
-    /// True if threats, sight and paths pass.
+    /// True if threats, sight and paths can pass.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Empty)
     }
@@ -417,8 +419,8 @@ impl<'de, T: TryFrom<i64>> Deserialize<'de> for Whole<T> {
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
             }
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Whole<T>, E> {
-                // The cast saturates. If it changes the value, the number is not whole or is out of
-                // range.
+                // The cast saturates. If it changes the value, the number has a fraction or is out
+                // of range.
                 let whole = Some(number as i64).filter(|&whole| whole as f64 == number);
                 let whole = whole.and_then(|whole| T::try_from(whole).ok());
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
@@ -459,9 +461,8 @@ fn threats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MessageThre
 impl GameMessage {
     /// Parses a state message.
     ///
-    /// # Errors
-    /// If the message is too long, not JSON, or not a state. The error has the path of the first
-    /// invalid field.
+    /// # Errors If the message is too long, not JSON, or not a state. The error contains the path
+    /// of the first invalid field.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
         if frame.len() > MAX_MESSAGE_BYTES {
@@ -472,8 +473,8 @@ impl GameMessage {
         Ok(message)
     }
 
-    /// Checks that the sizes in the message agree. [`GameMessage::parse`] does this; messages
-    /// parsed another way need this call.
+    /// Checks that the sizes in the message agree. [`GameMessage::parse`] includes this check;
+    /// messages that are parsed in another way need this call.
     ///
     /// # Errors
     /// The first inconsistent field.
@@ -554,9 +555,10 @@ impl GameMessage {
         self.threats.iter().enumerate().filter(|(_, threat)| threat.style.known().is_none())
     }
 
-    /// The layout of this message. The player and the threats spawn at their current positions. In
-    /// the first message of a game this is the map, with see-through tiles open. Threats of unknown
-    /// style are left out; [`GameMessage::known_threats`] lists the others in the same order.
+    /// The layout of this message. The player and the threats spawn at their current positions. For
+    /// the first message of a game, the layout is the map, with see-through tiles as open tiles.
+    /// Threats of unknown style are left out. [`GameMessage::known_threats`] lists the other
+    /// threats in the same order.
     ///
     /// # Errors
     /// If the player or a threat of known style is not on an open tile.
@@ -585,13 +587,13 @@ impl GameMessage {
 }
 
 impl MessageMap {
-    /// The streets with the player and no threats; missing tiles are walls.
+    /// A layout with the streets and the player, without threats. Missing tiles are walls.
     pub(crate) fn layout(&self, player: Position) -> Layout {
         self.window(Position::new(0, 0), (self.width, self.height), player)
     }
 
-    /// The streets of a window with its first tile at `from`, without threats. `player` is a
-    /// position on the whole map.
+    /// A layout with the streets of a window, without threats. The first tile of the window is at
+    /// `from`. `player` is a position on the entire map.
     pub(crate) fn window(&self, from: Position, (width, height): (i32, i32), player: Position) -> Layout {
         let rows = (from.y..from.y + height).flat_map(|y| (from.x..from.x + width).map(move |x| Position::new(x, y)));
         let tiles = rows.map(|position| self.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();
@@ -599,7 +601,7 @@ impl MessageMap {
         Layout { width, height, tiles, player, threats: Vec::new() }
     }
 
-    /// The message map of a layout.
+    /// Creates the message map of a layout.
     pub fn of(layout: &Layout) -> Self {
         let mut tiles = Columns::filled(layout.width, layout.height, MessageTile::Wall);
         layout.open_positions().for_each(|position| tiles.set(position, MessageTile::Empty));
@@ -635,7 +637,7 @@ pub fn style_word(rules: &Rules, style: Style) -> StyleName {
     }
 }
 
-/// The reported personality of threats that have `personality`, under these rules.
+/// The personality that a server with these rules reports for threats with `personality`.
 pub fn personality_word(rules: &Rules, personality: Personality) -> Option<PersonalityName> {
     match rules.wire.personalities {
         Personalities::Server => Some(Name::Known(personality)),
@@ -659,8 +661,8 @@ fn character_of(world: &World, state: &State, team_id: &str) -> MessageCharacter
     }
 }
 
-/// Steps from a position to every tile along the server's paths, which pass see-through tiles;
-/// `None` everywhere if the position is a wall.
+/// The number of steps from a position to every tile along the server's paths, which pass
+/// see-through tiles. `None` everywhere if the position is a wall.
 pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     let mut distances = Columns::filled(graph.width(), graph.height(), None);
     let steps = graph.tile(from).map(|tile| graph.distances(Mover::Threat, tile)).unwrap_or_default();
@@ -672,8 +674,8 @@ pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     distances
 }
 
-/// Writes a game's messages, byte for byte like [`GameMessage::of`]. The map, half of each message,
-/// is serialised only once.
+/// Writes a game's messages, byte for byte the same as [`GameMessage::of`]. The writer serialises
+/// the map, which is half of each message, only once.
 #[derive(Clone, Debug)]
 pub struct MessageWriter<'a> {
     world: &'a World,

@@ -1,8 +1,8 @@
 //! The JSON protocol (states, commands and actions) and the trace format for recorded games.
 //!
-//! Parsers are lenient where the server is (an invalid action fails but is not rejected) and where
-//! its format is not fully known (states). They are strict for traces. All written text parses to
-//! the same value.
+//! Parsers are as lenient as the server: an invalid action fails, but is not rejected. They are
+//! also lenient for states, because the format is not fully known. They are strict for traces. All
+//! written text parses to the same value.
 
 use std::io::{self, Write};
 use std::str::Utf8Error;
@@ -26,11 +26,11 @@ pub use message::{
     distances, personality_word, style_word,
 };
 
-/// Maximum nesting depth of JSON, the limit of `serde_json`: values are built and dropped
-/// recursively, so the depth must be bounded. A message of the real server has five levels.
+/// Maximum nesting depth of JSON: the limit of `serde_json`. The depth must be bounded, because
+/// values are built and dropped recursively. A message of the real server has five levels.
 pub const MAX_JSON_DEPTH: usize = 127;
 
-/// The reason a piece of JSON is rejected.
+/// The error for rejected JSON.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
@@ -45,7 +45,7 @@ pub enum ProtocolError {
     /// Invalid JSON, or a field of the wrong type.
     #[error("{}{}", path_prefix(.path), parser_words(.source))]
     Json {
-        /// The field, such as `threats[3].position.x`; empty for the whole document or if the
+        /// The field, such as `threats[3].position.x`. Empty for the entire document, or if the
         /// parser's message is very long.
         path: String,
         /// The parser's error.
@@ -64,7 +64,7 @@ pub enum ProtocolError {
     /// A command's actions are not a list.
     #[error("actions: expected an array of actions, found {found}")]
     ActionsNotAnArray {
-        /// The JSON type found: `nothing`, `null`, `an object`, and so on.
+        /// The JSON type that was found: `nothing`, `null`, `an object`, and so on.
         found: &'static str,
     },
     /// A trace without a header line.
@@ -82,10 +82,10 @@ pub enum ProtocolError {
     },
 }
 
-/// Maximum length of the parser's message, which quotes all of the invalid text.
+/// Maximum length of the parser's message, because the parser quotes the entire invalid text.
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
-/// The parser's message, with the line number only if there are several lines.
+/// The parser's message. It includes the line number only if there are several lines.
 pub fn parser_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let (reason, column) = match text.rsplit_once(" at line ") {
@@ -115,27 +115,28 @@ fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// The longest parser error for which the path is found. Finding the path requires parsing again.
+/// Maximum length of a parser error for which the path is found. Finding the path means parsing
+/// again.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
-/// Parses a value from JSON. Tracks the field path only after an error, because tracking costs
+/// Parses a value from JSON. Tracks the path of fields only after an error, because tracking costs
 /// time.
 pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
-    // Validating the text as a whole is faster than string by string.
+    // Validating the entire text once is faster than validating each string.
     let invalid = |error: Utf8Error| {
         let source = serde_json::Error::custom(format_args!("invalid UTF-8 at byte {}", error.valid_up_to()));
         ProtocolError::Json { path: String::new(), source }
     };
     let text = str::from_utf8(json).map_err(invalid)?;
     serde_json::from_str(text).map_err(|source| {
-        // Formatting such a long error would take long.
+        // Formatting such an error again would take too long.
         if source.to_string().len() > PATH_TEXT_MAX_BYTES {
             return ProtocolError::Json { path: String::new(), source };
         }
         let deserializer = &mut serde_json::Deserializer::from_str(text);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
-        // In the parser's path, a dot is the whole document and a question mark is an unnamed
-        // place.
+        // In the parser's path, a dot stands for the entire document, and a question mark for a
+        // field without a name.
         let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
         ProtocolError::Json { path, source }
     })
@@ -146,14 +147,14 @@ pub fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("values with string keys can always be serialised")
 }
 
-/// Escapes JSON for a script element of a page, so that no `<` in a string can end the element.
+/// Escapes JSON for a script element of a page, so that a `<` in a string cannot end the element.
 pub fn for_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
 const MOVE_TO: &str = "MOVE_TO";
 
-/// Parses an action. Any JSON is accepted; an invalid action is one that will fail.
+/// Parses an action from any JSON. An invalid action is accepted, and later fails.
 pub fn parse_action(json: &Value) -> Action {
     let Some(name) = json.get("type").and_then(Value::as_str) else {
         return Action::Unknown;
@@ -165,8 +166,8 @@ pub fn parse_action(json: &Value) -> Action {
     direction.map_or(Action::Unknown, Action::Move)
 }
 
-/// `MOVE_TO` with the coordinates as sent. The server would also convert strings, but no client
-/// sends them.
+/// Parses a `MOVE_TO` with the coordinates as sent. The server would also convert strings, but no
+/// client sends strings.
 fn parse_move_to(json: &Value) -> Action {
     let coordinate = |name| json.get("position").and_then(|position| position.get(name)).and_then(Value::as_f64);
     match (coordinate("x"), coordinate("y")) {
@@ -175,10 +176,10 @@ fn parse_move_to(json: &Value) -> Action {
     }
 }
 
-/// Parses the actions of a command with [`parse_action`]; `None` is a command without the field.
+/// Parses the actions of a command with [`parse_action`]. `None` stands for a command without the
+/// field.
 ///
-/// # Errors
-/// If the JSON is not an array: the server then rejects the whole command.
+/// # Errors If the JSON is not an array. The server then rejects the entire command.
 pub fn parse_actions(json: Option<&Value>) -> Result<Vec<Action>, ProtocolError> {
     match json {
         Some(Value::Array(actions)) => Ok(actions.iter().map(parse_action).collect()),
@@ -199,8 +200,8 @@ fn kind(json: Option<&Value>) -> &'static str {
 }
 
 impl Serialize for Action {
-    /// `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. Parsing drops an
-    /// unknown type, so an unknown action is written without one.
+    /// Writes `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. Parsing
+    /// drops an unknown type, so an unknown action is written without a type.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match *self {
@@ -231,7 +232,7 @@ const fn move_name(direction: Direction) -> &'static str {
     }
 }
 
-/// Coordinates in JavaScript's form: whole numbers have no fraction.
+/// Coordinates as JavaScript writes them: whole numbers have no fraction.
 #[derive(Serialize)]
 struct Coordinates {
     #[serde(serialize_with = "serialize_number")]
@@ -249,7 +250,7 @@ fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok,
     }
 }
 
-/// A recorded game in trace format: a header line, then one line per tick, all JSON.
+/// A recorded game in trace format: a header line and one line per tick, all in JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
     /// The map and the first state.
@@ -259,7 +260,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Parses a trace; blank lines are skipped.
+    /// Parses a trace. Skips blank lines.
     ///
     /// # Errors
     /// The first invalid line, with its number.
@@ -272,7 +273,7 @@ impl Trace {
         })
     }
 
-    /// Writes the header and the ticks, one per line. Fails if the writer fails.
+    /// Writes the header and each tick as one line. Fails if the writer fails.
     pub fn write(&self, mut writer: impl Write) -> io::Result<()> {
         write_line(&mut writer, &self.header)?;
         self.ticks.iter().try_for_each(|tick| write_line(&mut writer, tick))
@@ -286,7 +287,7 @@ fn parse_line<'a, T: Deserialize<'a>>(
     serde_json::from_str(line).map_err(|source| ProtocolError::TraceLine { line: index + 1, expected, source })
 }
 
-/// Writes one value as a line of compact JSON, so that a trace can be written during its game.
+/// Writes one value as a line of compact JSON, so that a trace can be written during the game.
 /// Fails if the writer fails.
 pub fn write_line(mut writer: impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut writer, value)?;
@@ -301,14 +302,14 @@ pub struct TraceHeader {
     pub map: String,
     /// True for the no-jump variant.
     pub no_jump: bool,
-    /// The rules, if they differ from the server's in more than `no_jump`.
+    /// The rules, if they differ from the server's rules in more than `no_jump`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_rules: Option<Rules>,
     /// Columns of the map.
     pub width: i32,
     /// Rows of the map.
     pub height: i32,
-    /// The player's start.
+    /// The player's first tile.
     #[serde(with = "pair")]
     pub player: Position,
     /// The threats, in map order.
@@ -316,7 +317,7 @@ pub struct TraceHeader {
 }
 
 impl TraceHeader {
-    /// The header of a game in a world.
+    /// Creates the header of a game.
     pub fn new(map: impl Into<String>, world: &World) -> Self {
         let (layout, rules) = (world.layout(), world.rules());
         let variant = Rules { no_jump: rules.no_jump, ..Rules::BLITZ_2025 };
@@ -345,9 +346,9 @@ impl TraceHeader {
 pub struct TraceSpawn {
     /// Its style.
     pub style: Style,
-    /// Its first tile.
+    /// The threat's first tile.
     pub position: Position,
-    /// Its first direction.
+    /// The threat's first direction.
     pub direction: Direction,
 }
 
@@ -370,7 +371,7 @@ pub struct TraceTick {
     /// The actions sent; omitted if only states are recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<Vec<Action>>,
-    /// The tick after the played one: 2 in the first line.
+    /// The tick after the played tick: 2 in the first line.
     pub tick: u16,
     /// The player's position.
     #[serde(with = "pair")]
@@ -379,12 +380,12 @@ pub struct TraceTick {
     pub threats: Vec<TraceThreat>,
     /// True if the game is over.
     pub over: bool,
-    /// True if a threat stands on the player's tile.
+    /// True if a threat is on the player's tile.
     pub caught: bool,
 }
 
 impl TraceTick {
-    /// The trace line of a state, without actions.
+    /// Creates the trace line of a state, without actions.
     pub fn of_state(world: &World, state: &State) -> Self {
         let personality = world.personality(state);
         let threat =
@@ -406,7 +407,7 @@ impl TraceTick {
 pub struct TraceThreat {
     /// Its position.
     pub position: Position,
-    /// The direction of its last move.
+    /// The direction of the threat's last move.
     pub direction: Direction,
     /// Its personality.
     pub personality: Personality,
