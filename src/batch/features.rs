@@ -1,47 +1,48 @@
-//! The observation `features`: the results of each action in the exact state after the tick.
+//! The observation `features`: the consequences of each action, measured in the exact state after
+//! the tick.
 
 use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Style, Tile, UNREACHED, World};
 
 use super::observation::{FAR_STEPS, ticks_until_move};
 
-/// The length of the features before those of the actions: the tick; the ticks until the threats
+/// The number of features before the features of the actions: the tick; the ticks until the threats
 /// move, 0 if they move in the next step; and the ticks between two of their moves.
 pub const FEATURES_HEADER: usize = 3;
 /// The number of features per action (left, right, up, down, stay). They describe the state after
-/// the tick in which the action is played, and are all -1 if the action is blocked or the game is
-/// over:
+/// the tick in which the action is played. All are -1 if the action is blocked or the game is over:
 ///
 /// 1. the steps from the nearest threat to the player along the streets: 0 if the player is caught,
 ///    [`FAR_STEPS`] if no threat is within 254 steps;
-/// 2. the number of tiles that the player reaches before every threat, by shortest paths and at
-///    the threats' current pace, its own tile included; 0 if it is caught;
-/// 3. the depth of the dead end in which the player is: the steps to the nearest tile outside it,
-///    0 if it is in none, [`FAR_STEPS`] on streets without a loop;
-/// 4. the exits of its tile, 0 to 4;
+/// 2. the number of tiles that the player reaches before every threat, by shortest paths and at the
+///    threats' current pace, including the player's own tile; 0 if the player is caught;
+/// 3. the depth of the player's dead end: the steps to the nearest tile outside the dead end, 0 if
+///    the player is not in a dead end, [`FAR_STEPS`] on streets without a loop;
+/// 4. the number of exits of the player's tile, 0 to 4;
 /// 5. the largest *lead* over the threats on any tile: the ticks from the player's arrival to the
-///    first threat's, by shortest paths and at the threats' current pace, at most 255; 0 if the
-///    player is caught;
-/// 6. the sum of the leads over all tiles, each counted up to [`LEAD_TICKS_MAX`];
-/// 7. the *life*: the further ticks that the player can survive, found by exact search, at most
-///    [`LIFE_TICKS_MAX`]; 0 if it is caught;
-/// 8. and on: for each style of [`Style::ALL`], the steps from the nearest such threat, as 1.
+///    first threat's arrival, by shortest paths and at the threats' current pace, at most 255; 0 if
+///    the player is caught;
+/// 6. the sum of the leads over all tiles, each at most [`LEAD_TICKS_MAX`];
+/// 7. the *life*: the number of further ticks that the player can survive by exact search, at most
+///    [`LIFE_TICKS_MAX`]; 0 if the player is caught;
+/// 8. and following: for each style of [`Style::ALL`], the steps from the nearest threat of this
+///    style, in the form of feature 1.
 pub const FEATURES_ACTION: usize = FEATURES_STYLES + Style::ALL.len();
-/// Where an action's steps by style begin.
+/// The index of the first feature by style among the features of an action.
 const FEATURES_STYLES: usize = 7;
-/// The largest lead that counts per tile in the sum of the leads, in ticks.
+/// The maximum lead per tile in the sum of the leads, in ticks.
 pub const LEAD_TICKS_MAX: u8 = 4;
 /// The largest life, in ticks.
 pub const LIFE_TICKS_MAX: u16 = 4;
 /// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
-/// Tiles whose arrivals are computed together: a multiple of [`LANES`], whose leads in one lane have
-/// a sum that fits into a byte.
+/// The number of tiles with arrivals that are computed together. It is a multiple of [`LANES`], and
+/// the sum of the leads in one lane fits into a byte.
 const BLOCK: usize = 240;
 const _: () = assert!(BLOCK.is_multiple_of(LANES) && BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
-/// Rows are padded to a multiple of a vector register.
+/// The number of bytes in a vector register. Rows are padded to a multiple of it.
 const LANES: usize = 16;
-/// A number of steps or ticks above every number that a row can hold.
+/// The number for steps or ticks that exceed the range of a row.
 const FAR: u8 = u8::MAX;
 
 /// The tables from which the features of a world are computed.
@@ -49,24 +50,24 @@ const FAR: u8 = u8::MAX;
 pub(super) struct Features {
     /// The length of a row.
     row: usize,
-    /// Index `player * row + tile`: steps of the player to the tile, at most [`FAR`].
+    /// Index `player * row + tile`: the player's steps to the tile, at most [`FAR`].
     player_steps: Vec<u8>,
-    /// Index `threat * row + tile`: steps of a threat to the tile, at most [`FAR`].
+    /// Index `threat * row + tile`: a threat's steps to the tile, at most [`FAR`].
     threat_steps: Vec<u8>,
-    /// For each period of the rules in ticks, at index `threat * row + tile`: ticks until a threat
-    /// that moves in the next step arrives, at most [`FAR`]; 0 on its own tile.
+    /// For each period of the rules in ticks, at index `threat * row + tile`: the ticks until a
+    /// threat arrives that moves in the next step, at most [`FAR`]; 0 on the threat's own tile.
     arrivals: Vec<(u8, Vec<u8>)>,
     /// By tile, the depth of its dead end, and its exits.
     places: Vec<[i16; 2]>,
     /// By tick, the pace of the threats.
     paces: Vec<Pace>,
-    /// By tick and number of further ticks, the moves that a threat makes in these ticks.
+    /// By tick and number of further ticks, how often a threat moves in these ticks.
     moves_within: Vec<[u8; LIFE_TICKS_MAX as usize + 1]>,
     /// The styles of the threats, in the order of a state.
     styles: Vec<StyleCount>,
 }
 
-/// Threats of one style that follow each other.
+/// The number of adjacent threats of one style.
 #[derive(Clone, Copy, Debug)]
 struct StyleCount {
     style: Style,
@@ -133,7 +134,7 @@ impl Features {
         }
         let pace = self.paces[usize::from(state.tick()) + 1];
         let mut outcomes = Outcomes::new(world, state);
-        // Most moves leave the threats on the same tiles, so they share the arrivals.
+        // After most moves, the threats are on the same tiles, so these moves share the arrivals.
         for player_move in world.moves(state) {
             if now.wait == 0 {
                 let mut next = state.clone();
@@ -151,7 +152,7 @@ impl Features {
         self.write_outcomes(world, state, &outcomes, pace, actions);
     }
 
-    /// Writes the numbers of each of these moves.
+    /// Writes the features of each of these moves.
     fn write_outcomes(&self, world: &World, state: &State, outcomes: &Outcomes, pace: Pace, actions: &mut [i16]) {
         let moves = &outcomes.moves[..outcomes.count];
         let threats = &outcomes.threats[..outcomes.threat_count];
@@ -160,7 +161,7 @@ impl Features {
             let out = &mut actions[player_move as usize * FEATURES_ACTION..][..FEATURES_ACTION];
             let (out, by_style) = out.split_at_mut(FEATURES_STYLES);
             by_style.fill(FAR_STEPS);
-            // Streets are as long in both directions.
+            // Distances are the same in both directions.
             let steps = &self.threat_steps[self.at(player)..][..self.row];
             let (mut nearest, mut rest) = (FAR, threats);
             for &StyleCount { style, threats } in &self.styles {
@@ -189,12 +190,13 @@ impl Features {
         let mut leads = [Leads::default(); Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            // A tile that the player cannot reach counts as farther than any arrival.
+            // For a tile that the player cannot reach, the number of steps is at least every
+            // arrival, so the lead is 0.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);
             for four in fours.by_ref() {
-                // Few passes over the ticks are fastest.
+                // Four threats per pass over the ticks are faster than one.
                 let [one, two, three, four] = [0, 1, 2, 3].map(|index| row(four[index]));
                 let rows = one.iter().zip(two).zip(three.iter().zip(four));
                 for (ticks, ((one, two), (three, four))) in ticks[..length].iter_mut().zip(rows) {
@@ -204,7 +206,8 @@ impl Features {
             for &threat in fours.remainder() {
                 ticks[..length].iter_mut().zip(row(threat)).for_each(|(ticks, &row)| *ticks = row.min(*ticks));
             }
-            // The threats wait first, but not those that are there.
+            // A threat waits before its first step, but a threat that is already on the tile does
+            // not.
             ticks[..length].iter_mut().for_each(|ticks| *ticks += if *ticks == 0 { 0 } else { pace.wait });
             for (leads, &(_, player)) in leads.iter_mut().zip(moves) {
                 leads.add(&self.player_steps[self.at(player) + start..][..length], &ticks[..length]);
@@ -213,14 +216,15 @@ impl Features {
         leads
     }
 
-    /// True if threats that are this far away cannot arrive within `ticks`, the first of which is
-    /// `tick`: a player that stays survives them.
+    /// True if threats at this distance cannot arrive within `ticks` ticks from `tick` on. A player
+    /// that stays then survives these ticks.
     #[inline]
     fn is_out_of_reach(&self, nearest_steps: u8, tick: u16, ticks: u16) -> bool {
         nearest_steps > self.moves_within[usize::from(tick)][usize::from(ticks)]
     }
 
-    /// The ticks that the player can survive from this state, at most `ticks`; it is not caught yet.
+    /// The number of ticks that the player can survive from this state, at most `ticks`. The player
+    /// must not be caught yet.
     #[cold]
     fn life(&self, world: &World, state: &State, ticks: u16) -> u16 {
         let mut longest = 0;
@@ -248,11 +252,11 @@ impl Features {
     }
 }
 
-/// Moves after which the threats are on the same tiles.
+/// The moves after which the threats are on the same tiles.
 struct Outcomes {
     threats: [u16; MAX_THREATS],
     threat_count: usize,
-    /// The moves and the player's tiles after them, as many as `count`.
+    /// The moves and the player's tiles after them. Only the first `count` entries are used.
     moves: [(Move, u16); Move::ALL.len()],
     count: usize,
 }
@@ -277,12 +281,12 @@ fn threat_tiles(world: &World, state: &State) -> [u16; MAX_THREATS] {
     tiles
 }
 
-/// A number of steps of an observation.
+/// Converts a number of steps to the form in an observation.
 fn to_steps(steps: u8) -> i16 {
     if steps == FAR { FAR_STEPS } else { steps.into() }
 }
 
-/// Where the player is earlier than every threat.
+/// Statistics of the tiles that the player reaches before every threat.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leads {
     /// The number of such tiles.
@@ -294,7 +298,8 @@ struct Leads {
 }
 
 impl Leads {
-    /// Adds tiles that the player reaches in `steps` and the threats in `ticks`, at most [`BLOCK`].
+    /// Adds at most [`BLOCK`] tiles, with the player's `steps` to each and the `ticks` until a
+    /// threat arrives.
     #[inline]
     fn add(&mut self, steps: &[u8], ticks: &[u8]) {
         // One sum and maximum per lane, which compilers turn into vector instructions.
@@ -318,21 +323,21 @@ impl Leads {
     }
 }
 
-/// By tick and number of further ticks, the moves that a threat makes in these ticks.
+/// By tick and number of further ticks, how often a threat moves in these ticks.
 fn moves_within(paces: &[Pace]) -> Vec<[u8; LIFE_TICKS_MAX as usize + 1]> {
     let moves = |tick: usize, ticks: usize| paces[tick..].iter().take(ticks).filter(|pace| pace.wait == 0).count();
     (0..paces.len()).map(|tick| std::array::from_fn(|ticks| moves(tick, ticks) as u8)).collect()
 }
 
-/// For every tile, the player's steps to the nearest tile that is in no dead end: 0 for those,
-/// [`FAR_STEPS`] on streets without a loop.
+/// For every tile, the player's steps to the nearest tile outside dead ends: 0 for tiles outside
+/// dead ends, [`FAR_STEPS`] on streets without a loop.
 fn dead_end_depths(world: &World) -> Vec<i16> {
     let graph = world.graph();
     let ways = |tile| graph.ways(Mover::Player, tile).map(|(_, next)| usize::from(next));
     let is_open = |tile: u16| world.layout().tile(graph.position(tile)) == Tile::Open;
     let mut exits: Vec<usize> =
         (0..graph.len() as u16).map(|tile| if is_open(tile) { ways(tile).count() } else { 0 }).collect();
-    // The tiles that remain after every dead end is removed, tile by tile.
+    // Removes every dead end, tile by tile.
     let mut ends: Vec<usize> = (0..graph.len()).filter(|&tile| exits[tile] == 1).collect();
     while let Some(end) = ends.pop() {
         exits[end] = 0;

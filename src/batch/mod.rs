@@ -1,12 +1,11 @@
-//! Steps thousands of games at once, and describes each of them to a learner.
+//! Steps thousands of games at once, and describes each game to a learner.
 //!
-//! A [`Batch`] keeps its games in one array and steps them all; [`Batch::parts`] lends disjoint
-//! parts of it to threads. Games may be played in different worlds, and so on different maps and by
-//! different rules. Nothing here is random: a game depends only on its own moves, however the batch
-//! is divided.
+//! A [`Batch`] keeps its games in one array and steps all of them. [`Batch::parts`] lends disjoint
+//! parts of the batch to threads. Games may have different worlds, and so different maps and rules.
+//! Nothing is random: a game depends only on its own moves, and not on how the batch is divided.
 //!
-//! A finished game is reset by the step after the one that ended it, which ignores the game's move
-//! (Gymnasium calls this next-step autoreset).
+//! The step after a game has ended resets the game and ignores the game's move. Gymnasium calls
+//! this next-step autoreset.
 //!
 //! ```
 //! use std::sync::Arc;
@@ -37,7 +36,7 @@ pub use observation::{
 use observation::{Observer, read_state};
 pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
-/// Number of games stepped before their results are read: few enough to stay in the first-level
+/// Number of games that are stepped before their results are read. They fit into the first-level
 /// cache.
 const CHUNK_GAMES: usize = 64;
 
@@ -45,7 +44,7 @@ const CHUNK_GAMES: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Batch {
     setups: Arc<[WorldSetup]>,
-    /// Game -> index of its setup.
+    /// For each game, the index of its setup.
     setup_of: Arc<[u32]>,
     states: Vec<State>,
     shape: Shape,
@@ -60,7 +59,7 @@ struct WorldSetup {
 }
 
 impl Batch {
-    /// Creates games at their start: game `i` is played in `worlds[world_of[i]]`. Stepping is
+    /// Creates games at their start. Game `i` is played in `worlds[world_of[i]]`. Stepping is
     /// fastest if games in the same world are adjacent.
     ///
     /// # Panics
@@ -69,7 +68,7 @@ impl Batch {
         Self::with_window(worlds, world_of, WINDOW_SIDE)
     }
 
-    /// Creates games as [`Batch::new`], with windows of this many rows and columns.
+    /// Like [`Batch::new`], with windows of this many rows and columns.
     ///
     /// # Panics
     /// If a world does not exist, or if the side is even or above [`WINDOW_SIDE_MAX`].
@@ -119,8 +118,8 @@ impl Batch {
         self.states[game] = state;
     }
 
-    /// The state of a game's world that these numbers describe, as [`BatchPart::write_states`]
-    /// writes them.
+    /// The state of a game's world from its numbers, in the form that [`BatchPart::write_states`]
+    /// writes.
     ///
     /// # Errors
     /// If the numbers are not a state of the world.
@@ -140,8 +139,8 @@ impl Batch {
         BatchPart { setups: &self.setups, setup_of, states, shape: self.shape }
     }
 
-    /// At most `count` parts of nearly equal length, in the order of the games, that threads can
-    /// step at the same time.
+    /// Divides the games into at most `count` parts of nearly equal length, in order. Threads can
+    /// step the parts at the same time.
     pub fn parts(&mut self, count: usize) -> impl Iterator<Item = BatchPart<'_>> {
         let games = self.part_games(count);
         let (setups, shape) = (&self.setups, self.shape);
@@ -149,7 +148,7 @@ impl Batch {
         parts.map(move |(states, setup_of)| BatchPart { setups, setup_of, states, shape })
     }
 
-    /// Number of games in each part that [`Batch::parts`] returns, except the last, which may be
+    /// The number of games in each part that [`Batch::parts`] returns. The last part may be
     /// shorter.
     pub fn part_games(&self, count: usize) -> usize {
         self.len().div_ceil(count.max(1)).max(1)
@@ -165,14 +164,13 @@ impl Batch {
 
     /// Steps every game once: see [`BatchPart::step`].
     ///
-    /// # Panics
-    /// As [`BatchPart::step`].
+    /// # Panics See [`BatchPart::step`].
     pub fn step(&mut self, moves: &[Move], rewards: &mut [f32], terminations: &mut [bool]) {
         self.part(0..self.len()).step(moves, rewards, terminations);
     }
 }
 
-/// Some games of a [`Batch`], borrowed.
+/// A borrowed part of the games of a [`Batch`].
 #[derive(Debug)]
 pub struct BatchPart<'a> {
     setups: &'a [WorldSetup],
@@ -204,9 +202,9 @@ impl BatchPart<'_> {
     }
 
     /// Steps every game once. A running game plays its move. The reward is the number of ticks
-    /// gained: 1, or 0 if the player is caught within the tick in the no-jump variant. The game is
-    /// terminated if the move ended it. A finished game is reset: its move is ignored, its reward
-    /// is 0, and it is not terminated.
+    /// gained: 1, or 0 if the player is caught within the tick in the no-jump variant. The
+    /// termination is true if the move ended the game. A finished game is reset: its move is
+    /// ignored, its reward is 0, and its termination is false.
     ///
     /// # Panics
     /// When the numbers of moves, rewards and terminations differ from the number of games.

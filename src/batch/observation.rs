@@ -1,7 +1,8 @@
 //! Observations: a game's state as numbers, for a learner.
 //!
-//! There are five forms, each of fixed size for the worlds of a batch. Tiles outside a smaller map
-//! and threats that a map does not have are -1 in vectors and 0 in planes.
+//! There are five forms. Each has a fixed size for the worlds of a batch. If a map is smaller or
+//! has fewer threats than others in the batch, missing tiles and threats are -1 in vectors and 0 in
+//! planes.
 
 use std::sync::OnceLock;
 
@@ -14,31 +15,31 @@ use crate::game::{
     World,
 };
 
-/// The length of a compact observation before the threats: the tick; the ticks until the threats
-/// move, 0 if they move in the next step; the player's x and y; and the clearances.
+/// The number of elements before the threats in a compact observation: the tick; the ticks until
+/// the threats move, 0 if they move in the next step; the player's x and y; and the clearances.
 pub const COMPACT_HEADER: usize = CLEARANCE + Move::ALL.len();
 /// The index of the first clearance. There is one clearance for each move (left, right, up, down,
-/// stay): the steps along the streets from the nearest threat to the tile that the move leads to.
-/// It is -1 if the move is blocked and [`FAR_STEPS`] if no threat can arrive.
+/// stay): the steps along the streets from the nearest threat to the player's tile after the move.
+/// It is -1 if the move is blocked, and [`FAR_STEPS`] if no threat can arrive.
 pub const CLEARANCE: usize = 4;
-/// Numbers of a compact observation for each threat, in map order: x, y, direction (0 to 3: left,
-/// right, up, down), style (0 to 5: as in `Style::ALL`), and its steps to the player along the
-/// streets, [`FAR_STEPS`] if it cannot reach it.
+/// The number of elements for each threat in a compact observation. In map order, each threat has
+/// its x, y, direction (0 to 3: left, right, up, down), style (0 to 5: as in `Style::ALL`), and
+/// steps to the player along the streets ([`FAR_STEPS`] if there is no path).
 pub const COMPACT_THREAT: usize = 5;
-/// Number of steps to a tile that a threat cannot reach.
+/// The number that stands for the steps to a tile that a threat cannot reach.
 pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
 
-/// The length of a whole state before the threats: the tick, the ticks since the threats' last
-/// move, and the player's x and y.
+/// The number of elements before the threats in a complete state: the tick, the ticks since the
+/// threats' last move, and the player's x and y.
 pub const STATE_HEADER: usize = 4;
-/// Numbers of a whole state for each threat, in map order: x, y, direction, style, random numbers
-/// drawn, the kind of the position that it remembers (0: none, 1: where the player was, 2: a hawk's
-/// post), that position's x and y (-1 for none), and idle rounds.
+/// The number of elements for each threat in a complete state. In map order, each threat has its x,
+/// y, direction, style, number of draws, kind of remembered position (0: none, 1: the player's
+/// position, 2: a hawk's post), x and y of the remembered position (-1 for none), and idle rounds.
 pub const STATE_THREAT: usize = 9;
 
 /// Number of planes of an image: tiles that the player may enter; tiles that threats may enter; the
-/// player; threats by style (six planes); threats by direction (four); a constant plane with the
-/// ticks until the threats move; a constant plane with the tick, scaled to 0 to 255.
+/// player; threats by style (six planes); threats by direction (four planes); a constant plane with
+/// the ticks until the threats move; a constant plane with the tick, scaled to 0 to 255.
 pub const PLANES: usize = PLANE_TICK + 1;
 
 const PLANE_PLAYER: usize = 2;
@@ -72,13 +73,13 @@ impl Shape {
         })
     }
 
-    /// Numbers of a compact observation: [`COMPACT_HEADER`], then [`COMPACT_THREAT`] for each
+    /// The length of a compact observation: [`COMPACT_HEADER`], plus [`COMPACT_THREAT`] for each
     /// threat.
     pub fn compact(self) -> usize {
         COMPACT_HEADER + COMPACT_THREAT * self.threats
     }
 
-    /// Numbers of a whole state: [`STATE_HEADER`], then [`STATE_THREAT`] for each threat.
+    /// The length of a complete state: [`STATE_HEADER`], plus [`STATE_THREAT`] for each threat.
     pub fn state(self) -> usize {
         STATE_HEADER + STATE_THREAT * self.threats
     }
@@ -94,11 +95,11 @@ impl Shape {
     }
 }
 
-/// The reason why numbers are not a state of a world.
+/// The error for numbers that are not a state of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NumbersError {
-    /// There are too few or too many numbers.
+    /// The number of elements is wrong.
     #[error("{found} numbers: expected {expected}")]
     Length {
         /// The length of a state.
@@ -111,7 +112,7 @@ pub enum NumbersError {
     Range {
         /// The name of the number.
         name: &'static str,
-        /// The numbers that are allowed.
+        /// The allowed values.
         expected: &'static str,
         /// The number given.
         found: i16,
@@ -121,7 +122,7 @@ pub enum NumbersError {
     Placement(#[from] PlacementError),
 }
 
-/// The ticks until the threats move, 0 if they move in this tick; at most 255.
+/// The ticks until the threats move, at most 255; 0 if they move in this tick.
 pub(super) fn ticks_until_move(world: &World, tick: u16) -> u8 {
     world.clock().move_ticks(tick).next().map_or(u8::MAX, |next| (next - tick).min(255) as u8)
 }
@@ -131,13 +132,13 @@ pub(super) fn scaled_tick(tick: u16) -> u8 {
     (u32::from(tick) * 255 / u32::from(LAST_TICK + 1)) as u8
 }
 
-/// Maximum number of open tiles of a map for which every [`Reach`] is tabulated. A larger table
-/// would take more than 16 MiB.
+/// Maximum number of open tiles of a map with a table of every [`Reach`]. A larger table would take
+/// more than 16 MiB.
 const TABULATED_TILES: usize = 1024;
 
-/// For each move, the steps of one threat, or of the nearest one, to the tile that the move leads
-/// to; -1 if the move is blocked. The length is that of a vector register, so the last three
-/// elements are unused.
+/// For each move, the steps of one threat, or of the nearest threat, to the player's tile after the
+/// move; -1 if the move is blocked. The array has the length of a vector register, so its last
+/// three elements are unused.
 type Reach = [i16; 8];
 
 /// The tables from which the observations of a world are computed.
@@ -146,9 +147,9 @@ pub(super) struct Observer {
     shape: Shape,
     /// By tile, its x and y.
     places: Vec<[i16; 2]>,
-    /// By tile, where each move leads the player from there.
+    /// By tile, the player's tile after each move.
     next: Vec<[u16; Move::ALL.len()]>,
-    /// Index `threat * tiles + tile`: the steps of a threat from its tile to another.
+    /// Index `threat * tiles + tile`: the steps of a threat from its tile to the other tile.
     steps: Vec<i16>,
     /// Index `player * tiles + threat`: see [`Observer::computed_reach`]. Empty above
     /// [`TABULATED_TILES`].
@@ -157,9 +158,9 @@ pub(super) struct Observer {
     waits: Vec<u8>,
     /// By threat, its style.
     styles: Vec<u8>,
-    /// The planes before the player and the threats have been drawn.
+    /// The planes without the player and the threats.
     streets: Vec<u8>,
-    /// Computed at their first use, because few batches observe them.
+    /// The windows, computed at their first use, because few batches need them.
     windows: OnceLock<Windows>,
     features: OnceLock<Features>,
 }
@@ -195,7 +196,7 @@ impl Observer {
         observer
     }
 
-    /// The clearances of the player's moves, given the steps to each tile.
+    /// The clearance of each of the player's moves. `steps` returns the steps to a tile.
     fn reach_by(&self, player: usize, steps: impl Fn(usize) -> i16) -> Reach {
         let mut reach = [0; 8];
         for (index, (reach, &next)) in reach.iter_mut().zip(&self.next[player]).enumerate() {
@@ -205,12 +206,12 @@ impl Observer {
         reach
     }
 
-    /// The reach of a threat on one tile for a player on another.
+    /// The reach of a threat on the tile `threat` for a player on the tile `player`.
     fn computed_reach(&self, player: usize, threat: usize) -> Reach {
         self.reach_by(player, |next| self.steps[threat * self.places.len() + next])
     }
 
-    /// The same, from the table if there is one.
+    /// Like [`Self::computed_reach`], from the table if there is one.
     #[inline(always)]
     fn reach(&self, player: usize, threat: usize) -> Reach {
         match self.reaches.get(player * self.places.len() + threat) {
@@ -296,7 +297,7 @@ impl Observer {
         self.features.get_or_init(|| Features::new(world)).write(world, state, out);
     }
 
-    /// For each move, 1 if it is not blocked.
+    /// Writes 1 for each move that is not blocked, and 0 for the others.
     pub fn write_action_mask(&self, world: &World, state: &State, out: &mut [u8]) {
         let player = world.tile_after(state, Move::Stay);
         for (index, (out, &next)) in out.iter_mut().zip(&self.next[usize::from(player)]).enumerate() {
@@ -305,7 +306,7 @@ impl Observer {
     }
 }
 
-/// The state described by these numbers, as [`Observer::write_state`] writes them.
+/// The state from its numbers, in the form that [`Observer::write_state`] writes.
 pub(super) fn read_state(world: &World, numbers: &[i16]) -> Result<State, NumbersError> {
     let count = world.threat_count();
     let expected = STATE_HEADER + STATE_THREAT * count;

@@ -9,8 +9,8 @@ pub const WINDOW_SIDE: usize = 9;
 /// The largest number of rows and columns.
 pub const WINDOW_SIDE_MAX: usize = 63;
 /// Number of planes of a window: tiles that the player may enter; tiles that threats may enter;
-/// threats by style (six planes); threats by direction (four); a constant plane with the ticks
-/// until the threats move; a constant plane with the tick, scaled to 0 to 255.
+/// threats by style (six planes); threats by direction (four planes); a constant plane with the
+/// ticks until the threats move; a constant plane with the tick, scaled to 0 to 255.
 pub const WINDOW_PLANES: usize = PLANE_TICK + 1;
 
 const PLANE_STYLES: usize = 2;

@@ -8,8 +8,8 @@ use super::picks::{DRAWS, Numbers, TWELFTHS};
 use super::routes::{self, ROUTE_BYTES, RouteBuilder};
 use super::{Direction, Layout, Mover, Position, Rules, StreetGraph, View};
 
-/// The maximum number of open tiles on a map, see-through tiles included (a 64x64 hall). A pose
-/// then fits in 14 bits, and the routes table in 16 MiB.
+/// The maximum number of open tiles on a map, including see-through tiles (a 64x64 hall). With it,
+/// a pose fits into 14 bits, and the routes table into 16 MiB.
 pub const MAX_OPEN_TILES: usize = 4096;
 /// The maximum number of threats on a map: eight times as many as on the largest real map.
 pub const MAX_THREATS: usize = 64;
@@ -18,18 +18,18 @@ pub const MAX_THREATS: usize = 64;
 pub(super) const NONE: u16 = u16::MAX;
 
 pub(super) const DIRECTIONS: usize = 4;
-/// The bearings of a deer's target: eight octants and the eight rays between them. Each has one
-/// ranking of the four directions.
+/// The number of bearings of a deer's target: eight octants and the eight rays between them. Each
+/// bearing has one ranking of the four directions.
 const BEARINGS: usize = 16;
 
-/// The stale player before the first tick: off the grid, encoded as the tile count.
+/// The stale position of the player in the first tick: off the grid, encoded as the tile count.
 pub(super) const NOWHERE: Position = Position::new(-1, -1);
 
 pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
     tile * DIRECTIONS as u16 + direction as u16
 }
 
-/// The rules needed while threats move; the tables contain all others.
+/// The rules that are needed while threats move. The tables contain all other rules.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreatRules {
     pub deer_view: View,
@@ -83,8 +83,8 @@ pub(super) struct Tables {
     pub shared_step: Vec<u16>,
     /// Index `tile * 32 + route byte`: the next pose on the shark path, or [`NONE`].
     pub shark_step: Vec<u16>,
-    /// By tile, its index on a grid so wide that each difference of two indices belongs to one
-    /// offset.
+    /// By tile, its index on a grid that is so wide that each difference of two indices corresponds
+    /// to one offset.
     pub places: Vec<i32>,
     /// Index `places[target] - places[deer] + bearing_offset`: the bearing from 1; 0 for "too
     /// close".
@@ -94,14 +94,14 @@ pub(super) struct Tables {
     pub deer_next: Vec<u16>,
     /// By number of draws, the drawn number in units of 1/12, from 0 to 11.
     pub twelfths: Box<[u8; DRAWS]>,
-    /// The intersections with the longest views, best first; ties in tile order.
+    /// The intersections with the longest views, best first. Ties are in tile order.
     pub best_intersections: Vec<u16>,
-    /// By number of draws, the memory of a hawk that picks its post at that draw.
+    /// By number of earlier draws, the memory of a hawk after it picks a post.
     pub hawk_posts: Box<[Memory; DRAWS]>,
 }
 
 impl Tables {
-    /// Builds the tables that do not depend on the routes. The caller has checked the limits.
+    /// Builds the tables that do not depend on the routes. The caller must have checked the limits.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
         let numbers = Numbers::new(rules);
         let mut tables = Self {
@@ -143,7 +143,7 @@ impl Tables {
         self.graph.len()
     }
 
-    /// The number that stands for "no tile".
+    /// The tile number that means "no tile".
     #[inline(always)]
     pub fn nowhere(&self) -> u16 {
         self.graph.len() as u16
@@ -166,7 +166,7 @@ impl Tables {
         (next != tile).then(|| pose(next, direction))
     }
 
-    /// Only the player's tables change: the walls are the same.
+    /// Rebuilds the tables for a layout with the same walls. Only the player's tables change.
     pub fn set_layout(&mut self, layout: &Layout) {
         self.graph.set_player_ways(layout);
         self.build_player_tables();
@@ -213,8 +213,9 @@ impl Tables {
         position.y * self.stride() + position.x
     }
 
-    /// The neighbour in direction `d` lies at squared distance `|t|^2 - 2 t.d + 1` from a target at
-    /// offset `t`, so the ranking of the four depends only on the octant of the target.
+    /// The squared distance from the neighbour in direction `d` to a target at offset `t` is `|t|^2
+    /// - 2 t.d + 1`. So the ranking of the four neighbours depends only on the octant of the
+    /// target.
     fn build_deer_tables(&mut self) {
         let stride = self.stride();
         let (width, height) = (self.graph.width(), self.graph.height());
@@ -248,7 +249,7 @@ impl Tables {
         }
     }
 
-    /// A deer's next pose by the direction it faces, for a target at this offset.
+    /// A deer's next pose for a target at this offset, by the direction that the deer faces.
     pub fn deer_steps(&self, tile: u16, offset: (i32, i32)) -> [u16; DIRECTIONS] {
         deer_poses(
             &self.neighbours()[usize::from(tile)],
@@ -257,14 +258,14 @@ impl Tables {
         )
     }
 
-    /// Returns the index of the new row.
+    /// Adds a row for deer with this spawn. Returns the index of the row.
     pub fn add_deer_home(&mut self, spawn: Position) -> u16 {
         let row_length = DIRECTIONS * self.len();
         let place = self.place(spawn);
         for (tile, &position) in self.graph.positions().iter().enumerate() {
             let bearing = self.bearings[(place - self.places[tile] + self.bearing_offset) as usize];
             let steps = match usize::from(bearing) {
-                // The table has no bearing within the shy distance.
+                // Within the shy distance, the table has no bearing.
                 0 => self.deer_steps(tile as u16, (spawn.x - position.x, spawn.y - position.y)),
                 bearing => {
                     let known = &self.deer_next[bearing * row_length + DIRECTIONS * tile..];
@@ -288,7 +289,8 @@ impl Tables {
         }
     }
 
-    /// Counts the tile itself, unlike the server; the ranking is the same.
+    /// Unlike the server, the count of visible tiles includes the tile itself. The ranking is the
+    /// same.
     fn rank_intersections(&self, posts_max: usize) -> Vec<u16> {
         let (width, height) = (self.graph.width(), self.graph.height());
         let is_inner = |p: Position| p.x >= 1 && p.x <= width - 2 && p.y >= 1 && p.y <= height - 2;
@@ -311,8 +313,9 @@ pub(super) fn squared_length((dx, dy): (i32, i32)) -> i64 {
     dx * dx + dy * dy
 }
 
-/// The option of a deer for each direction that it faces: the only option, or else the option
-/// nearest to the target that does not reverse. Ties go to the earliest option.
+/// The option that a deer takes, for each direction that it faces: the only option, or otherwise
+/// the option nearest to the target that does not reverse. Among equally near options, the first
+/// wins.
 fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
     let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
     let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };

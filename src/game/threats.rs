@@ -1,7 +1,7 @@
 //! The moves of the six styles.
 //!
 //! Threats do not interact, so their order does not matter. They are sorted by style in blocks of
-//! eight *lanes*; each style is a loop over its lanes without a branch on the style.
+//! eight *lanes*. Each style has a loop over its lanes, so no branch depends on the style.
 
 use std::hint::select_unpredictable;
 
@@ -18,7 +18,7 @@ pub(super) const LANES: usize = 8;
 pub(super) struct Block {
     pub poses: [u16; LANES],
     pub draws: [u16; LANES],
-    /// Owl: the player's tile at its last look. Hawk: the tile it heads for.
+    /// For an owl: the player's tile at its last look. For a hawk: its target tile.
     pub memories: [Memory; LANES],
     pub idle_rounds: [i8; LANES],
 }
@@ -27,9 +27,9 @@ pub(super) struct Block {
 pub(super) struct LaneMap {
     /// Lanes `ends[i - 1]..ends[i]` hold the threats of the style with [`lane_rank`] `i`.
     ends: [u8; Style::ALL.len()],
-    /// The row of [`Tables::deer_next`] for a deer heading for its spawn.
+    /// The row of [`Tables::deer_next`] for a deer that moves towards its spawn.
     deer_homes: [u16; LANES],
-    /// The bits of each pose that affect its future.
+    /// The bits of each pose that affect the future.
     pub pose_masks: [u16; LANES],
 }
 
@@ -125,7 +125,8 @@ impl Block {
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 
-    /// The shape of the state must equal the world's: see [`at`].
+    /// Moves the threats by one tick. The shape of the state must equal the world's shape: see
+    /// [`at`].
     #[inline(always)]
     pub fn advance(&mut self, map: &LaneMap, tables: &Tables, player: PlayerView) {
         let [goldfish, bull, deer, shark, owl, hawk] = map.ends;
@@ -220,8 +221,8 @@ impl Block {
         let (pose, tile) = self.pose(lane);
         let memory = at_mut(&mut self.memories, usize::from(lane));
         let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
-        // Both routes are looked up in parallel: dependent lookups would be the slowest part of a
-        // tick.
+        // The lookups of both routes do not depend on each other, so they run in parallel.
+        // Dependent lookups would be the slowest part of a tick.
         let to_player = route(tables, usize::from(player), tile);
         let to_memory = route(tables, usize::from(memory.tile()), tile);
         let sees = to_player & SEES != 0;
@@ -248,7 +249,8 @@ impl Block {
         }
         *idle_rounds += 1;
         if *idle_rounds > tables.rules.hawk_patience_moves {
-            // Without intersections, the server still draws a number and the hawk keeps waiting.
+            // Without intersections, the server still draws a number, and the hawk continues to
+            // wait.
             let draws = at_mut(&mut self.draws, usize::from(lane));
             *memory = tables.hawk_posts[usize::from(*draws) % DRAWS];
             *draws += 1;
@@ -268,16 +270,16 @@ fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
     at(&tables.random_option, tile * TWELFTHS + usize::from(twelfth))
 }
 
-/// `table[index]` without a bounds check, which would slow the replay of a plan by a third.
+/// `table[index]` without a bounds check. The check would slow the replay of a plan by a third.
 ///
 /// Every index is computed from a block's lanes, the player's tile, and this world's own tables.
 /// Only a world creates a [`State`](super::State), and `World::step` rejects a state of another
 /// [`Shape`](super::state::Shape). With equal shapes, both worlds have the same number of tiles,
 /// and each lane holds a threat of the same style. So each number in a state is in range for this
-/// world, whatever its streets: poses are below `4 * tiles`. The tile of a [`Memory`] and the stale
-/// player are at most `tiles`, and the tables they index have an entry for that. Draws are taken
-/// modulo the length of their tables, and the tables hold nothing else. Debug builds, and so the
-/// tests and fuzzers, check every index.
+/// world, even if the streets differ. Poses are below `4 * tiles`. The tile of a [`Memory`] and the
+/// stale player are at most `tiles`, and the tables with these indices have an entry for `tiles`.
+/// Draws are taken modulo the length of their tables. The tables themselves hold only numbers in
+/// these ranges. Debug builds check every index, and so do the tests and fuzzers.
 #[inline(always)]
 fn at<T: Copy>(table: &[T], index: usize) -> T {
     debug_assert!(index < table.len());
@@ -285,7 +287,7 @@ fn at<T: Copy>(table: &[T], index: usize) -> T {
     unsafe { *table.get_unchecked(index) }
 }
 
-/// `table[index]` for writing; sound for the same reasons as [`at`].
+/// `table[index]` for writing. It is sound for the same reasons as [`at`].
 #[inline(always)]
 fn at_mut<T>(table: &mut [T], index: usize) -> &mut T {
     debug_assert!(index < table.len());

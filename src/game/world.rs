@@ -13,59 +13,59 @@ use super::{
     Position, Rules, Spawn, StreetGraph, Style, StyleMemory, Threat, WorldBuilder, WorldError,
 };
 
-/// A map prepared for play, with all lookup tables of its rules.
+/// A map that is prepared for play, with all lookup tables for its rules.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(super) layout: Layout,
     pub(super) rules: Rules,
     pub(super) tables: Tables,
     pub(super) lane_maps: Vec<LaneMap>,
-    /// By threat in map order, its lane, numbered across blocks.
+    /// By threat in map order, its lane. Lanes are numbered across blocks.
     pub(super) lanes: Vec<u8>,
     pub(super) clock: Clock,
     pub(super) shape: Shape,
     pub(super) first_direction: Direction,
 }
 
-/// A threat in tile numbers.
+/// A threat, with tile numbers instead of positions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreatNumbers {
     pub pose: u16,
-    /// The target of an owl or a hawk; the tile count for none.
+    /// The target of an owl or a hawk; the tile count for no target.
     pub target: u16,
-    /// True if a hawk's target is a post, false if it is a place where it saw the player.
+    /// True if a hawk's target is a post, false if it is a tile where the hawk saw the player.
     pub is_post: bool,
     pub idle_rounds: i8,
 }
 
-/// The error for playing a game that is over.
+/// The error for a command to a game that is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("the game is over")]
 pub struct GameOver;
 
-/// The reason a state cannot be built.
+/// The error for a state that cannot be built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlacementError {
     /// A tick outside the game.
     #[error("tick {0}: expected 1 to 2001")]
     Tick(u16),
-    /// The number of threats differs from the map's.
+    /// The number of threats differs from the map.
     #[error("{found} threats: the map has {expected}")]
     Threats {
-        /// The map's number.
+        /// The number of threats of the map.
         expected: usize,
-        /// The number given.
+        /// The given number of threats.
         found: usize,
     },
-    /// A threat's style differs from the map's.
+    /// A threat's style differs from the map.
     #[error("threat {index} is a {found}: expected the map's {expected}")]
     Style {
-        /// Its index in map order.
+        /// The threat's index in map order.
         index: usize,
-        /// The map's style.
+        /// The style in the map.
         expected: Style,
-        /// The style given.
+        /// The given style.
         found: Style,
     },
     /// A position or a remembered position is not an open tile.
@@ -74,11 +74,11 @@ pub enum PlacementError {
 }
 
 impl World {
-    /// Builds the tables of a map, in well under a millisecond at the game's map size.
+    /// Builds the tables of a map. For maps of the game's size, this takes well under a
+    /// millisecond.
     ///
-    /// # Errors
-    /// If the layout exceeds [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or
-    /// [`MAX_THREATS`](super::MAX_THREATS), the player or a threat starts on a tile it cannot
+    /// # Errors If the layout exceeds [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or
+    /// [`MAX_THREATS`](super::MAX_THREATS), the player or a threat starts on a tile that it cannot
     /// enter, or the rules are invalid.
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         let mut builder = WorldBuilder::new(layout, rules)?;
@@ -132,7 +132,7 @@ impl World {
         self.lanes.len()
     }
 
-    /// The size of a state in bytes, heap allocation included.
+    /// The size of a state in bytes, including heap allocations.
     pub fn state_bytes(&self) -> usize {
         size_of::<State>() + (self.lane_maps.len() - 1) * size_of::<Block>()
     }
@@ -165,12 +165,11 @@ impl World {
         Memory::of_player(self.tables.nowhere())
     }
 
-    /// Builds the state at the start of a tick from its parts, for games joined late and what-if
-    /// analysis. Memory that a style does not use is ignored; draws and idle rounds are clamped to
-    /// their ranges.
+    /// Builds the state at the start of a tick from its parts, for games that were joined late and
+    /// for what-if analysis. Ignores memory that a style does not use. Clamps draws and idle rounds
+    /// to their ranges.
     ///
-    /// # Errors
-    /// If the tick is outside 1 to 2001, the number of threats differs from the map's, or a
+    /// # Errors If the tick is outside 1 to 2001, the number of threats differs from the map, or a
     /// position is not an open tile.
     pub fn state_at(&self, tick: u16, player: Position, threats: &[Threat]) -> Result<State, PlacementError> {
         if !(FIRST_TICK..=LAST_TICK + 1).contains(&tick) {
@@ -226,12 +225,12 @@ impl World {
         self.tables.graph.tile(position).expect("positions of a checked layout are open tiles")
     }
 
-    /// Plays one tick: the player's move, then the threats'. A move into a wall counts as staying.
-    /// The game must not be over; [`World::play`] checks that.
+    /// Plays one tick: first the player's move, then the threats' moves. A move into a wall counts
+    /// as staying. The game must not be over; [`World::play`] checks that.
     ///
-    /// # Panics
-    /// If the state belongs to a world with another number of tiles, or of threats of some style. A
-    /// state from any other world is played as if it belonged to this one.
+    /// # Panics If the state belongs to a world with another number of tiles, or another number of
+    /// threats of some style. A state from any other world is played as if it belonged to this
+    /// world.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -246,8 +245,8 @@ impl World {
         let tick = self.clock.tick(state.tick);
         state.tick += 1;
         if tick.threats_move() {
-            // No threat has seen the player before the first tick, in which the server's threats do
-            // not move.
+            // No threat has seen the player before the first tick. On the server, threats do not
+            // move in it.
             let stale = if state.tick == FIRST_TICK + 1 { self.tables.nowhere() } else { stale };
             self.advance(state, PlayerView { present, stale, owls_look: tick.owls_look });
         }
@@ -276,7 +275,7 @@ impl World {
         }
     }
 
-    /// Plays moves until one ends the game, and returns how many were played. Panics like
+    /// Plays moves until one ends the game, and returns the number of played moves. Panics like
     /// [`World::step`].
     pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
         for (played, &player_move) in moves.iter().enumerate() {
@@ -309,18 +308,17 @@ impl World {
         states
     }
 
-    /// The distinct moves and the states they lead to; none if the game is over. Panics like
+    /// The distinct moves, each with the state after it. None if the game is over. Panics like
     /// [`World::step`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
         let moves = self.moves(state).filter(|_| !state.is_over());
         moves.map(|player_move| (player_move, self.after(state, player_move)))
     }
 
-    /// Plays one tick with a command as received and returns its first successful move, or
-    /// [`Move::Stay`]. Panics like [`World::step`].
+    /// Plays one tick with a command as received. Returns the first successful move of the command,
+    /// or [`Move::Stay`]. Panics like [`World::step`].
     ///
-    /// # Errors
-    /// If the game is over; the state is then unchanged.
+    /// # Errors If the game is over. The state then stays unchanged.
     pub fn play(&self, state: &mut State, command: &[Action]) -> Result<Move, GameOver> {
         if state.is_over() {
             return Err(GameOver);
@@ -336,7 +334,7 @@ impl World {
         successes.map(Move::from).next().unwrap_or(Move::Stay)
     }
 
-    /// The effect of an action, if it is the first to succeed: a step, or `None` if the player may
+    /// The effect of an action that is the first to succeed: a step, or `None` if the player may
     /// not enter the tile. Fails with the error that the server would log.
     pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
         let direction = match *action {
@@ -367,7 +365,8 @@ impl World {
         routes::first_nearer(nearer, self.rules.shared_path_order).ok_or(ActionError::Unreachable(position))
     }
 
-    /// The distinct moves: the open directions in the order left, right, up, down, then staying.
+    /// The distinct moves: the open directions in the order left, right, up, down, followed by
+    /// staying.
     pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
         let exits = self.tables.player_exits[usize::from(state.player)];
         Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
@@ -379,8 +378,8 @@ impl World {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
     }
 
-    /// True if a threat stands on or next to the move's target tile, and so may reach it in this
-    /// tick.
+    /// True if a threat is on the move's target tile or next to it, so that the threat may reach it
+    /// in this tick.
     #[inline]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
         let tile = self.tile_after(state, player_move);
@@ -433,17 +432,17 @@ impl World {
         (0..self.threat_count()).map(|index| self.threat(state, index))
     }
 
-    /// True if the threats move in the next tick to be played.
+    /// True if the threats move in the next tick.
     pub fn threats_move(&self, state: &State) -> bool {
         self.clock.threats_move(state.tick)
     }
 
-    /// The ticks since the threats' last move, which is the same for all threats.
+    /// The ticks since the threats' last move. All threats move in the same ticks.
     pub fn ticks_since_move(&self, state: &State) -> u8 {
         self.clock.ticks_since_move(state.tick - 1)
     }
 
-    /// The threats' personality as messages report it, which was set in the previous tick.
+    /// The threats' personality as messages report it: the personality of the previous tick.
     pub fn personality(&self, state: &State) -> Personality {
         self.clock.personality_at(state.tick.saturating_sub(2))
     }
@@ -453,8 +452,8 @@ impl World {
         u32::from(state.tick) * POINTS_PER_TICK
     }
 
-    /// A hash of exactly the data that determines the state's future. The direction of a threat
-    /// counts only if its style uses it.
+    /// A hash of exactly the data that determines the state's future. It includes the direction of
+    /// a threat only if the threat's style uses it.
     #[inline]
     pub fn fingerprint(&self, state: &State) -> u64 {
         let header = u64::from(state.tick) | u64::from(state.player) << 16 | u64::from(state.is_caught) << 32;
@@ -467,8 +466,8 @@ impl World {
     }
 }
 
-/// JavaScript's `Math.round`: halves go up. Values off the grid stay off it, because the cast
-/// saturates.
+/// JavaScript's `Math.round`, which rounds halves up. Values off the grid stay off the grid,
+/// because the cast saturates.
 fn math_round(value: f64) -> i32 {
     let floor = value.floor();
     // `(value + 0.5).floor()` would round the largest number below one half up to 1.

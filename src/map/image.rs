@@ -1,15 +1,15 @@
 //! Converts between `layout.png` and [`Layout`].
 //!
-//! Guarantees: any bytes give a layout or one clear error, without a panic and within 100 MB of
-//! memory. An image that the server accepts gives the server's tiles. [`decode_layout`] reads back
-//! the output of [`encode_layout`].
+//! Guarantees: any bytes result in a layout or one clear error, without a panic and within 100 MB
+//! of memory. An image that the server accepts results in the server's tiles. [`decode_layout`]
+//! reads back the output of [`encode_layout`].
 
 use crate::game::{Layout, Position, Spawn, Style, Tile};
 
 use super::limits::{LayoutError, MAX_SIDE, check_limits};
 use super::picture::{Picture, decode_picture};
 
-/// The server takes the nearest palette colour only if |dr|+|dg|+|db| is below this.
+/// The server takes the nearest palette colour only if |dr|+|dg|+|db| is below this number.
 const TOLERANCE: u32 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum Pixel {
     Threat(Style),
 }
 
-/// The server's colours. Any two differ by more than twice the tolerance, so the match is
+/// The server's colours. Any two colours differ by more than twice the tolerance, so the match is
 /// unambiguous.
 const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
     let mut palette = [([0, 0, 0], Pixel::Wall); 3 + Style::ALL.len()];
@@ -35,14 +35,14 @@ const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
 };
 
 /// Decodes a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits,
-/// interlaced or not). The size is checked before anything is decompressed. The limits on tiles and
-/// threats are checked afterwards.
+/// interlaced or not). Checks the size before it decompresses anything, and the limits on tiles and
+/// threats afterwards.
 pub fn decode_layout(bytes: &[u8]) -> Result<Layout, LayoutError> {
     build_layout(&decode_picture(bytes)?)
 }
 
-/// Encodes a layout as 8-bit RGBA, with the same bytes on every machine. Fails if the image would
-/// not decode to the same layout.
+/// Encodes a layout as an 8-bit RGBA image, with the same bytes on every machine. Fails if the
+/// image would not decode to the same layout.
 pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     check_limits(layout)?;
     let (Ok(width), Ok(height)) = (u32::try_from(layout.width), u32::try_from(layout.height)) else {
@@ -66,17 +66,18 @@ pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     }
 
     let mut bytes = Vec::new();
-    // Encoding to memory fails only for a zero side, which no layout with an open tile has.
+    // Encoding to memory fails only if a side is zero, which is impossible for a layout with an
+    // open tile.
     write_png(&mut bytes, width, height, &pixels).map_err(|_| LayoutError::NotDrawable)?;
-    // An image cannot hold two spawns on one tile, or threats in another order than the server's.
+    // An image cannot hold two spawns on one tile, or threats in an order other than the server's.
     if decode_layout(&bytes)? != *layout {
         return Err(LayoutError::NotDrawable);
     }
     Ok(bytes)
 }
 
-/// Converts pixels to tiles and spawns, row by row. That gives the threats their order, and if
-/// several pixels spawn the player, the last one counts.
+/// Converts pixels to tiles and spawns, row by row. The threats are in this order. If several
+/// pixels spawn the player, the last pixel counts.
 fn build_layout(picture: &Picture) -> Result<Layout, LayoutError> {
     let &Picture { width, height, .. } = picture;
     let mut tiles = Vec::with_capacity(picture.pixels.len());
@@ -154,7 +155,7 @@ mod tests {
     fn colour_matches_up_to_distance_19() {
         for (color, pixel) in PALETTE {
             assert_eq!(pixel_of(color), pixel);
-            // Shift the colour on one channel, and then spread the shift over all three.
+            // Shifts the colour on one channel, and then spreads the shift over all three channels.
             let away = |by: [u8; 3]| {
                 let mut shifted = color;
                 for (channel, by) in shifted.iter_mut().zip(by) {

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use super::bundled;
 use super::{LAYOUT_FILE, META_FILE, Map, MapError, TEXT_EXTENSION, text_name};
 
-/// How far above the executable the search for `maps/` goes. The deepest build folder is
-/// `target/TRIPLE/release/deps/`.
+/// Maximum number of folders above the executable in which to look for `maps/`. The deepest build
+/// folder is `target/TRIPLE/release/deps/`.
 const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
 /// Maximum number of names in an error.
 const MAX_NAMES_IN_ERROR: usize = 20;
@@ -20,7 +20,7 @@ pub struct MapLibrary {
     has_bundled: bool,
 }
 
-/// A map in a library, not read yet.
+/// A map in a library, before it is read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapEntry {
     /// The map's name.
@@ -41,15 +41,15 @@ impl MapEntry {
 }
 
 impl MapLibrary {
-    /// A library of the maps in these folders. If two folders have a map of the same name, the
-    /// first wins.
+    /// A library of the maps in these folders. If two folders contain a map of the same name, the
+    /// map in the first folder wins.
     pub fn new(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
 
-    /// The maps in these folders, then the default maps. Those are in `maps/` of the working
-    /// directory, or else in the nearest `maps/` beside or above the executable, or else the
-    /// bundled ones.
+    /// A library of the maps in these folders, followed by the default maps. The default maps are
+    /// the first that exist of: `maps/` in the working directory, the nearest `maps/` beside or
+    /// above the executable, and the bundled maps.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         let our_maps = our_maps_dir();
@@ -63,8 +63,8 @@ impl MapLibrary {
         &self.dirs
     }
 
-    /// Lists the maps by name, without reading them: subfolders with `layout.png` or `meta.json`,
-    /// and files `NAME.txt`. A missing folder is an error.
+    /// Lists the maps by name, without reading them. A map is a subfolder with `layout.png` or
+    /// `meta.json`, or a file `NAME.txt`. A missing folder is an error.
     pub fn list(&self) -> Result<Vec<MapEntry>, MapError> {
         let mut entries = BTreeMap::new();
         for dir in &self.dirs {
@@ -82,7 +82,7 @@ impl MapLibrary {
     }
 
     /// Reads the map with this name or at this path. Text that looks like a path (`./hall`,
-    /// `../maps/hall`) is taken as a path; a bare name is looked up in the library first.
+    /// `../maps/hall`) counts as a path. A bare name is looked up in the library first.
     pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
         let path = Path::new(name_or_path);
         let is_name = path.file_name() == Some(path.as_os_str());
@@ -113,12 +113,12 @@ fn list_dir(dir: &Path) -> Result<Vec<MapEntry>, MapError> {
         } else {
             continue;
         };
-        // A map that is being written has a hidden name until it is complete.
+        // While a map is being written, its folder has a hidden name.
         if !name.starts_with('.') {
             entries.push(MapEntry { name, path: Some(path) });
         }
     }
-    // A folder and a text file may share a name; the folder wins on every file system.
+    // A folder and a text file may share a name. The folder wins, on every file system.
     entries.sort_by(|left, right| left.path.cmp(&right.path));
     Ok(entries)
 }

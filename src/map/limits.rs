@@ -1,16 +1,16 @@
-//! The limits of a map, and the errors of invalid images and layouts.
+//! The limits of a map, and the errors for invalid images and layouts.
 
 use thiserror::Error;
 
 use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Position};
 
-/// Maximum side of an image in pixels: enough for a winding street of [`MAX_OPEN_TILES`] tiles,
-/// while the largest image (16-bit RGBA) decompresses to 8 MB.
+/// Maximum side of an image in pixels. It is large enough for a winding street of
+/// [`MAX_OPEN_TILES`] tiles, and the largest image (16-bit RGBA) decompresses to only 8 MB.
 pub const MAX_SIDE: u32 = 1024;
-/// Minimum number of open tiles: with one tile the player cannot move.
+/// Minimum number of open tiles. On a single tile, the player could not move.
 pub const MIN_OPEN_TILES: usize = 2;
 
-/// The reason an image or a text is not a map, or a layout cannot be drawn.
+/// The error for an image or text that is not a map, or a layout that cannot be drawn.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LayoutError {
@@ -25,10 +25,10 @@ pub enum LayoutError {
         /// The pixel's position.
         position: Position,
     },
-    /// An animated PNG whose first frame does not cover the whole image.
+    /// An animated PNG with a first frame that does not cover the entire image.
     #[error("invalid PNG: the first frame does not cover the image")]
     PartialFrame,
-    /// A side exceeds [`MAX_SIDE`]; an image was not decoded.
+    /// A side exceeds [`MAX_SIDE`]. Such an image is not decoded.
     #[error("map too large: {width}x{height} tiles, expected at most {MAX_SIDE} per side")]
     TooLarge {
         /// Columns.
@@ -39,19 +39,19 @@ pub enum LayoutError {
     /// No pixel spawns the player. The server accepts such a map.
     #[error("no player: expected an opaque pixel of colour 0,0,255")]
     NoPlayer,
-    /// Fewer than [`MIN_OPEN_TILES`].
+    /// The map has fewer open tiles than [`MIN_OPEN_TILES`].
     #[error("too few open tiles: {open_tiles}, expected at least {MIN_OPEN_TILES}")]
     TooFewOpenTiles {
         /// The number of open tiles.
         open_tiles: usize,
     },
-    /// More than [`MAX_OPEN_TILES`].
+    /// The map has more open tiles than [`MAX_OPEN_TILES`].
     #[error("too many open tiles ({open_tiles}): expected at most {MAX_OPEN_TILES}")]
     TooManyOpenTiles {
         /// The number of open tiles.
         open_tiles: usize,
     },
-    /// More than [`MAX_THREATS`].
+    /// The map has more threats than [`MAX_THREATS`].
     #[error("too many threats ({threats}): expected at most {MAX_THREATS}")]
     TooManyThreats {
         /// The number of threats.
@@ -65,7 +65,8 @@ pub enum LayoutError {
     NotDrawable,
 }
 
-/// Also checks the sides, which the header of an image states.
+/// Checks the limits of a layout from text, including the sides. For an image, the header has
+/// already been checked.
 pub(super) fn check_text(layout: &Layout) -> Result<(), LayoutError> {
     let [width, height] = [layout.width, layout.height].map(|side| side.unsigned_abs());
     if width.max(height) > MAX_SIDE {

@@ -1,8 +1,9 @@
 //! Reads and generates maps.
 //!
-//! A map on disk is a folder with `layout.png` and `meta.json`, or a text file with a letter per
-//! tile, `NAME.txt`. [`Map::load`] reads a map by path, [`MapLibrary`] finds one by name,
-//! [`generate`] generates one, and [`Map::save`] writes one in the format of the real challenge.
+//! A map on disk is a folder with `layout.png` and `meta.json`, or a text file `NAME.txt` with a
+//! letter per tile. [`Map::load`] reads a map by path, [`MapLibrary`] finds a map by name,
+//! [`generate`] generates a map, and [`Map::save`] writes a map in the format of the real
+//! challenge.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -31,17 +32,19 @@ pub use limits::{LayoutError, MAX_SIDE, MIN_OPEN_TILES};
 const LAYOUT_FILE: &str = "layout.png";
 const META_FILE: &str = "meta.json";
 const TEXT_EXTENSION: &str = "txt";
-/// The largest valid image is 8 MB uncompressed; a larger file is not a map.
+/// Maximum size of an image file. The largest valid image is 8 MB uncompressed, so a larger file is
+/// not a map.
 const MAX_LAYOUT_FILE_BYTES: u64 = 16 << 20;
-/// A description has two short strings, so a larger file is not a description.
+/// Maximum size of a description. A description has two short strings, so a larger file is not a
+/// description.
 const MAX_META_FILE_BYTES: u64 = 64 << 10;
-/// The largest drawing has a letter per tile, plus spaces and line ends.
+/// Maximum size of a drawing. The largest drawing has a letter per tile, plus spaces and line ends.
 const MAX_TEXT_FILE_BYTES: u64 = 4 << 20;
 
 /// A map with its name and description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
-    /// The name of its folder, or of its text file without `.txt`.
+    /// The name of the map's folder, or of its text file without `.txt`.
     pub name: String,
     /// `type` in `meta.json`; the real maps say `challenge`, and text files `drawing`.
     pub kind: String,
@@ -60,7 +63,8 @@ struct Meta {
     difficulty: String,
 }
 
-/// The reason a map cannot be read, found or written, with the path and the expected content.
+/// The error for a map that cannot be read, found or written, with the path and the expected
+/// content.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MapError {
@@ -122,7 +126,7 @@ pub enum MapError {
         /// The known names.
         known: String,
     },
-    /// A file or folder of this name already exists; nothing was written.
+    /// A file or folder of this name already exists. Nothing was written.
     #[error("{} already exists", .path.display())]
     Exists {
         /// The existing file or folder.
@@ -170,8 +174,8 @@ impl Map {
         Ok(Self { name: folder_name(folder), kind: meta.kind, difficulty: meta.difficulty, layout })
     }
 
-    /// Writes the map as a new folder, creating missing parents. The write is atomic: a complete
-    /// temporary folder is renamed. An existing file or folder is never overwritten.
+    /// Writes the map as a new folder, and creates missing parents. The write is atomic, because a
+    /// complete temporary folder is renamed. It never overwrites an existing file or folder.
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if folder.symlink_metadata().is_ok() {
@@ -181,11 +185,10 @@ impl Map {
         self.write(folder, |partial| fs::rename(partial, folder))
     }
 
-    /// Writes the map into an existing folder; other files in it stay.
+    /// Writes the map into an existing folder. Other files in the folder stay.
     ///
-    /// # Errors
-    /// If the folder or a file in it cannot be written. The old map is then intact, unless the disk
-    /// fails between the renames of the two files.
+    /// # Errors If the folder or a file in it cannot be written. The old map then stays intact,
+    /// unless the disk fails between the renames of the two files.
     pub fn overwrite(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if !folder.is_dir() {
@@ -200,7 +203,8 @@ impl Map {
         })
     }
 
-    /// Writes the files to a temporary folder next to `folder`; `finish` moves it.
+    /// Writes the files to a temporary folder next to `folder`. `finish` moves the temporary folder
+    /// or its files.
     fn write(&self, folder: &Path, finish: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), MapError> {
         let picture = encode_layout(&self.layout)
             .map_err(|source| MapError::Layout { path: folder.join(LAYOUT_FILE), source })?;
@@ -222,7 +226,7 @@ impl Map {
             finish(&partial)
         };
         write().map_err(|source| {
-            // Removing the temporary folder may fail too; the first error is reported.
+            // Removing the temporary folder may fail too. Only the first error is reported.
             let _ = fs::remove_dir_all(&partial);
             failed(source)
         })
@@ -236,7 +240,7 @@ fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, MapError> {
     })
 }
 
-/// The folder's own name, even for `.` or `maps/..`.
+/// The real name of the folder, even for `.` or `maps/..`.
 fn folder_name(folder: &Path) -> String {
     let resolved = match folder.file_name() {
         Some(_) => None,

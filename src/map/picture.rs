@@ -1,7 +1,7 @@
-//! Decodes any PNG to 8-bit RGBA exactly as the server does.
+//! Decodes any PNG to 8-bit RGBA, exactly as the server does.
 //!
-//! The `png` crate truncates 16-bit samples where the server rounds. So the crate only
-//! decompresses; samples, colour keys and palettes are handled here.
+//! The `png` crate truncates 16-bit samples, but the server rounds them. So the crate only
+//! decompresses, and this module handles samples, colour keys and palettes.
 
 use std::io::Cursor;
 
@@ -9,7 +9,8 @@ use crate::game::Position;
 
 use super::limits::{LayoutError, MAX_SIDE};
 
-/// Memory that the `png` crate may allocate besides the frame. A map needs at most a palette.
+/// Maximum memory that the `png` crate may allocate in addition to the frame. A map needs at most a
+/// palette.
 const PNG_LIMIT_BYTES: usize = 16 << 20;
 
 /// A decoded image of at most [`MAX_SIDE`] pixels per side.
@@ -17,15 +18,15 @@ const PNG_LIMIT_BYTES: usize = 16 << 20;
 pub(super) struct Picture {
     pub width: u32,
     pub height: u32,
-    /// Red, green, blue, alpha; row by row.
+    /// Red, green, blue and alpha of each pixel, row by row.
     pub pixels: Vec<[u8; 4]>,
 }
 
-/// Reads a PNG of any kind. The size is checked before anything is decompressed or allocated.
+/// Reads a PNG of any kind. Checks the size before it decompresses or allocates anything.
 pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     let limits = png::Limits { bytes: PNG_LIMIT_BYTES };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
-    // Text and colour profiles do not affect tiles and can decompress to large sizes.
+    // Text and colour profiles do not affect tiles, and can decompress to large sizes.
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let (width, height) = decoder.read_header_info()?.size();
@@ -40,7 +41,7 @@ pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     if (output.width, output.height) != (width, height) {
         return Err(LayoutError::PartialFrame);
     }
-    // Reads to the end, because a truncated file may also lack image data.
+    // Reads to the end of the file, because a truncated file may lack image data.
     reader.finish()?;
 
     let raw = RawImage {
@@ -83,7 +84,8 @@ impl RawImage<'_> {
         }
     }
 
-    /// Scales a sample as the server does: `floor(v * 255 / max + 0.5)`. Other decoders truncate.
+    /// Scales a sample to 8 bits as the server does: `floor(v * 255 / max + 0.5)`. Other decoders
+    /// truncate.
     fn scaled(&self, sample: u16) -> u8 {
         let max = (1_u32 << self.depth as u32) - 1;
         ((u32::from(sample) * 510 + max) / (2 * max)) as u8
@@ -105,8 +107,8 @@ impl RawImage<'_> {
         })
     }
 
-    /// The alpha of a pixel without an alpha channel: 0 if `tRNS` holds exactly its colour (all 16
-    /// bits), else opaque.
+    /// The alpha of a pixel without an alpha channel: 0 if `tRNS` holds exactly the pixel's colour
+    /// (all 16 bits), otherwise opaque.
     fn keyed_alpha(&self, raw: &[u16]) -> u8 {
         let Some(key) = self.transparency else {
             return 255;
@@ -141,7 +143,8 @@ mod tests {
 
     use super::*;
 
-    /// The header of a hand-written PNG; the `png` crate cannot write interlaced or damaged images.
+    /// The header of a PNG that the tests write themselves, because the `png` crate cannot write
+    /// interlaced or damaged images.
     #[derive(Clone, Copy, Debug)]
     struct Header {
         width: u32,
@@ -151,7 +154,7 @@ mod tests {
         is_interlaced: bool,
     }
 
-    /// The seven passes of Adam7: first column and row, and steps in both directions.
+    /// The seven passes of Adam7: the first column and row, and the steps in both directions.
     const ADAM7: [[usize; 4]; 7] =
         [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
 
@@ -320,8 +323,8 @@ mod tests {
                 assert_eq!(raw(depth).scaled(sample), server_scale(sample, depth as u8), "{sample} in {depth:?}");
             }
         }
-        // The high byte of 0xFF7E is 255, so a decoder that truncates gives 255 (opaque). The
-        // server rounds it to 254.
+        // The high byte of 0xFF7E is 255, so a decoder that truncates returns 255 (opaque). The
+        // server rounds the value to 254.
         let alpha = |sample| raw(BitDepth::Sixteen).scaled(sample);
         assert_eq!([0xFF7F, 0xFF7E, 0xFE7E, 0xFE7D].map(alpha), [255, 254, 254, 253]);
     }
@@ -338,7 +341,7 @@ mod tests {
     #[test]
     fn large_image_is_rejected_by_its_header() {
         let header = Header { width: 10_000, height: 10_000, depth: 8, color_type: 6, is_interlaced: false };
-        // The file has no image data, so decoding it would give a different error.
+        // The file has no image data, so decoding it would result in a different error.
         let error = decode_picture(&png_file(header, &[])).unwrap_err();
         assert!(matches!(error, LayoutError::TooLarge { width: 10_000, height: 10_000 }), "{error}");
         let edge = Header { width: MAX_SIDE, height: 1, ..header };

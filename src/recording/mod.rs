@@ -1,9 +1,9 @@
 //! Recorded games: one line per tick, `{"game_message": <the state as sent>, "actions": [<the
-//! answer>]}`, plain or gzipped. A line may also hold notes on the game, the wire and the decision
-//! ([`TickNotes`]). If a bot cannot use a state, it records the state with an `error`.
+//! answer>]}`, plain or gzipped. A line may also hold notes on the game, the wire traffic and the
+//! decision ([`TickNotes`]). If a bot cannot use a state, it records the state with an `error`.
 //!
 //! Guarantees: [`verify`] replays a recording from its first line and compares every field that the
-//! rules determine. Its result is valid up to the line that it names. A file truncated by a crash
+//! rules determine. The result is valid up to the line that it names. A file that a crash truncated
 //! is valid up to its last complete line. Memory is bounded by the longest line, and the
 //! decompressed size is limited.
 
@@ -35,8 +35,9 @@ pub use verify::{Divergence, VerifyReport, verify, verify_all};
 
 /// Maximum size of a line: a message, its actions, and additional fields of clients.
 pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);
-/// Maximum decompressed size of a recording: ten times a whole game on the largest square map
-/// without walls. A few kilobytes of gzip can decompress to more than fits on a disk.
+/// Maximum decompressed size of a recording: ten times the size of a complete game on the largest
+/// square map without walls. The limit is needed because a few kilobytes of gzip can decompress to
+/// more than a disk holds.
 pub const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
 /// Maximum total size of the blank lines in a recording.
@@ -44,7 +45,7 @@ const MAX_BLANK_BYTES: usize = 1 << 16;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// The reason a recording cannot be read or written. Every error names the file.
+/// The error for a recording that cannot be read or written. Every error names the file.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordingError {
@@ -75,7 +76,7 @@ pub enum RecordingError {
         line: usize,
         /// The limit.
         limit_bytes: u64,
-        /// The item that is too long.
+        /// The name of the item that is too long.
         whole: &'static str,
     },
     /// A line is not a tick of a game.
@@ -102,7 +103,7 @@ pub enum RecordingError {
         /// The reason.
         source: WorldError,
     },
-    /// A file of this name already exists; it was not changed.
+    /// A file of this name already exists. It was not changed.
     #[error("{} already exists", .path.display())]
     Exists {
         /// The existing file.
@@ -138,14 +139,14 @@ pub struct RecordedTick {
     pub decision: Option<Box<DecisionNotes>>,
 }
 
-/// The maximum number of actions per line: a frame cannot hold more.
+/// The maximum number of actions per line. A frame cannot hold more.
 const MAX_ACTIONS: usize = MAX_CLIENT_FRAME_BYTES / 2;
 
 fn actions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Action>, D::Error> {
     limited::list(deserializer, MAX_ACTIONS, "actions")
 }
 
-/// A line with an error and any value as its state.
+/// A line with an error. Its state can be any value.
 #[derive(Deserialize)]
 struct RefusedTick {
     #[serde(rename = "game_message")]
@@ -168,23 +169,22 @@ pub struct RecordingReader {
 
 enum LineEnd {
     Whole,
-    /// No newline: the last line, possibly truncated.
+    /// The line ends without a newline: it is the last line, and may be truncated.
     Last,
     End,
 }
 
 impl RecordingReader {
-    /// Opens a recording; gzip is detected by the first bytes.
+    /// Opens a recording. Detects gzip by the first bytes.
     ///
-    /// # Errors
-    /// If the file cannot be opened, or is not a regular file within the limit.
+    /// # Errors If the file cannot be opened, is not a regular file, or exceeds the limit.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let opened = files::open(path, MAX_RECORDING_BYTES);
         Self::new(path, opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?)
     }
 
-    /// Reads a recording from another source; errors name it by `path`. Fails if the first bytes
+    /// Reads a recording from another source, which errors call `path`. Fails if the first bytes
     /// cannot be read.
     pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
         let path = path.as_ref();
@@ -217,13 +217,14 @@ impl RecordingReader {
         self.line
     }
 
-    /// The number of the last line if it is incomplete; an incomplete line is ignored.
+    /// The number of the last line if that line is incomplete. The reader ignores an incomplete
+    /// line.
     pub fn truncated_line(&self) -> Option<usize> {
         self.truncated_line
     }
 
-    /// The next tick, or `None` at the end. Skips blank lines, and lines with an `error` and an
-    /// unreadable state.
+    /// The next tick, or `None` at the end of the recording. Skips blank lines, and lines with an
+    /// `error` and an unreadable state.
     ///
     /// # Errors
     /// If reading fails, or the line is not a tick.
@@ -266,7 +267,7 @@ impl RecordingReader {
             Ok(0) => Ok(LineEnd::End),
             Ok(_) if self.buffer.ends_with(b"\n") => Ok(LineEnd::Whole),
             Ok(_) => Ok(LineEnd::Last),
-            // A gzip file is truncated.
+            // The gzip file is truncated.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(LineEnd::Last),
             Err(source) => Err(RecordingError::Read { path: self.path.clone(), line: self.line, source }),
         }
@@ -285,8 +286,8 @@ impl Iterator for RecordingReader {
     }
 }
 
-/// Writes a recording during a game. Every tick is flushed, so a crash loses at most the line being
-/// written. A recording without a complete line is removed.
+/// Writes a recording during a game. It flushes every tick, so a crash loses at most the current
+/// line. It removes a recording without a complete line.
 pub struct RecordingWriter {
     path: PathBuf,
     output: Output,
@@ -299,8 +300,8 @@ enum Output {
 }
 
 impl RecordingWriter {
-    /// Starts a recording in a new file, gzipped if its name ends in `.gz`. Creates missing parent
-    /// folders.
+    /// Starts a recording in a new file, with gzip if the name ends in `.gz`. Creates missing
+    /// parent folders.
     ///
     /// # Errors
     /// If the file already exists or cannot be created.
@@ -308,7 +309,7 @@ impl RecordingWriter {
         Self::open(path, Existing::Keep)
     }
 
-    /// Like [`Self::create`], with a choice for an existing file.
+    /// Like [`Self::create`], but `existing` determines what happens to an existing file.
     pub fn open(path: impl AsRef<Path>, existing: Existing) -> Result<Self, RecordingError> {
         let path = path.as_ref().to_owned();
         let failed = |source| RecordingError::Write { path: path.clone(), source };
@@ -359,8 +360,8 @@ impl RecordingWriter {
         let line = format!("{{\"game_message\":{frame},\"actions\":{}{separator}{fields}\n", to_json(&actions));
         let result = match &mut self.output {
             Output::Plain(file) => file.write_all(line.as_bytes()),
-            // A flush ends a block, so everything before it can be decompressed even if the rest is
-            // lost.
+            // A flush ends a block, so all data before the flush can be decompressed even if later
+            // data is lost.
             Output::Gzip(file) => file.write_all(line.as_bytes()).and_then(|()| file.flush()),
         };
         result.map_err(|source| self.failed(source))?;
@@ -386,7 +387,7 @@ impl Drop for RecordingWriter {
     fn drop(&mut self) {
         // A device must not be removed.
         if self.lines == 0 && self.path.is_file() {
-            // On failure an empty file remains, which is harmless.
+            // If the removal fails, an empty file remains, which is harmless.
             let _ = fs::remove_file(&self.path);
         }
     }

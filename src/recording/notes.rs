@@ -1,7 +1,7 @@
 //! Optional notes in the lines of a recording: the game, the wire traffic, and the bot's decision.
 //!
-//! A note that is too long or unreadable counts as missing: other programs may use its name for
-//! other data.
+//! A note that is too long or unreadable counts as missing, because other programs may use its name
+//! for other data.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -36,7 +36,7 @@ pub struct GameNotes {
 pub struct CommandNote {
     /// The time from sending the state to reading the command, in milliseconds.
     pub ms: f64,
-    /// The tick of the command, if it differs from the line's.
+    /// The tick of the command, if it differs from the tick of the line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick: Option<u32>,
     /// The actions of the command.
@@ -50,11 +50,11 @@ pub struct UnreadableNote {
     pub ms: f64,
     /// The frame, shortened to [`UNREADABLE_CHARS_MAX`] characters.
     pub text: String,
-    /// The error in the frame.
+    /// The error of the frame.
     pub error: String,
 }
 
-/// The traffic of a tick as the server saw it, stored in every line as `wire`.
+/// The traffic of a tick as seen by the server, stored in every line as `wire`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WireNotes {
     /// The command that the server used; `None` (`null` in JSON) if no command came in time.
@@ -65,7 +65,7 @@ pub struct WireNotes {
     /// Frames that could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableNote>,
-    /// The reason why the bot left. It is set from the tick in which the bot left.
+    /// The reason why the bot left, in every line from the tick in which it left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
 }
@@ -75,16 +75,16 @@ pub struct WireNotes {
 pub struct DecisionNotes {
     /// The time from the state's arrival to the decision, in milliseconds.
     pub ms: f64,
-    /// The source of the decision: `plan`, `search` or `fallback`.
+    /// How the move was found: `plan`, `search` or `fallback`.
     pub source: String,
-    /// The last tick that the bot's plan survives to.
+    /// The last tick of the bot's plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_tick: Option<u16>,
     /// The number of threats that did not move as the bot predicted, since the last line.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mispredictions: u32,
-    /// The learnt differences from the expected rules, in sentences; only in lines where they
-    /// changed.
+    /// The learnt differences from the expected rules, in sentences. Only lines in which they
+    /// change include them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<String>,
 }

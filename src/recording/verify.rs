@@ -12,17 +12,18 @@ use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World
 use crate::protocol::{GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances, personality_word};
 
 const CONTEXT_TICKS: usize = 3;
-/// Maximum number of inferred see-through tiles; each one requires a new world.
+/// Maximum number of inferred see-through tiles. Each tile requires a new world.
 const MAX_SEE_THROUGH: usize = 256;
 
 /// The result of verifying a recording.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VerifyReport {
-    /// Verified ticks.
+    /// The number of verified ticks.
     pub ticks: usize,
     /// The last tick reached. If the game ends there, the score is five times this number.
     pub tick: u16,
-    /// The game's end; [`Status::Running`] (`"unfinished"` in JSON) if the recording stops earlier.
+    /// How the game ended; [`Status::Running`] (`"unfinished"` in JSON) if the recording ends
+    /// before the game.
     #[serde(rename = "outcome", serialize_with = "serialize_status")]
     pub status: Status,
     /// The score, if the game is over.
@@ -31,7 +32,8 @@ pub struct VerifyReport {
     pub divergence: Option<Divergence>,
     /// The number of the last line, if it is incomplete.
     pub truncated_line: Option<usize>,
-    /// Tiles that refused the player although messages call them EMPTY: see-through tiles.
+    /// The inferred see-through tiles: messages call them EMPTY, but the player could not enter
+    /// them.
     pub see_through: Vec<Position>,
     /// Indices of threats with an unknown style, which were not verified.
     pub unverified_threats: Vec<usize>,
@@ -87,8 +89,8 @@ struct Difference {
 /// distances, and each threat's position, direction, personality and style. Missing fields and
 /// threats of unknown style are not compared.
 ///
-/// Messages do not distinguish see-through tiles from open ones. A tile that the player never
-/// enters is reported as see-through if only its refusal of the player explains a line.
+/// Messages do not distinguish see-through tiles from open tiles. A tile is reported as see-through
+/// if the player never enters it and the recording cannot be explained otherwise.
 ///
 /// # Errors
 /// If the file cannot be read, a line before the last is not a tick, or the map cannot be played.
@@ -173,15 +175,15 @@ impl Replay {
         }))
     }
 
-    /// The first difference that no see-through tile explains. Candidates are the tiles that the
-    /// player should have entered and never did. A see-through tile does not affect earlier ticks,
-    /// so only the last tick is replayed.
+    /// The first difference that no see-through tile explains. The candidates are the tiles that
+    /// the player should have entered and never did. A see-through tile does not affect earlier
+    /// ticks, so only the last tick is replayed.
     fn unexplained(&mut self, recent: &Recent, line: usize, tick: &RecordedTick) -> Option<Difference> {
         let message = &tick.game_message;
         let found = message.your_character.position;
         let first = self.difference(message);
         let mut difference = first.clone();
-        // A list of actions may be refused in several directions.
+        // The actions of a command may meet see-through tiles in several directions.
         for _ in Direction::ALL {
             let expected = self.world.player(&self.state);
             let (Some((before, actions)), true) = (&self.before, difference.is_some() && expected != found) else {
@@ -205,7 +207,7 @@ impl Replay {
     }
 
     /// The difference that an inferred see-through tile explained, if the explanation held for only
-    /// one line or the player now stands on that tile.
+    /// one line or the player is now on this tile.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;
@@ -215,7 +217,7 @@ impl Replay {
 
     fn play(&mut self, actions: &[Action]) {
         self.before = Some((self.state.clone(), actions.to_vec()));
-        // If the game is over, any further line will differ.
+        // If the game is over, every further line differs.
         let _ = self.world.play(&mut self.state, actions);
     }
 
@@ -286,8 +288,8 @@ impl Replay {
         let expected = self.world.threat(&self.state, threat);
         let personality = personality_word(self.world.rules(), self.world.personality(&self.state));
         let direction = Name::Known(expected.direction);
-        // Paths are formatted only if there is a difference, because this runs for every threat of
-        // every line.
+        // Paths are formatted only if there is a difference, because this code runs for every
+        // threat of every line.
         let same = expected.position == found.position
             && direction == found.direction
             && (found.personality.is_none() || personality.is_none() || found.personality == personality);
@@ -342,7 +344,8 @@ impl Difference {
         }
     }
 
-    /// Adds the context. The following lines are only for display, so errors in them are ignored.
+    /// Adds the context. The following lines are only for display, so this method ignores errors in
+    /// them.
     fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
         let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {

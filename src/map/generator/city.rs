@@ -1,7 +1,7 @@
-//! Cities: streets around blocks of houses. Some streets are closed, some small blocks become
-//! plazas, and alleys lead into blocks. The braid removes an alley by extending it to the street on
-//! the other side. Every junction keeps at least two streets and every street both its ends, so
-//! alleys are the only dead ends.
+//! Generates cities: streets around blocks of houses. Some streets are closed, some small blocks
+//! become plazas, and alleys lead into blocks. The braid removes an alley by extending it to the
+//! street on the other side of the block. Every junction keeps at least two streets, and every
+//! street keeps both ends, so alleys are the only dead ends.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
@@ -12,11 +12,12 @@ const MIN_BLOCK: i32 = 2;
 const MAX_BLOCK: i32 = 5;
 const BUILT_OVER_ONE_IN: usize = 3;
 const PLAZA_ONE_IN: usize = 8;
-/// Longest side of a plaza. Larger plazas make the map too easy: the player cannot be cornered.
+/// Maximum side of a plaza. Larger plazas make the map too easy, because threats cannot corner the
+/// player there.
 const MAX_PLAZA: i32 = 3;
 const ALLEY_ONE_IN: usize = 2;
 
-/// A block of houses between four streets; bounds are inclusive.
+/// A block of houses between four streets. Its bounds are inclusive.
 #[derive(Clone, Copy)]
 struct Block {
     left: i32,
@@ -62,13 +63,13 @@ pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
 }
 
 /// The coordinates of the streets along one side of the map: next to both walls, and at random
-/// distances between.
+/// distances between them.
 fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     let last = side - 2;
     let mut lines = vec![1];
     let mut line = 1;
     while last - line > MAX_BLOCK + 1 {
-        // Leave room for a whole block behind this one.
+        // Leaves room for a complete block after this block.
         let longest = MAX_BLOCK.min(last - line - 2 - MIN_BLOCK);
         line += dice.between(MIN_BLOCK, longest) + 1;
         lines.push(line);
@@ -118,8 +119,8 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// Cuts alleys into blocks and removes the share given by the braid: an alley is extended to the
-/// street behind it, or filled in if there is none.
+/// Cuts alleys into blocks, and removes the share of alleys that the braid requires. An alley is
+/// removed by extending it to the street behind it, or by filling it if there is none.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();
     for block in houses {
@@ -144,14 +145,15 @@ fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, di
     }
 }
 
-/// A dead end into a block, one house short of the other side.
+/// A dead end into a block that ends one house before the other side.
 struct Alley {
     first: Position,
     last: Position,
     direction: Direction,
 }
 
-/// Cuts an alley from a random side, if a street is there and the block keeps houses on both sides.
+/// Cuts an alley from a random side, if this side has a street and the block keeps houses on both
+/// sides of the alley.
 fn cut_alley(streets: &mut Streets, block: Block, dice: &mut Dice) -> Option<Alley> {
     let direction = Direction::ALL[dice.below(4)];
     let is_across = matches!(direction, Direction::Left | Direction::Right);

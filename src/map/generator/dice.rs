@@ -1,12 +1,12 @@
-//! Random numbers that are the same on every machine and in every version.
+//! Random numbers that do not depend on the machine or the version.
 
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
 
 /// The random number generator of one map: stream `index` of PCG32 (O'Neill, *PCG: A Family of
 /// Simple Fast Space-Efficient Statistically Good Algorithms for Random Number Generation*, 2014)
-/// with `seed`. Range sampling and shuffling are implemented here because a crate may change its
-/// algorithm in a new version.
+/// with `seed`. Range sampling and shuffling are implemented in this module, because a crate may
+/// change its algorithms in a new version.
 pub(super) struct Dice {
     rng: Pcg32,
 }
@@ -14,7 +14,7 @@ pub(super) struct Dice {
 impl Dice {
     pub fn new(seed: u64, index: u64) -> Self {
         let mut rng = Pcg32::new(seed, index);
-        // Adjacent streams start similarly, so the first outputs are skipped.
+        // Adjacent streams begin with similar numbers, so the first outputs are skipped.
         for _ in 0..16 {
             rng.next_u32();
         }
@@ -35,7 +35,7 @@ impl Dice {
         self.below(count) == 0
     }
 
-    /// Fisher-Yates, from the back.
+    /// Shuffles items (Fisher-Yates, from the last item to the first).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

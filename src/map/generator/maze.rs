@@ -1,8 +1,10 @@
-//! Mazes and labyrinths: cells at odd coordinates, joined by a spanning tree, then braided.
+//! Generates mazes and labyrinths: a spanning tree joins cells at odd coordinates, and the braid
+//! opens dead ends.
 //!
-//! A maze is a uniformly random spanning tree. About 30% of its cells are dead ends, so braiding
-//! creates many loops. A labyrinth is carved by depth-first search: it has long corridors, few dead
-//! ends and few loops. Most labyrinths cannot be survived in the no-jump variant.
+//! The tree of a maze is uniformly random. About 30% of the cells are dead ends, so the braid
+//! creates many loops. The tree of a labyrinth comes from a depth-first search: it has long
+//! corridors, few dead ends and few loops. The player cannot survive most labyrinths in the no-jump
+//! variant.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
@@ -35,8 +37,8 @@ fn random_cell(streets: &Streets, dice: &mut Dice) -> Position {
 }
 
 /// Wilson's algorithm (*Generating random spanning trees more quickly than the cover time*, 1996).
-/// From each cell, a random walk continues until it meets the tree; the loop-erased walk is then
-/// added to the tree. Keeping only the last exit of each cell erases the loops.
+/// From each cell, a random walk continues until it meets the tree. The walk is then added to the
+/// tree, without its loops. Keeping only the last exit of each cell erases the loops.
 fn wander(streets: &mut Streets, dice: &mut Dice) {
     let (columns, rows) = cells(streets);
     let root = random_cell(streets, dice);
@@ -82,9 +84,10 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Opens dead ends in random order towards a neighbouring cell. While at least two remain to be
-/// removed, that cell is another dead end if possible, which makes longer loops. The last one is
-/// only opened towards a cell that is not a dead end, so one dead end too many may remain.
+/// Opens dead ends in random order towards a neighbouring cell. While at least two dead ends remain
+/// to be removed, the neighbour is another dead end if possible, which makes longer loops. The last
+/// dead end is opened only towards a cell that is not a dead end, so one dead end too many may
+/// remain.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();
@@ -94,7 +97,7 @@ fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
         if to_remove == 0 {
             return;
         }
-        // A neighbour may have opened it already.
+        // A neighbour may already have opened this cell.
         if streets.open_neighbours(cell) != 1 {
             continue;
         }
@@ -118,8 +121,8 @@ fn cell_towards(cell: Position, direction: Direction) -> Position {
     cell.towards(direction).towards(direction)
 }
 
-/// The directions with a neighbouring cell. At least two, because the grid has at least three cells
-/// per side.
+/// The directions with a neighbouring cell. There are at least two, because the grid has at least
+/// three cells per side.
 fn cell_exits(streets: &Streets, cell: Position) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(|&direction| streets.index(cell_towards(cell, direction)).is_some()).collect()
 }

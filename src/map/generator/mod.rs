@@ -1,11 +1,11 @@
 //! Generates maps: braided mazes, labyrinths and cities.
 //!
 //! Guarantees: the same options and seed give the same map, byte for byte, on every machine. All
-//! open tiles are connected. No threat starts within 5 steps of the player. Maps are within the
-//! limits of maps read from disk.
+//! open tiles are connected. No threat starts within 5 steps of the player. Maps keep the limits
+//! for maps that are read from disk.
 //!
-//! For these guarantees, the generator draws only integers, with fixed algorithms, and nothing
-//! depends on the order of a hash map.
+//! For these guarantees, the generator draws only integers, with fixed algorithms, and does not
+//! depend on the order of a hash map.
 
 use thiserror::Error;
 
@@ -27,13 +27,13 @@ use streets::{Streets, positions_from};
 /// The minimum distance of a threat's spawn from the player, in steps.
 pub const MIN_PLAYER_DISTANCE: u16 = 6;
 
-/// The smallest side: in the outer ring of a 7x7 map, some tiles are more than 5 steps apart.
+/// The minimum side. In the outer ring of a 7x7 map, some tiles are more than 5 steps apart.
 const MIN_SIDE: i32 = 7;
-/// Streets fill a quarter of the sparsest city, so a larger map would exceed the limit on open
-/// tiles.
+/// The maximum area. Streets fill at least a quarter of a city, so a larger map would exceed the
+/// limit on open tiles.
 const MAX_AREA: i32 = 4 * super::MAX_OPEN_TILES as i32;
 
-/// The reason no map can be generated.
+/// The error for options with which no map can be generated.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum GeneratorError {
@@ -47,7 +47,7 @@ pub enum GeneratorError {
         /// Requested number of rows.
         height: i32,
     },
-    /// An even side for a maze, which alternates walls and streets.
+    /// An even side for a maze. Mazes alternate walls and streets, so their sides are odd.
     #[error("size {width}x{height} is invalid for a maze: expected odd numbers")]
     EvenMaze {
         /// Requested number of columns.
@@ -61,13 +61,13 @@ pub enum GeneratorError {
         /// The requested share.
         permille: u32,
     },
-    /// Threats without styles to choose from.
+    /// The options request threats, but have no styles to choose from.
     #[error("no styles to choose from: expected at least one for {threats} threats")]
     NoStyles {
         /// Requested number of threats.
         threats: usize,
     },
-    /// Too few tiles are far enough from every possible spawn of the player.
+    /// For every possible spawn of the player, too few tiles are far enough away.
     #[error(
         "{width}x{height} has no room for {threats} threats at least {MIN_PLAYER_DISTANCE} steps from the player: \
          expected a larger size or fewer threats"
@@ -90,8 +90,8 @@ pub fn generate(options: &GeneratorOptions, seed: u64) -> Result<Map, GeneratorE
     generate_nth(options, seed, 0)
 }
 
-/// Generates the map with this index, without generating earlier ones. Its name identifies kind,
-/// size, seed and index, but not the threats and the braid.
+/// Generates the map with this index, without generating earlier maps. The map's name contains the
+/// kind, size, seed and index, but not the threats and the braid.
 pub fn generate_nth(options: &GeneratorOptions, seed: u64, index: u64) -> Result<Map, GeneratorError> {
     check_options(options)?;
     let mut dice = Dice::new(seed, index);
@@ -143,7 +143,7 @@ fn difficulty(layout: &Layout) -> &'static str {
 fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Result<Layout, GeneratorError> {
     let GeneratorOptions { width, height, threats, .. } = *options;
     let mut starts = streets.open_positions();
-    // Checked before the searches below, whose cost is quadratic in this number.
+    // Checked before the following searches, because their cost is quadratic in this number.
     if starts.len() > super::MAX_OPEN_TILES {
         return Err(LayoutError::TooManyOpenTiles { open_tiles: starts.len() }.into());
     }
@@ -159,7 +159,7 @@ fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Re
     };
     dice.shuffle(&mut far);
     far.truncate(threats);
-    // The server's order is row by row.
+    // The server lists threats row by row.
     far.sort_by_key(|position| (position.y, position.x));
 
     let styles = deal_styles(&options.styles, threats, dice);

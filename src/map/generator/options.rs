@@ -7,9 +7,9 @@ use crate::game::Style;
 /// The kind of street network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneratorKind {
-    /// A maze with many branches whose dead ends are opened. Both sides must be odd.
+    /// A maze with many branches and opened dead ends. Both sides must be odd.
     Maze,
-    /// A maze of long corridors with few loops, hard to survive. Both sides must be odd.
+    /// A maze of long corridors with few loops, which is hard to survive. Both sides must be odd.
     Labyrinth,
     /// Streets around blocks of houses, with a few plazas, missing streets and alleys.
     City,
@@ -43,8 +43,8 @@ pub struct GeneratorOptions {
     pub height: i32,
     /// Number of threats.
     pub threats: usize,
-    /// The styles: a deck that is shuffled, dealt, and reshuffled when empty. A repeated style is
-    /// more frequent.
+    /// The styles of the threats. They form a deck that is shuffled, dealt, and reshuffled when
+    /// empty. A repeated style is more frequent.
     pub styles: Vec<Style>,
     /// The share of dead ends to remove, in thousandths.
     pub braid_permille: u32,

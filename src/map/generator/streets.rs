@@ -29,7 +29,7 @@ impl Streets {
         }
     }
 
-    /// The streets without threats; the player's position is a placeholder.
+    /// The layout of the streets, without threats. The player's position is a placeholder.
     pub fn layout(&self) -> Layout {
         let tiles = self.open.iter().map(|&open| if open { Tile::Open } else { Tile::Wall }).collect();
         let (width, height) = (self.width, self.height);
