@@ -54,8 +54,9 @@ pub(super) struct Features {
     player_steps: Vec<u8>,
     /// Index `threat * row + tile`: a threat's steps to the tile, at most [`FAR`].
     threat_steps: Vec<u8>,
-    /// For each period of the rules in ticks, at index `threat * row + tile`: the ticks until a
-    /// threat arrives that moves in the next step, at most [`FAR`]; 0 on the threat's own tile.
+    /// For each period of the rules in ticks, at index `threat * row + tile`: the ticks until the
+    /// arrival of a threat that moves in the next step, at most [`FAR`]; 0 on the threat's own
+    /// tile.
     arrivals: Vec<(u8, Vec<u8>)>,
     /// By tile, the depth of its dead end, and its exits.
     places: Vec<[i16; 2]>,

@@ -154,10 +154,10 @@ impl Batch {
         self.len().div_ceil(count.max(1)).max(1)
     }
 
-    /// Resets the games whose mark is set.
+    /// Resets the marked games.
     ///
     /// # Panics
-    /// When the number of marks differs from the number of games.
+    /// If the number of marks differs from the number of games.
     pub fn reset(&mut self, marks: &[bool]) {
         self.part(0..self.len()).reset(marks);
     }
@@ -190,10 +190,10 @@ impl BatchPart<'_> {
         self.states.is_empty()
     }
 
-    /// Resets the games whose mark is set.
+    /// Resets the marked games.
     ///
     /// # Panics
-    /// When the number of marks differs from the number of games.
+    /// If the number of marks differs from the number of games.
     pub fn reset(&mut self, marks: &[bool]) {
         assert_eq!(marks.len(), self.len(), "{} marks for {} games", marks.len(), self.len());
         for ((state, &setup), _) in self.states.iter_mut().zip(self.setup_of).zip(marks).filter(|&(_, &mark)| mark) {
@@ -207,7 +207,7 @@ impl BatchPart<'_> {
     /// ignored, its reward is 0, and its termination is false.
     ///
     /// # Panics
-    /// When the numbers of moves, rewards and terminations differ from the number of games.
+    /// If the numbers of moves, rewards and terminations differ from the number of games.
     pub fn step(&mut self, moves: &[Move], rewards: &mut [f32], terminations: &mut [bool]) {
         let games = self.len();
         let lengths = [moves.len(), rewards.len(), terminations.len()];
@@ -228,7 +228,7 @@ impl BatchPart<'_> {
     /// Writes the compact observation of every game: [`Shape::compact`] numbers each.
     ///
     /// # Panics
-    /// When `out` does not have exactly their number of elements.
+    /// If `out` has a different length.
     pub fn write_compact(&self, out: &mut [i16]) {
         self.write(out, self.shape.compact(), Observer::write_compact);
     }
@@ -236,7 +236,7 @@ impl BatchPart<'_> {
     /// Writes the state of every game: [`Shape::state`] numbers each.
     ///
     /// # Panics
-    /// When `out` does not have exactly their number of elements.
+    /// If `out` has a different length.
     pub fn write_states(&self, out: &mut [i16]) {
         self.write(out, self.shape.state(), Observer::write_state);
     }
@@ -244,7 +244,7 @@ impl BatchPart<'_> {
     /// Writes the planes of every game: the product of [`Shape::planes`] numbers each.
     ///
     /// # Panics
-    /// When `out` does not have exactly their number of elements.
+    /// If `out` has a different length.
     pub fn write_planes(&self, out: &mut [u8]) {
         self.write(out, self.shape.planes().iter().product(), Observer::write_planes);
     }
@@ -252,7 +252,7 @@ impl BatchPart<'_> {
     /// Writes the window of every game: the product of [`Shape::windows`] numbers each.
     ///
     /// # Panics
-    /// When `out` does not have exactly their number of elements.
+    /// If `out` has a different length.
     pub fn write_windows(&self, out: &mut [u8]) {
         self.write(out, self.shape.windows().iter().product(), Observer::write_windows);
     }
@@ -260,7 +260,7 @@ impl BatchPart<'_> {
     /// Writes the features of every game: [`FEATURES`] numbers each.
     ///
     /// # Panics
-    /// When `out` does not have exactly their number of elements.
+    /// If `out` has a different length.
     pub fn write_features(&self, out: &mut [i16]) {
         self.write(out, FEATURES, Observer::write_features);
     }
@@ -269,7 +269,7 @@ impl BatchPart<'_> {
     /// blocked.
     ///
     /// # Panics
-    /// When `out` does not have exactly their number of elements.
+    /// If `out` has a different length.
     pub fn write_action_masks(&self, out: &mut [u8]) {
         self.write(out, Move::ALL.len(), Observer::write_action_mask);
     }

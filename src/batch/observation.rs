@@ -149,7 +149,7 @@ pub(super) struct Observer {
     places: Vec<[i16; 2]>,
     /// By tile, the player's tile after each move.
     next: Vec<[u16; Move::ALL.len()]>,
-    /// Index `threat * tiles + tile`: the steps of a threat from its tile to the other tile.
+    /// Index `threat * tiles + tile`: the steps of a threat on the tile `threat` to `tile`.
     steps: Vec<i16>,
     /// Index `player * tiles + threat`: see [`Observer::computed_reach`]. Empty above
     /// [`TABULATED_TILES`].
@@ -211,7 +211,7 @@ impl Observer {
         self.reach_by(player, |next| self.steps[threat * self.places.len() + next])
     }
 
-    /// Like [`Self::computed_reach`], from the table if there is one.
+    /// Like [`Self::computed_reach`], but takes the reach from the table if there is one.
     #[inline(always)]
     fn reach(&self, player: usize, threat: usize) -> Reach {
         match self.reaches.get(player * self.places.len() + threat) {

@@ -31,7 +31,7 @@ const MISPREDICTIONS_MAX: u32 = 3;
 const HYPOTHESES_MAX: usize = 10_000;
 /// Maximum hypotheses of all threats together. Their prediction takes a few milliseconds per tick.
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
-/// Maximum hypotheses per threat after the deadline. With it, sixty threats take under a
+/// Maximum hypotheses per threat after the deadline. With this limit, sixty threats take under a
 /// millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
 /// Maximum mispredictions of the best hypothesis while another hypothesis is right.

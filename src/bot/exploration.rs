@@ -123,7 +123,8 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// The last tick that the player survives to on visited tiles if it stays or a tile refuses it.
+    /// The last tick of the player's survival on visited tiles if it stays, or if a tile refuses
+    /// it.
     survival_staying: OnceCell<u16>,
 }
 
@@ -150,9 +151,9 @@ impl<'a> Explorer<'a> {
         Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
     }
 
-    /// The first step that is safe in both worlds, starting with the planned step. If no step is,
-    /// returns the step with the longest survival in the pessimistic world among those that are
-    /// safe in the optimistic world.
+    /// The first step that is safe in both worlds, starting with the planned step. If no step is
+    /// safe in both, returns the step with the longest survival in the pessimistic world among
+    /// those that are safe in the optimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
         // A plan that stays on visited tiles needs no check.

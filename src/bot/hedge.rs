@@ -23,7 +23,7 @@ use super::tracker::Tracker;
 /// Target length and minimum length of the hedged part.
 const HEDGED_TICKS: u16 = 100;
 const HEDGED_TICKS_MIN: u16 = 12;
-/// A plan with fewer hedged ticks left than this is renewed.
+/// A plan is renewed when fewer hedged ticks than this are left.
 const RENEW_TICKS: u16 = 40;
 /// Ticks from a failed renewal to the next attempt.
 const RETRY_TICKS: u16 = 4;
@@ -75,8 +75,8 @@ impl HedgedPlanner {
 }
 
 impl HedgedPlan {
-    /// Ranks plans by three criteria in order: the last hedged tick up to a sufficient tick,
-    /// survival under the likeliest memories, and the last hedged tick.
+    /// Ranks plans by three criteria: the last hedged tick, capped at a sufficient tick; then
+    /// survival under the likeliest memories; then the last hedged tick without the cap.
     fn rank(&self) -> (u16, bool, u16) {
         let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
         (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)

@@ -2,10 +2,10 @@
 //!
 //! While every prediction holds, this stage only keeps the observations. After the first
 //! misprediction, or if a style has an unknown name, a [`Learner`] follows the game. Whenever its
-//! best explanation changes, a new tracker replays the game under the new rules. It replaces the
-//! old tracker if it has fewer mispredictions. If no rules explain a threat of known style, the bot
-//! returns to the expected rules and stops learning for this game. Other rules that also explain
-//! the game serve to check moves (`conformant`).
+//! best explanation changes, a new tracker replays the game under the new rules. The new tracker
+//! replaces the old tracker if it has fewer mispredictions. If no rules explain a threat of known
+//! style, the bot returns to the expected rules and stops learning for this game. Other rules that
+//! also explain the game serve to check moves (`conformant`).
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
 use crate::inference::{Learner, Sight, Streets, StyleWord, differences};
@@ -171,8 +171,8 @@ impl Learning {
         Some(learner)
     }
 
-    /// Replays the game under an explanation until the deadline. Returns true once it reaches the
-    /// latest observation.
+    /// Replays the game under an explanation until the deadline. Returns true once the replay
+    /// reaches the latest observation.
     fn follow_again(&mut self, tracker: &Tracker, explanation: &Explanation, deadline: Deadline) -> bool {
         if self.replay.as_ref().is_none_or(|(known, _)| known != explanation) {
             self.begin_replay(tracker, explanation.clone());

@@ -175,7 +175,7 @@ pub struct RulesError {
 
 /// Maximum absolute first seed. A 64-bit float represents every seed of a game exactly.
 const FIRST_SEED_MAX: i32 = 1_000_000_000;
-/// Maximum patience and rest. With it, idle rounds fit into an `i8`.
+/// Maximum patience and rest. With this limit, idle rounds fit into an `i8`.
 const HAWK_MOVES_MAX: u8 = 100;
 
 impl Rules {

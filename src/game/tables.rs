@@ -8,8 +8,8 @@ use super::picks::{DRAWS, Numbers, TWELFTHS};
 use super::routes::{self, ROUTE_BYTES, RouteBuilder};
 use super::{Direction, Layout, Mover, Position, Rules, StreetGraph, View};
 
-/// The maximum number of open tiles on a map, including see-through tiles (a 64x64 hall). With it,
-/// a pose fits into 14 bits, and the routes table into 16 MiB.
+/// The maximum number of open tiles on a map, including see-through tiles (a 64x64 hall). With this
+/// limit, a pose fits into 14 bits, and the routes table into 16 MiB.
 pub const MAX_OPEN_TILES: usize = 4096;
 /// The maximum number of threats on a map: eight times as many as on the largest real map.
 pub const MAX_THREATS: usize = 64;

@@ -256,7 +256,7 @@ impl World {
     /// Rejects states whose numbers may be out of range for this world; see [`Shape`].
     #[inline(always)]
     pub(super) fn check_shape(&self, state: &State) {
-        assert!(state.shape == self.shape, "a state is stepped in a world of other tiles or threats than its own");
+        assert!(state.shape == self.shape, "the state belongs to a world with other tiles or threats");
     }
 
     #[inline(always)]

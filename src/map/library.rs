@@ -47,9 +47,9 @@ impl MapLibrary {
         Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
 
-    /// A library of the maps in these folders, followed by the default maps. The default maps are
-    /// the first that exist of: `maps/` in the working directory, the nearest `maps/` beside or
-    /// above the executable, and the bundled maps.
+    /// A library of the maps in these folders, followed by the default maps. The default maps come
+    /// from the first of these that exists: `maps/` in the working directory, the nearest `maps/`
+    /// beside or above the executable, the bundled maps.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         let our_maps = our_maps_dir();

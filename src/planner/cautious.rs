@@ -26,8 +26,8 @@ pub(super) const AHEAD_TICKS_MAX: u16 = 4;
 pub struct ObservedThreat {
     /// The position of the threat; ignored if it is not an open tile.
     pub position: Position,
-    /// Ticks between two moves of the threat, which may first move in the next tick. `None` if it
-    /// moves by the server's clock.
+    /// Ticks between two moves of the threat, which may first move in the next tick. `None` for a
+    /// threat that moves by the server's clock.
     pub period_ticks: Option<u8>,
 }
 

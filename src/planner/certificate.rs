@@ -1,7 +1,7 @@
 //! Certificates: proofs about a map, for a verifier that shares no code with the prover.
 //!
 //! The format is one JSON object per line. The header holds the rules, the line and the bound. One
-//! object per sweep follows. The footer holds the last step of the proof. See `docs/proofs.md`.
+//! object per sweep follows. The footer holds the conclusion of the proof. See `docs/proofs.md`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -27,11 +27,11 @@ pub struct Certificate {
     pub bound_tick: u16,
     /// The sweeps of the proof, in order.
     pub steps: Vec<Step>,
-    /// The last step of the proof.
+    /// The conclusion of the proof.
     pub end: ProofEnd,
 }
 
-/// The last step of a proof.
+/// The conclusion of a proof.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofEnd {

@@ -1,6 +1,6 @@
 //! External planners, such as Python callables. Their names are `MODULE:NAME`, and a host finds
 //! them. Guarantees: without a host, no text names an external planner, so a request cannot reach
-//! any.
+//! an external planner.
 
 use std::error::Error;
 use std::fmt;

@@ -87,8 +87,7 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// The code combines the tick, the player's tile and the move. It leaves out the threats,
-    /// because the tick determines much about their positions.
+    /// The code combines the tick, the player's tile and the move. It leaves out the threats.
     #[inline]
     fn code(&self, state: &State, player_move: Move, _depth: usize, _index: usize) -> u64 {
         let tile = self.world.tile_after(state, Move::Stay);

@@ -91,7 +91,7 @@ impl Slot {
     }
 }
 
-/// The parts of a combination that hold a hawk's memory which can be a set of memories.
+/// The parts of a combination that hold memories of hawks. Such a memory can be a set of memories.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemorySlots {
     /// The shift and the bits of each memory.
@@ -100,7 +100,8 @@ pub(super) struct MemorySlots {
 }
 
 impl MemorySlots {
-    /// The memories in a mask, without those of hawks with counted draws, which are exact.
+    /// The memories in a mask, except for hawks with counted draws, because their memories are
+    /// exact.
     pub fn new(memories: &Arc<Memories>, slots: &[Slot], mask: Combination) -> Self {
         let slots = slots.iter().filter(|slot| slot.memory_bits & mask != 0 && slot.draws_mask() & mask == 0);
         Self { slots: slots.map(|slot| (slot.shift, slot.memory_bits)).collect(), memories: memories.clone() }

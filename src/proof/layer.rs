@@ -226,7 +226,7 @@ pub(super) struct Chains {
     /// The bits in which the combinations of a chain are equal.
     mask: Combination,
     memories: MemorySlots,
-    /// For each combination, the next one of its chain.
+    /// For each combination, the next combination in its chain.
     next: Vec<u32>,
 }
 

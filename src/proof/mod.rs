@@ -1,8 +1,8 @@
-//! Proofs that a tick cannot be reached, found side by side with lines that reach it.
+//! Proves that a tick cannot be reached, and in parallel looks for lines that reach it.
 //!
 //! Threats ignore one another, and bulls and goldfish also ignore the player. So the game is a
-//! product of one small automaton per threat, which all depend on the player, and of bulls and
-//! goldfish on fixed paths. The game is easier with fewer threats: a tick that cannot be reached
+//! product of small automata, one for each threat that sees the player. Bulls and goldfish are
+//! obstacles on fixed paths. The game is easier with fewer threats: a tick that cannot be reached
 //! against some of the threats cannot be reached against all of them.
 //!
 //! Terms:
@@ -37,7 +37,7 @@
 //! survival search and the [`beam`]. Both searches skip states outside the known sets. Functions
 //! that return a `StopReason` fail at the deadline.
 //!
-//! The approach is that of merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
+//! The approach follows merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
 //! Torralba: "Distance"? Who Cares? Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability,
 //! ECAI 2014), with time as a separate axis.
 

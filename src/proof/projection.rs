@@ -9,13 +9,14 @@ use super::tile_set::TileSet;
 pub(super) type Projection<const N: usize> = Vec<Vec<TileSet<N>>>;
 
 impl<const N: usize> Model<N> {
-    /// The places that bulls and goldfish leave the player after its move in a tick.
+    /// The allowed places after the player's move in a tick, without the places that bulls and
+    /// goldfish occupy.
     #[inline]
     pub fn landing(&self, tick: usize, allowed: &[TileSet<N>]) -> TileSet<N> {
         if self.rules.no_jump { allowed[tick + 1].without(&self.times.taken[tick]) } else { allowed[tick + 1] }
     }
 
-    /// Makes the last layer, or the one before an existing layer, and restricts `allowed` to it.
+    /// Builds the last layer, or the layer before an existing layer, and restricts `allowed` to it.
     pub fn project_shark(
         &self,
         shark: &Automaton<N>,

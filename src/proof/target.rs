@@ -53,7 +53,7 @@ pub(super) struct Target<const N: usize> {
 }
 
 impl<const N: usize> Target<N> {
-    /// A target with empty knowledge. Its projections take at most `memory_max_bytes`, and its known
+    /// A target without knowledge. Its projections take at most `memory_max_bytes`, and its known
     /// sets at most an eighth of that.
     pub fn new(model: &Model<N>, tick: usize, order: &[usize], memory_max_bytes: usize) -> Self {
         let slots = slots_of(model, order);

@@ -284,7 +284,7 @@ impl BudgetMeter {
         if is_over { Err(StopReason::Evaluations) } else { Ok(()) }
     }
 
-    /// Counts an evaluation of a whole sequence.
+    /// Counts an evaluation of a complete sequence.
     #[inline]
     pub fn count_evaluation(&mut self) {
         self.evaluations += 1;

@@ -183,8 +183,8 @@ impl DeadlineWatch {
         (!self.deadline.is_past_at(now)).then_some(elapsed)
     }
 
-    /// Makes the time until the next check not count as a stall. Called after another search has
-    /// run.
+    /// Stops the time until the next check from counting as a stall. Called after another search
+    /// has run.
     pub fn pause(&mut self) {
         self.last_check = None;
     }

@@ -54,7 +54,7 @@ impl Generator {
 /// A deterministic one-player problem. Methods use reusable buffers and do not allocate results,
 /// because searches call them tens of millions of times per second.
 pub trait Problem {
-    /// The state: everything that determines the further course. Cloned once per rollout.
+    /// A state: everything that determines how a sequence can continue. Cloned once per rollout.
     type State: Clone;
     /// An action: one decision.
     type Action: Copy + Eq;

@@ -25,8 +25,8 @@ impl<const N: usize> Sweep<N> {
     ) -> Result<Option<End>, StopReason> {
         if !self.front.is_ready {
             self.narrow(model, target, meter)?;
-            // A known set may have gained counted draws since the way forwards. They are not used,
-            // because the following layers lack them.
+            // Draws that became known after the sweep moved forwards are not counted, because the
+            // following layers lack them.
             let now = self.joins.iter().filter(|joined| joined.tick == self.front.tick);
             for Joined { slot: index, counts_draws: counts, .. } in now.copied().collect::<Vec<Joined>>() {
                 if target.slots[index].mask() & self.front.mask == 0 {
