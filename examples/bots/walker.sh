@@ -1,6 +1,6 @@
 #!/bin/sh
-# A minimal bot in shell: reads one message and writes one command per line. Uses only the
-# tick and its position. When a move fails, it turns to the next direction.
+# A minimal bot in shell: reads one message and writes one command per line. It uses only the
+# tick and the player's position. When a move fails, the bot turns to the next direction.
 #
 #   getaway battle "pipe:sh examples/bots/walker.sh" random
 #   getaway bridge -- sh examples/bots/walker.sh     (on a real server)

@@ -3,7 +3,7 @@
     getaway play roundabout --planner keep_away:planner
     getaway battle keep_away:planner random --map roundabout --map snail
 
-The command finds the module in the current folder, like `python -m`. A planner is any callable that
+The command looks for the module in the current folder, like `python -m`. A planner is any callable that
 takes a state and returns a move: a `getaway.Move`, its number, or its letter.
 """
 

@@ -1,9 +1,10 @@
-"""MaskablePPO of Stable-Baselines3 on games stepped in Rust.
+"""Trains MaskablePPO of Stable-Baselines3 on games that are stepped in Rust.
 
     pip install 'getaway[gymnasium]' stable-baselines3 sb3-contrib
     python examples/python/stable_baselines3.py [--steps 2000000] [--map roundabout]
 
-Not run by the tests, because Stable-Baselines3 installs PyTorch. `VecNormalize` scales the features.
+The tests do not run this example, because Stable-Baselines3 installs PyTorch. `VecNormalize` scales the
+features.
 """
 
 from __future__ import annotations
