@@ -80,7 +80,7 @@ pub(super) struct BeliefStep<'a> {
     pub path: &'a [Position],
     /// The latest observations, of consecutive ticks. The update uses the last observation.
     pub log: &'a [Observation],
-    /// Message index and new style of each threat whose style a message changed.
+    /// The message index and new style of each threat with a style that a message changed.
     pub restyled: &'a [(usize, Option<Style>)],
     /// True if a disagreement counts as a misprediction, false if missing information explains it.
     pub counts_mispredictions: bool,

@@ -150,7 +150,7 @@ impl Tracker {
         self.grace_until > 0
     }
 
-    /// `restyled` lists the threats whose style has changed. Gap reconstruction and style
+    /// `restyled` lists the threats with a changed style. Gap reconstruction and style
     /// identification stop at the deadline for inference; after the decision's deadline only a few
     /// hypotheses are kept.
     fn process(

@@ -253,7 +253,7 @@ impl World {
         state.check_caught();
     }
 
-    /// Rejects states whose numbers may be out of range for this world; see [`Shape`].
+    /// Rejects states with numbers that may be out of range for this world; see [`Shape`].
     #[inline(always)]
     pub(super) fn check_shape(&self, state: &State) {
         assert!(state.shape == self.shape, "the state belongs to a world with other tiles or threats");

@@ -109,7 +109,7 @@ fn inputs(features: &[i16; FEATURES]) -> [Option<[f32; INPUTS]>; Move::ALL.len()
     })
 }
 
-/// The world whose features a planner computes.
+/// The world for which a planner computes features.
 #[derive(Debug)]
 struct Observed {
     layout: Layout,

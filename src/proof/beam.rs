@@ -122,7 +122,7 @@ impl Pace {
 #[derive(Debug)]
 struct Stack<const N: usize> {
     layers: Vec<Layer<N>>,
-    /// Combinations in all layers, and their maximum.
+    /// The number of combinations in all layers, and its maximum.
     len: usize,
     len_max: usize,
     /// True if memory has limited a layer's width since the last backtracking.

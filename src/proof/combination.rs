@@ -18,7 +18,7 @@ pub(super) struct Slot {
     memory_bits: Combination,
     /// For a hawk: the shift of its number of draws since the root.
     draws_shift: Option<u32>,
-    /// For a hawk whose draws are counted: its number of draws at the root.
+    /// For a hawk with counted draws: its number of draws at the root.
     pub draws: Option<u16>,
 }
 

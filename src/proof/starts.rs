@@ -26,7 +26,7 @@ impl<const N: usize> Target<N> {
     /// 1. the first threat paired with each other threat except hawks;
     /// 2. each hawk alone, with counted draws;
     /// 3. each hawk paired with the first threat, with counted draws;
-    /// 4. all threats except hawks, whose memories make layers wide;
+    /// 4. all threats except hawks, because the memories of hawks make layers wide;
     /// 5. the first threat, a hawk with counted draws, and one more threat;
     /// 6. all threats.
     pub fn whole_masks(&self) -> Vec<Combination> {
