@@ -213,8 +213,8 @@ impl Tables {
         position.y * self.stride() + position.x
     }
 
-    /// The squared distance from the neighbour in direction `d` to a target at offset `t` is `|t|^2
-    /// - 2 t.d + 1`. So the ranking of the four neighbours depends only on the octant of the
+    /// The squared distance from the neighbour in direction `d` to a target at offset `t` is
+    /// `|t|^2 - 2 t.d + 1`. So the ranking of the four neighbours depends only on the octant of the
     /// target.
     fn build_deer_tables(&mut self) {
         let stride = self.stride();
