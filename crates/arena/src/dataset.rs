@@ -8,7 +8,8 @@ use std::hash::Hasher;
 use std::path::Path;
 use std::sync::Arc;
 
-use data_encoding::BASE64;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -285,7 +286,7 @@ impl Dataset {
     /// The content of a shard's file that another process encoded; `None` if it cannot be this
     /// shard's.
     pub fn decoded_shard(&self, shard: usize, text: &str) -> Option<Vec<u8>> {
-        let content = BASE64.decode(text.as_bytes()).ok().filter(|_| shard < self.shards())?;
+        let content = BASE64.decode(text).ok().filter(|_| shard < self.shards())?;
         let is_whole = content.len() == self.shard_bytes(shard) && content.starts_with(&self.shard_header(shard));
         is_whole.then_some(content)
     }

@@ -9,7 +9,8 @@
 
 use std::io::{Read, Write};
 
-use data_encoding::BASE64URL_NOPAD;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -48,7 +49,7 @@ pub fn encode(position: &Position) -> Result<String, String> {
     let json = serde_json::to_vec(&content).map_err(|error| error.to_string())?;
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
     let zipped = zipped.write_all(&json).and_then(|()| zipped.finish()).map_err(|error| error.to_string())?;
-    let address = format!("game={}&tick={}", BASE64URL_NOPAD.encode(&zipped), position.index + 1);
+    let address = format!("game={}&tick={}", URL_SAFE_NO_PAD.encode(&zipped), position.index + 1);
     if address.len() > ADDRESS_CHARS_MAX {
         return Err(format!("the game is too large for an address of {ADDRESS_CHARS_MAX} characters"));
     }
@@ -69,7 +70,7 @@ fn read(address: &str) -> Result<Position, String> {
     }
     let damaged = || "it is incomplete or was changed".to_owned();
     let (data, tick) = address.strip_prefix("game=").and_then(|rest| rest.split_once("&tick=")).ok_or_else(damaged)?;
-    let zipped = BASE64URL_NOPAD.decode(data.as_bytes()).map_err(|_| damaged())?;
+    let zipped = URL_SAFE_NO_PAD.decode(data).map_err(|_| damaged())?;
     if !zipped.starts_with(&GZIP_HEADER) {
         return Err(damaged());
     }
