@@ -1,8 +1,9 @@
 //! The long audit of proofs: `cargo run --release --package getaway-reference --example audit`.
 //!
-//! Solves 100,000 pairs of small map and rules four times each, verifies every certificate, and
-//! then changes and forges some. `--seed S --pairs 1 --changed 0 --forged 0` repeats a single pair.
-//! The run stops at the first failure with exit code 1, or continues with `--go-on`.
+//! Solves 100,000 pairs of a small map and a set of rules, each four times. Verifies every
+//! certificate, then changes some certificates and forges others. `--seed S --pairs 1 --changed 0
+//! --forged 0` repeats a single pair. The run stops at the first failure with exit code 1;
+//! `--go-on` makes it continue.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -14,7 +15,7 @@ use getaway_reference::audit::{Audit, Counts, Failure};
 /// with one another and with exhaustive searches
 #[derive(Parser)]
 struct Args {
-    /// Number of pairs of map and rules
+    /// Number of pairs of a map and a set of rules
     #[arg(long, default_value_t = 100_000)]
     pairs: u64,
     /// Number of changed certificates

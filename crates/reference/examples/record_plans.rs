@@ -1,6 +1,6 @@
-//! Writes the plans in `benches/plans/`: whole games that survive in both variants, one letter per
-//! tick (`L R U D .`). It is only needed when the maps change: `cargo run --release --example
-//! record_plans`.
+//! Writes the plans in `benches/plans/`. A plan has one letter per tick (`L R U D .`) and survives
+//! a whole game with and without jumping. Run this example only when the maps change: `cargo run
+//! --release --example record_plans`.
 
 use std::fs;
 use std::path::Path;

@@ -2,8 +2,8 @@
 //! certificate, and compares the claims with one another and with an exhaustive search. Changed and
 //! forged certificates must be refused unless they are true.
 //!
-//! The exhaustive search keeps a set of whole states per tick, without abstraction, fingerprint or
-//! pruning, and shares no code with the prover or the verifier. Seeds determine everything, so a
+//! The exhaustive search keeps every complete state of a tick, without abstraction, fingerprints or
+//! pruning. It shares no code with the prover or the verifier. Seeds determine everything, so a
 //! failure is reproducible.
 
 use std::collections::HashSet;
@@ -26,28 +26,29 @@ pub struct Audit {
     pub solve_ticks: u64,
     /// Limit of an exhaustive search, in steps.
     pub search_steps: usize,
-    /// Limit of verifying a certificate, in steps; a valid one of a small map must need fewer.
+    /// Limit of verifying a certificate, in steps. Verifying a valid certificate of a small map
+    /// must stay below it.
     pub verify_steps: u64,
 }
 
-/// Counts over all pairs of map and rules.
+/// Counts over all pairs of a map and a set of rules.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub pairs: u64,
     pub exhausted: u64,
-    /// Pairs that some certificate proves to be doomed.
+    /// Pairs for which a certificate proves that no line survives the whole game.
     pub doomed: u64,
     pub unproven: u64,
     /// Certificates whose proof ends with a sweep that runs out of states.
     pub by_sweeps: u64,
     /// Certificates whose proof ends with a search.
     pub by_search: u64,
-    /// Certificates in `by_search` that have sweeps before the search.
+    /// Certificates in `by_search` whose proof also has sweeps, before the search.
     pub by_both: u64,
     /// Changed or forged certificates that are true and were accepted.
     pub accepted: u64,
     pub refused: u64,
-    /// Certificates in `refused` that need too many steps.
+    /// Certificates in `refused` whose verification exceeded the step limit.
     pub exceeded: u64,
 }
 
@@ -56,22 +57,22 @@ pub struct Counts {
 #[error("seed {seed}: {what}\nrules: {rules}\n{map}")]
 pub struct Failure {
     pub seed: u64,
-    /// The failure in one sentence, and the certificate.
+    /// The failure in one sentence, followed by the certificate.
     pub what: String,
     pub rules: String,
     pub map: String,
 }
 
-/// The end of the longest line found.
+/// The end of the longest line that a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Longest {
     /// The tick in which the line ends.
     pub tick: u16,
-    /// True if no line is longer.
+    /// True if the search was exhaustive, so no line is longer.
     pub is_exact: bool,
 }
 
-/// Searches all lines of a game in at most `steps_max` steps.
+/// Searches all lines of a game. Stops after `steps_max` steps.
 pub fn search(world: &World, steps_max: usize) -> Longest {
     let mut layer = vec![world.start()];
     let (mut tick, mut steps) = (1, 0);
@@ -92,7 +93,7 @@ pub fn search(world: &World, steps_max: usize) -> Longest {
     Longest { tick, is_exact: true }
 }
 
-/// Draws the map and the rules of a seed.
+/// Draws a map and rules from a seed.
 pub fn pair(seed: u64) -> (Layout, Rules) {
     let mut dice = Dice::from_seed(seed);
     let layout = if dice.one_in(2) { small_layout(&mut dice) } else { streets(&mut dice, 1) };
@@ -115,8 +116,8 @@ fn streets(dice: &mut Dice, size: i32) -> Layout {
     }
 }
 
-/// Any rules, but more often those that are hard to prove: threats that move before they have seen
-/// the player, and views, patience and rest that some provers do not support.
+/// Draws any rules, but prefers rules that are hard for a prover: threats that move before they
+/// have seen the player, and values of view, patience and rest that some provers do not support.
 fn rules(dice: &mut Dice) -> Rules {
     let no_jump = dice.one_in(2);
     let mut rules = Rules { no_jump, ..random_rules(dice) };
@@ -165,7 +166,7 @@ pub fn change(text: &str, dice: &mut Dice) -> String {
     lines.join("\n")
 }
 
-/// An invented proof: sweeps between arbitrary ticks with arbitrary threats.
+/// Invents a proof: sweeps between arbitrary ticks with arbitrary threats.
 fn forge(honest: &Certificate, threats: usize, dice: &mut Dice) -> Certificate {
     let tick = |dice: &mut Dice, from: u16| {
         let any = dice.between(from.min(LAST_TICK).into(), LAST_TICK.into()) as u16;
@@ -192,19 +193,18 @@ fn forge(honest: &Certificate, threats: usize, dice: &mut Dice) -> Certificate {
 }
 
 impl Audit {
-    /// Limits for many pairs, at a few milliseconds each.
+    /// Limits for auditing many pairs, at a few milliseconds per pair.
     pub const SMALL: Self = Self { solves: 4, solve_ticks: 120_000, search_steps: 20_000, verify_steps: 1_000_000_000 };
 
-    /// Solves the pair of a seed several times.
-    /// Fails with the first contradiction, accepted false certificate, refused true certificate, or
-    /// panic.
+    /// Solves the pair of a seed several times. Fails on a contradiction, an accepted false
+    /// certificate, a refused true certificate or a panic.
     pub fn check(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
     }
 
-    /// Solves the pair of a seed, and changes the certificate `changes` times.
-    /// Fails with the first accepted false certificate, or panic.
+    /// Solves the pair of a seed, and changes the certificate `changes` times. Fails on an accepted
+    /// false certificate or a panic.
     pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));

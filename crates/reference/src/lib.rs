@@ -1,9 +1,10 @@
 //! The slow, literal reference model of the rules, against which `game` is tested.
 //!
-//! It applies the rules in the server's order, without tables, shared work or memory that the
-//! server does not have. It borrows only the types of [`game`](getaway::game) (positions,
-//! directions, layouts, actions) and none of its logic, so a mistake there cannot hide here.
-//! Faithfulness to the server wins over speed. Only [`lockstep`] uses the logic of both.
+//! It applies the rules in the server's order. Like the server, it has no lookup tables, caches or
+//! extra memory. It borrows only the types of [`game`](getaway::game) (positions, directions,
+//! layouts, actions) and none of its logic, so a mistake there cannot hide here. Where they
+//! conflict, faithfulness to the server is more important than speed. Only [`lockstep`] uses the
+//! logic of both.
 
 pub mod audit;
 mod command;
@@ -40,7 +41,8 @@ pub struct Game {
 impl Game {
     /// Creates the game before its first tick, with every threat at its spawn.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
-        // This shows where each rule is used. A new rule does not compile until it is added here.
+        // The comments show where each rule is used. A new rule does not compile until it is added
+        // here.
         let Rules {
             // `Game::step`
             no_jump: _,
@@ -66,7 +68,7 @@ impl Game {
             hawk_view: _,
             hawk_patience_moves: _,
             hawk_rest_moves: _,
-            // The rule does not affect the game.
+            // This rule does not affect the game.
             wire: _,
         } = rules;
         Self {
@@ -94,8 +96,8 @@ impl Game {
         5 * u32::from(self.tick)
     }
 
-    /// The tile that a single action takes the player to, or `None` if the server refuses silently.
-    /// Fails with the error that the server would log.
+    /// The tile that a single action takes the player to, or `None` if the server refuses it
+    /// without an error. Fails with the error that the server would log.
     pub fn try_action(&self, action: Action) -> Result<Option<Position>, ActionError> {
         command::destination(&self.layout, &self.rules, self.player, action)
     }
@@ -110,7 +112,8 @@ impl Game {
             return;
         }
         self.apply(actions);
-        // Only in our variant, a threat on the player's tile ends the game before threats move.
+        // Only in the no-jump variant, a threat on the player's tile ends the game before the
+        // threats move.
         if self.rules.no_jump && self.caught() {
             return;
         }

@@ -14,7 +14,7 @@ pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     (left..=right).all(|x| (top..=bottom).all(|y| layout.is_open(Position::new(x, y))))
 }
 
-/// The posts of hawks: the intersections with the widest views, on the server ten. They have at
+/// The posts of hawks: the intersections with the widest views. The server uses ten. They have at
 /// least three open neighbours and are not on the map's edge. Ties keep the order of x, then y.
 pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     let mut intersections = Vec::new();
@@ -96,8 +96,9 @@ mod tests {
 
     #[test]
     fn only_ten_intersections_are_kept() {
-        // In a hall, all inner tiles outside the row and the column of the central pillar tie. They
-        // are enough to expose a sort that is stable only for short lists.
+        // In a hall, all inner tiles outside the row and the column of the central pillar have
+        // equal views. There are enough of them to detect a sort that is stable only for short
+        // lists.
         let row = ".........";
         let hall = draw(&[row, row, row, row, "....#....", row, row, row, row]);
         let whole_view = (1..=7).flat_map(|x| (1..=7).map(move |y| p(x, y))).filter(|tile| tile.x != 4 && tile.y != 4);

@@ -5,7 +5,7 @@ use super::sight::line_of_sight;
 use super::ways::{Literal, Ways};
 use getaway::game::{Direction, Layout, Personality, PhaseClocks, Position, Rules, Spawn, Style, View};
 
-/// A threat, with everything that the server stores about it.
+/// A threat with the fields that the server stores.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threat {
     /// The rules, which are constants on the server.
@@ -19,7 +19,7 @@ pub struct Threat {
     pub seed: i32,
     /// Ticks since it last chose a move.
     pub ticks_since_move: u8,
-    /// The personality, which sets how often the threat moves.
+    /// The personality, which determines how often the threat moves.
     pub personality: Personality,
     /// The player's position at this threat's last update; (-1, -1) before the first.
     pub stale_player: Position,
@@ -63,7 +63,7 @@ impl Threat {
         self.update_by(&Literal::new(layout, &self.rules), layout, clock, player);
     }
 
-    /// [`update`](Self::update) with a given source of paths.
+    /// Like [`update`](Self::update), but queries paths from `ways`.
     pub(crate) fn update_by(&mut self, ways: &impl Ways, layout: &Layout, clock: u16, player: Position) {
         if self.is_due(clock) {
             let seen = match self.view() {
@@ -111,7 +111,8 @@ impl Threat {
         notices.then_some(player)
     }
 
-    /// Chooses and makes a move, knowing only `noticed` of the player and the clock.
+    /// Chooses and makes a move. The threat knows only what it `noticed` of the player, and not the
+    /// clock.
     pub(crate) fn act(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) {
         if let Some(direction) = self.choose(ways, layout, noticed) {
             self.take(layout, direction);
@@ -241,7 +242,8 @@ impl Threat {
     }
 }
 
-/// True if owls that move at this clock look: on the server, in ten of every sixty ticks.
+/// True if owls that move at this clock look for the player. On the server, they do so in ten of
+/// every sixty ticks.
 pub(crate) fn owls_look(rules: &Rules, clock: u16) -> bool {
     clock % rules.owl_minute_ticks < rules.owl_window_ticks
 }

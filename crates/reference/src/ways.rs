@@ -1,4 +1,5 @@
-//! Path and post queries of the threats: computed from scratch each time, or once per tile.
+//! Answers the threats' queries for paths and posts: from scratch each time, or with one search per
+//! tile.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -51,7 +52,8 @@ pub(crate) struct Surveyed {
     /// By target and start.
     shared: Vec<OnceCell<Steps>>,
     posts: Vec<Position>,
-    /// Work of the searches since the last query: about one step per tile of a search.
+    /// Work of the searches since the last call of `take_work`: about one step per tile of a
+    /// search.
     work: Cell<u64>,
 }
 
@@ -93,7 +95,7 @@ impl Surveyed {
 
 impl Ways for Surveyed {
     fn shark_step(&self, from: Position, to: Position) -> Option<Position> {
-        // The server sorts the list of all tiles for each of them.
+        // For each tile, the server's search sorts the list of all tiles.
         let work = self.shark.len();
         let search = || self.steps(work, || shark_path_steps(&self.layout, &self.rules, from));
         self.shark[self.tile(from)?].get_or_init(search)[self.tile(to)?]

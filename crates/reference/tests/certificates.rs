@@ -1,4 +1,5 @@
-//! Certificates of the decider are accepted; altered ones are refused or still true.
+//! The verifier accepts the solver's certificates. It refuses altered certificates unless they are
+//! still true.
 
 use getaway::game::{Layout, PeriodTicks, Rules, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
@@ -130,7 +131,8 @@ fn check_changed(changes: usize, changes_per_map: usize) {
             });
             match verdict {
                 Ok(changed) => {
-                    // The original line is a fact about the map under its own rules.
+                    // Under the original rules, the original line shows that the game lasts until
+                    // its final tick.
                     let is_true = changed.rules != certificate.rules || changed.bound_tick >= certificate.final_tick;
                     assert!(is_true, "map {index}: a bound of {} was accepted", changed.bound_tick);
                     accepted += 1;
@@ -161,8 +163,8 @@ fn random_pairs_of_map_and_rules_have_no_false_proof() {
     assert!(counts.refused > counts.accepted, "{counts}");
 }
 
-/// Regression test: proofs on these maps must not treat threats that move in tick 1 as if they had
-/// seen the player.
+/// Regression test: in proofs on these maps, threats that move in tick 1 must not know the player's
+/// position.
 #[test]
 fn threats_that_move_in_tick_1_have_not_seen_the_player() {
     let period_ticks = PeriodTicks { lazy: 1, tease: 2, awake: 1, hungry: 1, insane: 1 };

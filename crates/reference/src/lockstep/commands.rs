@@ -4,7 +4,7 @@
 use super::Dice;
 use getaway::game::{Action, Direction, Layout, Move, Position, State, World};
 
-/// Fractions on which ways of rounding differ.
+/// Fractions that different rounding methods round differently.
 const FRACTIONS: [f64; 8] = [0.0, 0.5, -0.5, 0.499_999_999_999_999_94, -0.51, 0.25, -0.499_999_999_999_999_94, 0.49];
 
 const WILD_COORDINATES: [f64; 10] = [
@@ -20,7 +20,7 @@ const WILD_COORDINATES: [f64; 10] = [
     -0.0,
 ];
 
-/// A command of any number of random actions, including unusual ones.
+/// A command of random length with random actions, including unusual actions.
 pub fn random_command(world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let player = world.player(state);
     (0..dice.below(5)).map(|_| random_action(world.layout(), player, dice)).collect()
@@ -46,7 +46,8 @@ pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Acti
     }
 }
 
-/// A command that resolves to `wanted`, with failing actions before it and arbitrary ones after it.
+/// A command that resolves to `wanted`. Failing actions precede the deciding action, and arbitrary
+/// actions follow it.
 pub fn disguise(wanted: Move, world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let (layout, player) = (world.layout(), world.player(state));
     let mut command: Vec<Action> = (0..dice.below(4)).map(|_| random_action(layout, player, dice)).collect();

@@ -1,5 +1,4 @@
-//! Coverage of the lockstep games. It shows, for example, that a run without an insane hawk has not
-//! tested one.
+//! Coverage of the lockstep games. It shows which rules a run has not tested.
 
 use std::fmt;
 
@@ -35,7 +34,7 @@ pub struct Coverage {
     pub player_steps: u64,
     pub actions: u64,
     pub action_errors: u64,
-    /// Actions that were refused silently.
+    /// Actions that were refused without an error.
     pub refusals: u64,
     /// Pairs of tiles whose paths and line of sight were compared.
     pub pairs: u64,

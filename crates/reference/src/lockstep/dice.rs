@@ -10,7 +10,7 @@ pub struct Dice<'a>(Source<'a>);
 #[derive(Debug)]
 enum Source<'a> {
     Generator(Pcg64Mcg),
-    /// The bytes not used yet. Changing one byte changes only the choices made from it.
+    /// The unused bytes. Changing one byte changes only the choices made from that byte.
     Bytes(&'a [u8]),
 }
 

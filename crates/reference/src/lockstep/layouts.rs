@@ -5,10 +5,10 @@ use getaway::game::{Direction, Layout, MAX_THREATS, Position, Spawn, Style, Tile
 use getaway::map::{GeneratorKind, GeneratorOptions, generate};
 
 /// Maps with more threats than this are kept small, because the reference model is slow.
-const CROWD: usize = 8;
+const MANY_THREATS: usize = 8;
 const SIDE_MAX: i32 = 15;
-/// Maximum number of open tiles of a map with more than [`CROWD`] threats.
-const CROWD_MAX_OPEN_TILES: usize = 48;
+/// Maximum number of open tiles on a map with more than [`MANY_THREATS`] threats.
+const MANY_THREATS_MAX_OPEN_TILES: usize = 48;
 
 /// A random map. Any map that [`World`](getaway::game::World) accepts can occur.
 pub fn random_layout(dice: &mut Dice) -> Layout {
@@ -77,7 +77,7 @@ fn shape(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, is_open: impl Fn(
     let mut layout = blank(dice);
     let (width, height) = (layout.width, layout.height);
     for position in positions(&layout) {
-        // Inverting a tile now and then joins cells and cuts streets.
+        // Occasionally inverting a tile joins cells and cuts streets.
         if is_open(position, width, height) != dice.one_in(25) {
             set(&mut layout, position, Tile::Open);
         }
@@ -141,13 +141,14 @@ fn place_player(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Adds threats: usually as on the real maps, sometimes many or one next to the player.
+/// Adds threats: usually as on the real maps, sometimes many threats, sometimes one next to the
+/// player.
 fn place_threats(layout: &mut Layout, dice: &mut Dice) {
     let (player, mut open): (_, Vec<Position>) = (layout.player, layout.open_positions().collect());
     let count = match dice.below(32) {
-        0 if open.len() <= CROWD_MAX_OPEN_TILES => MAX_THREATS,
-        1..=3 if open.len() <= CROWD_MAX_OPEN_TILES => dice.between(CROWD as i32 + 1, 20) as usize,
-        4..=7 => dice.below(CROWD + 1),
+        0 if open.len() <= MANY_THREATS_MAX_OPEN_TILES => MAX_THREATS,
+        1..=3 if open.len() <= MANY_THREATS_MAX_OPEN_TILES => dice.between(MANY_THREATS as i32 + 1, 20) as usize,
+        4..=7 => dice.below(MANY_THREATS + 1),
         _ => 1 + dice.below(4),
     };
     // An image cannot have two spawns on one pixel, but the rules allow them.

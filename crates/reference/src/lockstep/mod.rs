@@ -61,7 +61,7 @@ pub fn play_seed(seed: u64, draw: RulesDraw, coverage: &mut Coverage) -> Result<
     play(&mut Dice::from_seed(seed), draw, coverage).map_err(|divergence| Failure { draw, seed, divergence })
 }
 
-/// Plays one game, drawn from the dice, to its end or until the dice are exhausted. Fails with the
+/// Plays one game, drawn from the dice, until it ends or the dice run out of bytes. Fails with the
 /// first divergence.
 pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Divergence> {
     let layout = random_layout(dice);
@@ -89,7 +89,7 @@ pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result
     Ok(())
 }
 
-/// A plan for the player. It is sometimes truncated or empty, so that games end in every
+/// A plan for the player. The plan is sometimes truncated or empty, so that games end during every
 /// personality.
 fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
     if dice.one_in(6) {
@@ -217,14 +217,15 @@ impl Pair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // Before the first tick the stale player is off the grid; `game` ignores a look at it.
+        // Before the first tick, the stale player is off the grid. `game` does not remember that
+        // position.
         let remembered = memory.remembered.filter(|&place| judge.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;
         same(field("post"), found.post, memory.post)?;
         same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
-        // `game` uses the position before the move, which does not exist in the first tick or after
-        // a no-jump catch.
+        // `game` does not store the stale player: it uses the player's position before its next
+        // move. The two differ before the first tick and after a no-jump catch.
         if judge.tick > 1 && !(judge.rules.no_jump && judge.over()) {
             same(field("stale player"), world.player(state), expected.stale_player)?;
         }

@@ -25,7 +25,7 @@ impl RulesDraw {
     }
 }
 
-/// Scales of random numbers with many, few or no decimals, and of numbers that round to 1.
+/// Scales that give random numbers with many, few or no decimals, or numbers that round to 1.
 const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
 
 /// The fields that `random_rules` draws in their own way; all others are drawn by their type.
@@ -52,8 +52,8 @@ const OWN_DRAWS: [&str; 20] = [
     "wire",
 ];
 
-/// Any rules. One, four or seven eighths of the fields have the server's values, which keeps games
-/// long and helps to find the field that causes a divergence.
+/// Draws any rules. One eighth, half or seven eighths of the fields keep the server's values. Such
+/// games last longer, and the field that causes a divergence is easier to find.
 pub fn random_rules(dice: &mut Dice) -> Rules {
     let blitz = Rules::BLITZ_2025;
     let mut rules = blitz;
@@ -113,7 +113,8 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
     draw_others(rules, dice)
 }
 
-/// Draws the other fields (switches, small numbers and orders), so a new rule is fuzzed at once.
+/// Draws the remaining fields (switches, small numbers and orders). A new rule is thus fuzzed
+/// without a change here.
 fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
     let names = fields(&rules).into_iter().map(|(name, _)| name).filter(|name| !OWN_DRAWS.contains(&&**name));
     for name in names.collect::<Vec<_>>() {

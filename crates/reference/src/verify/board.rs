@@ -1,5 +1,6 @@
-//! Tables of a map, made by the literal model: where the player can go, when threats move and owls
-//! look, and the paths of threats that do not see the player. The board also counts the work.
+//! Tables of a map, computed with the literal model: where the player can go, when threats move,
+//! when owls look, and the paths of threats that do not see the player. The board also counts the
+//! steps of the verification.
 
 use std::cell::Cell;
 
@@ -42,8 +43,8 @@ pub(super) struct Moment {
     /// True if the threat reads the stale player of the first tick, which is off the grid.
     pub is_nowhere: bool,
     pub looks: bool,
-    /// For an owl, the number of moves before it looks again. If it does not look now, only zero or
-    /// not matters.
+    /// For an owl, the number of moves before it looks again. Unless it looks in this tick, only
+    /// zero and nonzero are distinguished.
     pub moves_left: u16,
 }
 
@@ -53,7 +54,7 @@ impl<const N: usize> Board<N> {
     pub fn new(layout: &Layout, rules: &Rules, steps_max: u64) -> Result<Self, String> {
         let Rules {
             no_jump,
-            // The literal threats handle all other rules, and the board and the pursuers call them.
+            // The board and the pursuers leave all other rules to the literal threats.
             period_ticks: _,
             phase_clocks: _,
             option_order: _,
@@ -151,12 +152,14 @@ impl<const N: usize> Board<N> {
         self.positions.binary_search(&position).expect("threats and players keep to open tiles") as u16
     }
 
-    /// The tiles where the player can be one tick later, which are also those one tick earlier.
+    /// The tiles that the player can reach in one tick. Since moves are reversible, they are also
+    /// the tiles that it can come from.
     pub fn reach(&self, from: &Tiles<N>) -> Tiles<N> {
         from.union(&self.landings)
     }
 
-    /// The part of `allowed` that remains after the threats that do not see the player have moved.
+    /// The tiles of `allowed` that are free after the move of the threats that do not see the
+    /// player.
     pub fn landing(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
         if self.no_jump { allowed.without(&self.taken[tick]) } else { *allowed }
     }
@@ -167,7 +170,8 @@ impl<const N: usize> Board<N> {
         Moment { is_nowhere: tick == 1 && is_stale, looks, moves_left }
     }
 
-    /// The moment of a tick for a threat, and its case. Steps in the same case are equal.
+    /// The moment of a tick for a threat, and the number of its case. A threat makes the same steps
+    /// in all ticks of a case.
     pub fn moment(&self, tick: usize, is_owl: bool, is_stale: bool) -> (Moment, usize) {
         if !is_owl {
             let is_nowhere = tick == 1 && is_stale;
@@ -186,7 +190,7 @@ impl<const N: usize> Board<N> {
         self.spend_steps(sets as u64 * N as u64)
     }
 
-    /// Counts the moves of literal threats and the searches that they need.
+    /// Counts the work of literal threats: their moves, and the path searches for them.
     pub fn spend_acts(&self, acts: usize) -> Result<(), String> {
         self.spend_steps(acts as u64 * ACT_STEPS + self.ways.take_work())
     }

@@ -1,4 +1,5 @@
-//! Sets of states: for each combination of threat numbers, the tiles where the player can be.
+//! Sets of states. A set has, for each combination of threat numbers, the tiles where the player
+//! can be.
 
 use super::pursuer::Pursuer;
 use super::tiles::Tiles;
@@ -136,7 +137,7 @@ impl<const N: usize, const W: usize> Layer<N, W> {
     }
 }
 
-/// Merges groups with the same combination. It is a hash table of indices into the groups.
+/// Merges groups with the same combination, with a hash table of indices into the groups.
 #[derive(Default)]
 pub(super) struct Merger {
     /// The upper half of the combination's hash, and its index plus one; 0 if free.
@@ -210,16 +211,17 @@ pub(super) struct Cover<const N: usize, const W: usize> {
     /// The bits of the threats that are looked up, and the hawks among them.
     by: Combination<W>,
     hawks: Vec<Hawk>,
-    /// A hash table with the first group of each combination, whose hawk numbers are replaced by
-    /// tiles, and the next group after each group. Entries are indices plus one; 0 means none.
+    /// A hash table. Its keys are combinations whose hawk numbers are replaced by tiles; its
+    /// entries give the first group of a key. `next` links further groups of the same key. Both
+    /// hold indices plus one; 0 means none.
     entries: Vec<u32>,
     next: Vec<u32>,
 }
 
 pub(super) type Pursuers<const N: usize> = [Option<Pursuer<N>>];
 
-/// The combination with the numbers of these hawks replaced by their tiles.
-fn coarse<const N: usize, const W: usize>(
+/// The combination with each of these hawks' numbers replaced by the hawk's tile.
+fn with_hawk_tiles<const N: usize, const W: usize>(
     numbers: Combination<W>,
     hawks: &[Hawk],
     pursuers: &Pursuers<N>,
@@ -239,7 +241,7 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         let next = if is_distinct { Vec::new() } else { vec![0; layer.groups.len()] };
         let mut cover = Self { layer, by, hawks, entries, next };
         for place in 0..cover.layer.groups.len() {
-            let key = coarse(cover.layer.groups[place].0.and(&by), &cover.hawks, pursuers);
+            let key = with_hawk_tiles(cover.layer.groups[place].0.and(&by), &cover.hawks, pursuers);
             let at = cover.entry(&key, pursuers);
             let first = std::mem::replace(&mut cover.entries[at], place as u32 + 1);
             if let Some(next) = cover.next.get_mut(place) {
@@ -259,7 +261,7 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         loop {
             let Some(place) = self.entries[at].checked_sub(1) else { return at };
             let numbers = self.layer.groups[place as usize].0.and(&self.by);
-            if coarse(numbers, &self.hawks, pursuers) == *key {
+            if with_hawk_tiles(numbers, &self.hawks, pursuers) == *key {
                 return at;
             }
             at = (at + 1) & mask;
@@ -268,7 +270,8 @@ impl<const N: usize, const W: usize> Cover<N, W> {
 
     /// The groups that match a combination in the threats that are looked up.
     pub fn matches(&self, numbers: &Combination<W>, pursuers: &Pursuers<N>) -> impl Iterator<Item = &Group<N, W>> {
-        let mut place = self.entries[self.entry(&coarse(numbers.and(&self.by), &self.hawks, pursuers), pursuers)];
+        let mut place =
+            self.entries[self.entry(&with_hawk_tiles(numbers.and(&self.by), &self.hawks, pursuers), pursuers)];
         let chain = std::iter::from_fn(move || {
             let group = self.layer.groups.get(place.checked_sub(1)? as usize)?;
             place = self.next.get(place as usize - 1).copied().unwrap_or(0);

@@ -3,32 +3,34 @@
 //!
 //! The claim of a sweep, and why repeating it is a proof:
 //!
-//! - A *relaxation* keeps some of the threats, and always the bulls and goldfish, which do not see
-//!   the player. A game that survives a tick survives it in every relaxation.
-//! - For a target tick, the verifier *knows* sets of states of relaxations at some ticks. Each set
-//!   contains every state of a game that reaches the target, and so does its projection to fewer
-//!   threats. For every tick, the verifier also knows the tiles where the player can be.
+//! - A *relaxation* is the game with some threats removed. It always keeps the bulls and goldfish,
+//!   which do not see the player. A line that survives a tick survives it in every relaxation.
+//! - The verifier works towards a *target tick*. It collects *known sets*: sets of states of a
+//!   relaxation at one tick. A known set contains the state of every game that reaches the target,
+//!   and so does its projection to fewer threats. For every tick, the verifier also knows the tiles
+//!   where the player can be.
 //! - A sweep begins at a tick with the tiles of the player. It steps its states with the literal
-//!   threats, and drops caught states and states known not to reach the target: it compares each
-//!   known set of a tick by the threats that it shares with the sweep. A threat joins in the states
-//!   that are known together with other threats, otherwise in all its possible states. In the first
-//!   tick, it joins in its initial state. The layers therefore contain every state of a game that
-//!   reaches the target. From its last layer the sweep goes back and drops states without a
-//!   successor. The remaining sets become known. They replace known sets over fewer threats, and
-//!   restrict those over more.
+//!   threats. It drops states in which the player is caught, and states that no known set of the
+//!   tick contains when both are projected to their common threats. When a threat joins, a known
+//!   set gives its possible states if there is one; otherwise it joins in all possible states, and
+//!   in the first tick in its initial state. The layers therefore contain the state of every game
+//!   that reaches the target. The sweep then goes back from its last layer and drops states without
+//!   a successor. The remaining layers become known sets. They replace known sets over fewer
+//!   threats, and restrict known sets over more threats.
 //! - If a layer is empty before the target, no game reaches the target. An exhaustive search is a
-//!   sweep from the first tick that all threats join in that tick.
+//!   sweep from the first tick in which all threats take part from the start.
 //!
 //! A layer maps each combination of the threats' numbers to the tiles where the player can be. A
-//! step splits these tiles by the moves of the threats, each made by the literal threat that sees
-//! the player on one of them. The layers of a long sweep do not fit into memory: some are kept for
-//! the way back, and the others are repeated.
+//! step splits these tiles by the moves of the threats. For each tile, the literal threats choose
+//! their moves with the player on this tile. The layers of a long sweep do not fit into memory.
+//! Some are kept for the way back, and the others are computed again.
 //!
 //! A hawk joins with every memory that is possible on its tile. Until it sees the player, one key
-//! holds all memories that agree with its path since then, and a state stands for every state that
-//! differs only in these memories. A hawk's random pick counts as any of its posts, unless a sweep
-//! from the first tick counts its draws; sets known from such a sweep keep the counts. An owl's
-//! remembered position is replaced by the tile that the owl reaches before it looks again.
+//! merges all memories that agree with its path since it joined. A state with this key stands for
+//! all states that differ only in these memories. When a hawk picks a post at random, any post is
+//! possible. The exception is a sweep from the first tick that counts the hawk's draws; known sets
+//! from such a sweep keep the counts. An owl's remembered position is replaced by the tile that the
+//! owl reaches before it looks again.
 //!
 //! The following assumptions are checked against the literal model, and a certificate is refused
 //! where one fails:
@@ -36,21 +38,23 @@
 //! - All threats move in the same ticks ([`Board::new`] checks this), and the player can reverse
 //!   its moves.
 //! - A move depends only on the key of the threat and on what the literal threat notices of the
-//!   player. For each step that is used, a twin that differs in everything outside the key makes
-//!   the same move ([`Pursuer::ask`]). Bulls and goldfish notice nothing.
-//! - A stale view is the player's tile at the start of a tick; in the first tick, it is off the
-//!   grid.
-//! - A threat that moves is not on the player's tile, because the game would be over. This holds
-//!   for a stale view after the first tick, and for a present view if jumps are forbidden.
-//! - Both memories of an owl, original and replaced, lead along the same tiles until it looks.
-//! - The memories with which a hawk joins are closed under the steps of the literal hawk.
+//!   player. To check this, each step is repeated by a *twin*, which differs in everything outside
+//!   the key and must make the same move ([`Pursuer::ask`]). Bulls and goldfish notice nothing.
+//! - A threat with a stale view sees the player's tile at the start of the tick. In the first tick,
+//!   it sees a position off the grid.
+//! - A threat that moves is not on the tile on which it sees the player, because the game would be
+//!   over. This holds for stale views after the first tick, and for present views if jumps are
+//!   forbidden.
+//! - The original and the replaced memory of an owl lead along the same tiles until the owl looks.
+//! - A step of the literal hawk leads from a memory with which a hawk joins to another such memory.
 //! - A hawk picks one of its posts; where draws are counted, the literal hawk picks.
 //!
-//! Finally, the numbers of all threats are followed along the certificate's line beside the literal
-//! game, and sets known for a target that the line reaches must contain it.
+//! Finally, the verifier follows the numbers of all threats along the certificate's line, together
+//! with the literal game. If the line reaches a target, all known sets for this target must contain
+//! it.
 //!
-//! Since each step is repeated, a certificate cannot make a false claim: a wrong one ends with
-//! states left over. All work is counted in steps and limited.
+//! Since the verifier repeats each step, it cannot accept a false claim: the sweeps of a wrong
+//! certificate do not run out of states. The total work, counted in steps, is limited.
 
 mod board;
 mod layer;
@@ -70,12 +74,14 @@ use target::{Path, Paths, Target};
 use tiles::Tiles;
 
 const LAST_TICK: usize = 2000;
-/// Layers become known at this interval in ticks, and so do all layers with few states.
+/// Layers become known sets at this interval in ticks. Layers with few states become known sets at
+/// every tick.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
 /// Memory limit in bytes. It applies separately to a layer, to the layers kept for the way back, to
-/// the known sets, and to the sets about single sharks. If a layer exceeds it, the certificate is
-/// refused; beyond the other limits, work is repeated or left out.
+/// the known sets, and to the projections to single sharks. If a layer exceeds the limit, the
+/// certificate is refused. Beyond the other limits, layers are computed again, or known sets and
+/// projections are left out.
 const BYTES_MAX: usize = 1 << 29;
 /// Maximum work of [`verify`], in steps on sets of up to 64 tiles.
 pub const STEPS_MAX: u64 = 100_000_000_000;
@@ -108,7 +114,7 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
     if !is_expected {
         return Err(refuse(format!("bound_tick {bound_tick}: expected {expected}")));
     }
-    // A search over all threats may need wide combinations.
+    // A search over all threats may need more bits per combination.
     let bits = bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
     let words = layout.open_positions().count().div_ceil(64);
@@ -139,14 +145,14 @@ fn check<const N: usize, const W: usize>(
     let refuse = |line: usize| move |message: String| VerifyError { line, message };
     let mut verifier = Verifier::<N, W>::new(certificate, layout, steps_max).map_err(refuse(1))?;
     verifier.replay(certificate).map_err(refuse(1))?;
-    // The literal threats may leave fewer states than those of the prover. So an earlier sweep may
-    // already be enough, or a sweep for an earlier target, which proves more.
+    // The literal threats may leave fewer states than the prover's threats. So an earlier sweep may
+    // already prove the bound, and a sweep for an earlier target tick may prove more.
     let bound_tick = usize::from(certificate.bound_tick);
     let mut is_proven = certificate.end == ProofEnd::None;
     let steps = if is_proven { &[] } else { &certificate.steps[..] };
     for (index, step) in steps.iter().enumerate() {
-        // The layers of a sweep that must run out of states are not kept, because no sweep follows
-        // it.
+        // The final sweep must run out of states, and no sweep follows it. Its layers are therefore
+        // not kept.
         let is_last = index + 1 == steps.len() && certificate.end == ProofEnd::Empty;
         let line = refuse(index + 2);
         match verifier.sweep(step, is_last).map_err(line)? {
@@ -183,13 +189,13 @@ fn bits(layout: &Layout) -> Vec<u32> {
 /// A known set of a tick: it contains the state in that tick of every game that reaches the target.
 struct Known<const N: usize, const W: usize> {
     cover: Cover<N, W>,
-    /// The bits of its threats, without the draws of hawks that are not counted.
+    /// The bits of its threats. The draw bits of a hawk are included only if its draws are counted.
     detail: Combination<W>,
     projection: Option<Cover<N, W>>,
 }
 
 impl<const N: usize, const W: usize> Known<N, W> {
-    /// The memory of the states in bytes. The projection takes at most the same amount.
+    /// The memory of the states in bytes. The projection needs at most as much again.
     fn bytes(&self) -> usize {
         self.cover.layer().bytes()
     }
@@ -201,7 +207,7 @@ struct Joins<'a> {
     counts_draws: bool,
 }
 
-/// Layers of a sweep at equal distances, kept for the way back.
+/// Layers of a sweep at a constant interval of ticks, kept for the way back.
 struct Trail<const N: usize, const W: usize> {
     layers: Vec<(usize, Layer<N, W>)>,
     distance: usize,
@@ -219,7 +225,8 @@ impl<const N: usize, const W: usize> Trail<N, W> {
             return;
         }
         self.layers.push((tick, layer));
-        // Keeping a second layer makes each repeated stretch shorter than the one before it.
+        // At least two layers are kept, so that each repetition covers a shorter stretch than the
+        // last.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.distance *= 2;
@@ -229,7 +236,7 @@ impl<const N: usize, const W: usize> Trail<N, W> {
     }
 }
 
-/// A tick that the line survives: the player's tile, and the numbers of the pursuers.
+/// A tick of the line: the player's tile, and the numbers of the pursuers.
 struct Place {
     player: u16,
     numbers: Vec<Option<u32>>,
@@ -237,7 +244,8 @@ struct Place {
 
 struct Verifier<const N: usize, const W: usize> {
     board: Board<N>,
-    /// By threat of the map: the pursuer and the slot of its number, if it sees the player.
+    /// By threat of the map: the pursuer, or `None` for a threat that does not see the player. A
+    /// slot is the position of a pursuer's number in a combination.
     pursuers: Vec<Option<Pursuer<N>>>,
     slots: Vec<Slot>,
     line: Vec<Place>,
@@ -257,7 +265,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let threats = layout.threats.iter().map(|&spawn| Threat::new(spawn, &certificate.rules));
         let pursuers: Vec<Option<Pursuer<N>>> =
             threats.zip(&bits).map(|(threat, &bits)| Pursuer::new(threat, bits)).collect();
-        // The joining threats come first in a combination, which may not have room for all threats.
+        // A combination may not have room for all threats, so threats that join a sweep come first.
         let joined = |threat: usize| {
             certificate.steps.iter().flat_map(|step| &step.joins).any(|&(_, other)| usize::from(other) == threat)
         };
@@ -310,8 +318,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
                 if board.moves[tick] {
                     let read = Tiles::of(if pursuer.is_stale() { from } else { to });
                     let next = pursuer.follow(board, *number, tick, &read)?;
-                    // The draws exceed the count, so the hawk of the line itself gives the picked
-                    // post.
+                    // The draws are no longer counted, so the picked post comes from the hawk in
+                    // the literal game.
                     *number = pursuer.resolve(next, &game.threats[threat]);
                 }
                 if board.positions[usize::from(pursuer.tile(*number))] != game.threats[threat].position {
@@ -362,7 +370,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.threats(mask).filter(is_hawk).map(|threat| Hawk { threat, slot: self.slots[threat] }).collect()
     }
 
-    /// The bits of a layer's threats, without the draws of hawks that are not counted.
+    /// The bits of a layer's threats. The draw bits of a hawk are included only if its draws are
+    /// counted.
     fn detail(&self, layer: &Layer<N, W>) -> Combination<W> {
         self.hawks(layer.mask).into_iter().fold(layer.mask, |detail, Hawk { slot, .. }| {
             let is_counted = layer.groups.iter().all(|(numbers, _)| Pursuer::<N>::is_counted(numbers.number(slot)));
@@ -393,8 +402,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
     }
 
-    /// Steps from tick `from` to `until`, and goes back unless `is_last`. Returns whether states
-    /// run out.
+    /// Sweeps from tick `from` to `until`, and then back unless `is_last`. Returns whether the
+    /// sweep ran out of states.
     fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, is_last: bool) -> Result<bool, String> {
         let mut trail = Trail::new(self.trail_bytes);
         let mut layer = Layer::players(self.target.allowed[from]);
@@ -419,7 +428,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(false)
     }
 
-    /// Searches the whole game, picks included: a sweep that all threats join in the first tick.
+    /// Searches the whole game exhaustively: a sweep with all threats from the first tick, with
+    /// counted draws.
     fn search(&mut self, target_tick: usize) -> Result<(), String> {
         self.set_target(target_tick)?;
         let threats = (0..self.pursuers.len()).filter(|&threat| self.pursuers[threat].is_some());
@@ -442,7 +452,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Applies each known set of a tick by the threats that it shares with the layer.
+    /// Drops states of a layer that no known set of the tick contains, compared by their common
+    /// threats.
     fn narrow(&mut self, tick: usize, layer: &mut Layer<N, W>) -> Result<(), String> {
         let mut known = std::mem::take(&mut self.known[tick]);
         for known in &mut known {
@@ -470,8 +481,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Adds a threat in its known states with the most other threats, or in all its possible
-    /// states.
+    /// Adds a threat to a layer. Its states come from the known set with the most threats in common
+    /// with the layer, or else are all its possible states.
     fn join(&mut self, tick: usize, threat: usize, counts_draws: bool, layer: &mut Layer<N, W>) -> Result<(), String> {
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;
@@ -490,7 +501,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         } else {
             let known = self.known[tick].iter().filter(|known| mask.is_within(&known.cover.layer().mask));
             let use_of = |known: &&Known<N, W>| {
-                // The state of a hawk with counted draws is exact.
+                // Counted draws determine a hawk's state exactly.
                 let is_exact = mask.is_within(&known.detail);
                 (is_exact, self.threats(known.cover.layer().mask.and(&layer.mask)).count())
             };
@@ -502,7 +513,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
                 return self.join_known(tick, slot, &self.cover_by(known, common), layer);
             }
             let pursuer = self.pursuers[threat].as_mut().expect("it sees the player");
-            let numbers = pursuer.anywhere(&self.board, tick)?;
+            let numbers = pursuer.possible_numbers(&self.board, tick)?;
             let own = self.line.get(tick - 1).and_then(|place| place.numbers[threat]);
             if own.is_some_and(|own| !numbers.iter().any(|&number| pursuer.overlap(number, own))) {
                 return Err(format!("threat {threat} is not where it can be in tick {tick}"));
@@ -547,7 +558,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// The layer of the next tick: every successor that may reach the target.
+    /// The layer of the next tick: the successors that may reach the target.
     fn forwards(&mut self, tick: usize, layer: &Layer<N, W>) -> Result<Layer<N, W>, String> {
         let threats: Vec<usize> = self.threats(layer.mask).collect();
         let moment = self.target.moment(&self.board, &self.pursuers, &self.slots, tick, &threats);
@@ -563,7 +574,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(Layer { mask: layer.mask, groups })
     }
 
-    /// Goes back and keeps only states with a successor. It repeats layers that the trail lacks.
+    /// Goes back and keeps only states with a successor. Computes layers again that the trail did
+    /// not keep.
     fn go_back(
         &mut self,
         until: usize,
@@ -590,11 +602,12 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Restricts a layer to the states that lead into the next one, and records them as known.
+    /// Restricts a layer to the states that lead into the layer `after`, which is recorded as a
+    /// known set.
     fn trim(&mut self, tick: usize, mut layer: Layer<N, W>, after: Cover<N, W>) -> Result<Cover<N, W>, String> {
         let (mut after, mut is_noted) = (after, false);
         if after.layer().mask != layer.mask {
-            // Drop the threats that joined between the two layers.
+            // Project away the threats that joined between the two layers.
             self.board.spend(after.layer().groups.len())?;
             let narrow = after.layer().project(layer.mask, &mut self.merger);
             let narrow = self.cover(narrow);
@@ -619,9 +632,9 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(self.cover(layer))
     }
 
-    /// Records a known set. It replaces sets over fewer threats, and restricts sets over more. Of
-    /// two sets over the same threats, the one with counted draws counts as the one over more.
-    /// Returns whether a set was restricted.
+    /// Records a known set. It replaces known sets over fewer threats, and restricts known sets
+    /// over more threats. Counted draws make a set count as one over more threats. Returns false if
+    /// the set is skipped, as large sets are in most ticks.
     fn note(&mut self, tick: usize, cover: Cover<N, W>) -> Result<bool, String> {
         self.board.spend(cover.layer().groups.len())?;
         let allowed = &mut self.target.allowed[tick];
@@ -778,7 +791,7 @@ mod tests {
             let rules = Rules { period_ticks, shark_view, ..Rules::NO_JUMP };
             let board = Board::<2>::new(&layout, &rules, u64::MAX).expect("a map");
             let mut shark = Pursuer::new(Threat::new(layout.threats[0], &rules), 3).expect("it sees the player");
-            let numbers = shark.anywhere(&board, 2).expect("enough steps");
+            let numbers = shark.possible_numbers(&board, 2).expect("enough steps");
             let mut tiles: Vec<u16> = numbers.into_iter().map(|number| shark.tile(number)).collect();
             tiles.sort_unstable();
             assert_eq!(tiles, expected, "{shark_view:?}");

@@ -1,5 +1,5 @@
 //! Pursuers: threats that see the player. A number encodes everything that determines a pursuer's
-//! future, and the literal threat makes the steps from number to number.
+//! future. The literal threat computes the steps between numbers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -12,7 +12,8 @@ use crate::ways::Ways;
 use crate::{Memory, Threat};
 
 pub(super) const KEY_BITS: u32 = 18;
-/// A hawk's number holds its draw count plus one above its key, or 0 without a count.
+/// The bits above the key in a hawk's number. They hold the number of its draws plus one, or 0 if
+/// draws are not counted.
 pub(super) const DRAW_BITS: u32 = 8;
 
 fn key_number(number: u32) -> u32 {
@@ -25,13 +26,13 @@ struct Key {
     position: Position,
     direction: Direction,
     memory: Memory,
-    /// For a hawk's key that stands for several memories, the index of their list, from 1.
-    several: usize,
+    /// For a hawk: the index, from 1, of the list of keys that this key merges; 0 for an exact key.
+    merged: usize,
 }
 
 /// A step of a threat: the next number, and the tiles of the player that lead to it.
 #[derive(Clone, Debug)]
-pub(super) struct Way<const N: usize> {
+pub(super) struct Step<const N: usize> {
     pub when: Tiles<N>,
     pub next: u32,
     pub tile: u16,
@@ -39,8 +40,8 @@ pub(super) struct Way<const N: usize> {
 
 #[derive(Clone, Debug)]
 struct Row<const N: usize> {
-    asked: Tiles<N>,
-    ways: Vec<Way<N>>,
+    covered: Tiles<N>,
+    steps: Vec<Step<N>>,
 }
 
 /// A tick in which a threat may move, and the number of its case.
@@ -54,18 +55,18 @@ pub(super) struct Pursuer<const N: usize> {
     tiles: Vec<u16>,
     numbers: HashMap<Key, u32>,
     rows: Vec<Vec<Row<N>>>,
-    /// For a hawk, lists of ascending key numbers; a single key stands for each list.
-    several: Vec<Rc<[u32]>>,
-    several_places: HashMap<Rc<[u32]>, usize>,
-    /// For a hawk, by tile, the key that stands for every possible memory.
-    anywhere: Vec<u32>,
-    /// For a shark or deer, every possible key by number of moves, as far as needed so far.
+    /// For a hawk, the lists of key numbers that have been merged into one key, in ascending order.
+    merged: Vec<Rc<[u32]>>,
+    merged_indices: HashMap<Rc<[u32]>, usize>,
+    /// For a hawk, by tile, the key that merges all possible memories.
+    merged_by_tile: Vec<u32>,
+    /// For a shark or deer: by number of moves, every possible key. Extended on demand.
     closures: Vec<Vec<u32>>,
 }
 
 impl<const N: usize> Pursuer<N> {
-    /// Returns `None` for a threat that does not see the player. Its numbers have at most `bits`
-    /// bits.
+    /// Creates a pursuer whose numbers have at most `bits` bits. Returns `None` for a threat that
+    /// does not see the player.
     pub fn new(spawned: Threat, bits: u32) -> Option<Self> {
         Some(Self {
             is_stale: spawned.view()? == View::Stale,
@@ -75,9 +76,9 @@ impl<const N: usize> Pursuer<N> {
             tiles: Vec::new(),
             numbers: HashMap::new(),
             rows: Vec::new(),
-            several: Vec::new(),
-            several_places: HashMap::new(),
-            anywhere: Vec::new(),
+            merged: Vec::new(),
+            merged_indices: HashMap::new(),
+            merged_by_tile: Vec::new(),
             closures: Vec::new(),
         })
     }
@@ -104,48 +105,55 @@ impl<const N: usize> Pursuer<N> {
     }
 
     fn exact<'a>(&'a self, number: &'a u32) -> &'a [u32] {
-        match self.keys[*number as usize].several {
+        match self.keys[*number as usize].merged {
             0 => std::slice::from_ref(number),
-            place => &self.several[place - 1],
+            place => &self.merged[place - 1],
         }
     }
 
-    /// The steps from a number, at least for the tiles given to [`ask`](Self::ask). Draws are
+    /// The steps from a number that [`ask`](Self::ask) has computed so far. Draw counts are
     /// ignored.
-    pub fn ways(&self, number: u32, (_, case): Case) -> &[Way<N>] {
-        &self.rows[key_number(number) as usize][case].ways
+    pub fn steps(&self, number: u32, (_, case): Case) -> &[Step<N>] {
+        &self.rows[key_number(number) as usize][case].steps
     }
 
-    /// Adds the steps from a number for a player on the tiles `read`.
+    /// Computes the steps from a number for a player on any of the tiles `read`, unless they are
+    /// known.
     #[inline]
     pub fn ask(&mut self, board: &Board<N>, number: u32, case: Case, read: &Tiles<N>) -> Result<(), String> {
         let key = key_number(number);
         let row = self.rows.get(key as usize).and_then(|row| row.get(case.1));
-        if row.is_some_and(|row| read.without(&row.asked).is_empty()) {
+        if row.is_some_and(|row| read.without(&row.covered).is_empty()) {
             Ok(())
         } else {
-            self.add_ways(board, key, case, read)
+            self.add_steps(board, key, case, read)
         }
     }
 
     #[cold]
-    fn add_ways(&mut self, board: &Board<N>, number: u32, (moment, case): Case, read: &Tiles<N>) -> Result<(), String> {
+    fn add_steps(
+        &mut self,
+        board: &Board<N>,
+        number: u32,
+        (moment, case): Case,
+        read: &Tiles<N>,
+    ) -> Result<(), String> {
         if self.rows.len() <= number as usize {
             self.rows.resize(self.keys.len(), Vec::new());
         }
         let cases = &mut self.rows[number as usize];
         if cases.len() <= case {
-            cases.resize(case + 1, Row { asked: Tiles::EMPTY, ways: Vec::new() });
+            cases.resize(case + 1, Row { covered: Tiles::EMPTY, steps: Vec::new() });
         }
-        let Row { mut asked, mut ways } = cases[case].clone();
+        let Row { mut covered, mut steps } = cases[case].clone();
         // Each possible observation of the player, with the tiles of the player that cause it.
         let threat = self.threat(number);
         let mut noticed: Vec<(Option<Position>, Tiles<N>)> = Vec::new();
         if moment.is_nowhere {
-            asked = board.open;
-            noticed.push((threat.notices(&board.layout, moment.looks, self.spawned.stale_player), asked));
+            covered = board.open;
+            noticed.push((threat.notices(&board.layout, moment.looks, self.spawned.stale_player), covered));
         }
-        for tile in read.without(&asked).iter() {
+        for tile in read.without(&covered).iter() {
             let position = threat.notices(&board.layout, moment.looks, board.positions[usize::from(tile)]);
             match noticed.iter_mut().find(|(other, _)| *other == position && position.is_none()) {
                 Some((_, tiles)) => tiles.insert(tile),
@@ -154,26 +162,28 @@ impl<const N: usize> Pursuer<N> {
         }
         for (noticed, tiles) in noticed {
             for next in self.step(board, number, moment, noticed)? {
-                match ways.iter_mut().find(|way| way.next == next) {
-                    Some(way) => way.when = way.when.or(&tiles),
-                    None => ways.push(Way { when: tiles, next, tile: self.tile(next) }),
+                match steps.iter_mut().find(|step| step.next == next) {
+                    Some(step) => step.when = step.when.or(&tiles),
+                    None => steps.push(Step { when: tiles, next, tile: self.tile(next) }),
                 }
             }
         }
-        self.rows[number as usize][case] = Row { asked: asked.or(read), ways };
+        self.rows[number as usize][case] = Row { covered: covered.or(read), steps };
         Ok(())
     }
 
-    /// The number after a tick in which threats move and this threat reads a single tile.
+    /// The number after a tick in which threats move. The set `read` contains only the player's
+    /// tile.
     pub fn follow(&mut self, board: &Board<N>, number: u32, tick: usize, read: &Tiles<N>) -> Result<u32, String> {
         let case = self.case(board, tick);
         self.ask(board, number, case, read)?;
-        let way = self.ways(number, case).iter().find(|way| !way.when.and(read).is_empty());
-        let next = way.map(|way| way.next).ok_or("a step is missing")?;
+        let step = self.steps(number, case).iter().find(|step| !step.when.and(read).is_empty());
+        let next = step.map(|step| step.next).ok_or("a step is missing")?;
         self.counted(board, number, next)
     }
 
-    /// The exact number of `threat` within `number`, if its draws are not counted.
+    /// The exact number of `threat` if `number` is a merged key that contains it; otherwise
+    /// `number`. Counted numbers are returned unchanged.
     pub fn resolve(&self, number: u32, threat: &Threat) -> u32 {
         if Self::is_counted(number) {
             return number;
@@ -182,10 +192,11 @@ impl<const N: usize> Pursuer<N> {
         self.exact(&number).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(number)
     }
 
-    /// The next number with a draw count, for a step of its key. The literal hawk picks the post.
+    /// Adds the draw count to `next`, the key after a step from `number`. If the hawk draws, the
+    /// literal hawk picks the post.
     pub fn counted(&self, board: &Board<N>, number: u32, next: u32) -> Result<u32, String> {
         let (key, counted) = (key_number(number), number >> KEY_BITS);
-        if counted == 0 || self.keys[key as usize].several != 0 {
+        if counted == 0 || self.keys[key as usize].merged != 0 {
             return Ok(next);
         }
         if !self.draws(key, next) {
@@ -196,12 +207,12 @@ impl<const N: usize> Pursuer<N> {
         hawk.act(&board.ways, &board.layout, None);
         let is_picked = |&&number: &&u32| self.keys[number as usize] == self.key(&hawk);
         let picked = *self.exact(&next).iter().find(is_picked).ok_or("a hawk picks none of its posts")?;
-        // If the count exceeds its bits, counting ends.
+        // Counting ends when the count no longer fits into its bits.
         let counted = if counted + 1 < 1 << DRAW_BITS { counted + 1 } else { 0 };
         Ok(picked | counted << KEY_BITS)
     }
 
-    /// The number of a hawk that has not drawn yet and whose draws are counted.
+    /// The number of a hawk that has not drawn yet, with counting turned on.
     pub fn begin_counting(number: u32) -> u32 {
         number | 1 << KEY_BITS
     }
@@ -234,7 +245,7 @@ impl<const N: usize> Pursuer<N> {
             Style::Shark | Style::Deer | Style::Bull | Style::Goldfish => nothing,
         };
         let direction = if threat.style == Style::Deer { threat.direction } else { Direction::Up };
-        Key { position: threat.position, direction, memory, several: 0 }
+        Key { position: threat.position, direction, memory, merged: 0 }
     }
 
     fn threat(&self, number: u32) -> Threat {
@@ -279,7 +290,7 @@ impl<const N: usize> Pursuer<N> {
         Ok(number)
     }
 
-    fn add_several(&mut self, mut numbers: Vec<u32>, board: &Board<N>) -> Result<u32, String> {
+    fn add_merged(&mut self, mut numbers: Vec<u32>, board: &Board<N>) -> Result<u32, String> {
         numbers.sort_unstable();
         numbers.dedup();
         if numbers.len() == 1 {
@@ -287,16 +298,16 @@ impl<const N: usize> Pursuer<N> {
         }
         board.spend(numbers.len())?;
         let Key { position, direction, .. } = self.keys[numbers[0] as usize];
-        let place = match self.several_places.get(numbers.as_slice()) {
+        let place = match self.merged_indices.get(numbers.as_slice()) {
             Some(&place) => place,
             None => {
                 let numbers: Rc<[u32]> = numbers.into();
-                self.several.push(numbers.clone());
-                self.several_places.insert(numbers, self.several.len());
-                self.several.len()
+                self.merged.push(numbers.clone());
+                self.merged_indices.insert(numbers, self.merged.len());
+                self.merged.len()
             }
         };
-        self.add(Key { position, direction, memory: Memory::default(), several: place }, board)
+        self.add(Key { position, direction, memory: Memory::default(), merged: place }, board)
     }
 
     pub fn first(&mut self, board: &Board<N>) -> Result<u32, String> {
@@ -312,8 +323,9 @@ impl<const N: usize> Pursuer<N> {
         self.add(self.key(&shark), board)
     }
 
-    /// Every possible number in a tick, if known. An owl's memory must not matter in this tick.
-    pub fn anywhere(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
+    /// Every number that is possible in a tick. Fails for an owl in a tick in which its memory
+    /// matters.
+    pub fn possible_numbers(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
         match self.style() {
             Style::Owl if board.owl_moves[tick] != 0 => {
                 Err(format!("an owl cannot join in tick {tick}, in which it remembers"))
@@ -324,18 +336,18 @@ impl<const N: usize> Pursuer<N> {
                 owls.into_iter().map(|owl| self.add_owl(board, owl, 0)).collect()
             }
             Style::Hawk => {
-                if self.anywhere.is_empty() {
-                    self.anywhere = self.hawks_anywhere(board)?;
+                if self.merged_by_tile.is_empty() {
+                    self.merged_by_tile = self.merged_hawks(board)?;
                 }
-                Ok(self.anywhere.clone())
+                Ok(self.merged_by_tile.clone())
             }
             _ => self.closure(board, board.moves[..tick].iter().filter(|moves| **moves).count()),
         }
     }
 
-    /// By tile, a key that stands for every possible memory of a hawk. Checks that no step of the
-    /// literal hawk leads to another memory.
-    fn hawks_anywhere(&mut self, board: &Board<N>) -> Result<Vec<u32>, String> {
+    /// By tile, the key that merges all possible memories of a hawk. Checks that no step of the
+    /// literal hawk leads to any other memory.
+    fn merged_hawks(&mut self, board: &Board<N>) -> Result<Vec<u32>, String> {
         let (positions, rules) = (&board.positions, self.spawned.rules);
         let posts = board.ways.posts().into_owned();
         let (patience, rest) = (i32::from(rules.hawk_patience_moves), i32::from(rules.hawk_rest_moves));
@@ -352,7 +364,7 @@ impl<const N: usize> Pursuer<N> {
             let memories: Vec<Memory> = seen.chain(sent).chain(rests).collect();
             let keys = memories.into_iter().map(|memory| self.add(self.key(&Threat { memory, ..hawk.clone() }), board));
             let keys: Vec<u32> = keys.collect::<Result<_, _>>()?;
-            hawks.push(self.add_several(keys, board)?);
+            hawks.push(self.add_merged(keys, board)?);
         }
         let is_covered = |pursuer: &Self, next: u32| {
             let all = pursuer.exact(&hawks[usize::from(pursuer.tile(next))]);
@@ -363,7 +375,7 @@ impl<const N: usize> Pursuer<N> {
         for &number in &hawks {
             for case in [self.case(board, 1), self.case(board, 2)] {
                 self.ask(board, number, case, &board.open)?;
-                covered &= self.ways(number, case).iter().all(|way| is_covered(self, way.next));
+                covered &= self.steps(number, case).iter().all(|step| is_covered(self, step.next));
             }
         }
         if covered { Ok(hawks) } else { Err("a hawk has a memory that it should not have".to_owned()) }
@@ -383,12 +395,12 @@ impl<const N: usize> Pursuer<N> {
         if found.len() == 1 {
             return Ok(found);
         }
-        // One key per tile stands for every memory that the hawk may have on it.
+        // One key per tile merges all memories that the hawk can have there.
         let mut by_tile: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
         for number in found {
             by_tile.entry(self.tile(number)).or_default().push(number);
         }
-        by_tile.into_values().map(|numbers| self.add_several(numbers, board)).collect()
+        by_tile.into_values().map(|numbers| self.add_merged(numbers, board)).collect()
     }
 
     /// The next numbers of an exact key; for a hawk that draws, one per post.
@@ -430,9 +442,8 @@ impl<const N: usize> Pursuer<N> {
         Ok(())
     }
 
-    /// The number of an owl with `moves_left` moves before it looks again. The tile to which these
-    /// moves lead replaces the remembered position. The method checks that this makes no
-    /// difference.
+    /// The number of an owl with `moves_left` moves before it looks again. Replaces the remembered
+    /// position by the tile to which these moves lead, and checks that the moves stay the same.
     fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Result<u32, String> {
         let mut same = owl.clone();
         same.memory.remembered = None;
@@ -462,7 +473,8 @@ impl<const N: usize> Pursuer<N> {
         self.add(key, board)
     }
 
-    /// Every number of a shark or a deer after some moves, for any moves of the player.
+    /// Every number that a shark or a deer can have after this many moves, for any moves of the
+    /// player.
     fn closure(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
         if self.closures.is_empty() {
             let first = self.first(board)?;
@@ -475,19 +487,19 @@ impl<const N: usize> Pursuer<N> {
             let mut is_found = Vec::new();
             for number in self.closures[self.closures.len() - 1].clone() {
                 board.spend(1)?;
-                // A player that is alive is not on the threat's tile at the start or after a
-                // no-jump move.
+                // A living player is not on the threat's tile at the start of a tick, nor after its
+                // own move if jumps are forbidden.
                 let mut elsewhere = board.open;
                 if self.is_stale || board.no_jump {
                     elsewhere.remove(self.tile(number));
                 }
                 self.ask(board, number, case, &elsewhere)?;
-                for way in self.ways(number, case) {
-                    let next = way.next as usize;
+                for step in self.steps(number, case) {
+                    let next = step.next as usize;
                     is_found.resize(is_found.len().max(next + 1), false);
-                    let can_follow = case.0.is_nowhere || !way.when.and(&elsewhere).is_empty();
+                    let can_follow = case.0.is_nowhere || !step.when.and(&elsewhere).is_empty();
                     if can_follow && !std::mem::replace(&mut is_found[next], true) {
-                        found.push(way.next);
+                        found.push(step.next);
                     }
                 }
             }

@@ -1,4 +1,5 @@
-//! The possible tiles of the player on its way to a target tick, and the game's steps on this way.
+//! The tiles on which the player can be if it is to reach a target tick, and the steps of the game
+//! between these tiles.
 
 use getaway::game::Style;
 
@@ -11,17 +12,19 @@ use super::tiles::Tiles;
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
     pub allowed: Vec<Tiles<N>>,
-    /// By shark, tick and its tile: where the player can be against this shark alone.
+    /// By shark, tick and tile of the shark: where the player can be if this shark is the only
+    /// pursuer.
     alone: Vec<Vec<Vec<Tiles<N>>>>,
 }
 
 impl<const N: usize> Target<N> {
-    /// A target for which nothing is known.
+    /// An empty target, in place until the first target is set.
     pub fn none() -> Self {
         Self { tick: 0, allowed: Vec::new(), alone: Vec::new() }
     }
 
-    /// A target that keeps the knowledge about an earlier one, which remains valid.
+    /// Computes the tiles for a target tick. Bounds known for an earlier target remain valid and
+    /// are kept.
     pub fn new(
         board: &Board<N>,
         pursuers: &mut Pursuers<N>,
@@ -48,7 +51,8 @@ impl<const N: usize> Target<N> {
         Ok(target)
     }
 
-    /// By tick and tile: where the player can still reach the target against this shark alone.
+    /// By tick and tile of the shark: from where the player can still reach the target if this
+    /// shark is the only pursuer.
     fn project(
         &mut self,
         board: &Board<N>,
@@ -65,13 +69,14 @@ impl<const N: usize> Target<N> {
             return Ok(Vec::new());
         }
         board.spend(sets)?;
-        // By tile of the shark: its next tile, and where the player is at that time.
+        // By tile of the shark: its next tiles, each with the player's tiles that lead the shark
+        // there.
         let mut steps_in = |tick: usize| -> Result<Vec<Vec<(Tiles<N>, u16)>>, String> {
             let case = shark.case(board, tick);
             let steps = (0..board.positions.len() as u16).map(|tile| {
                 let number = shark.shark_on(board, tile)?;
                 shark.ask(board, number, case, &board.open)?;
-                Ok(shark.ways(number, case).iter().map(|way| (way.when, way.tile)).collect())
+                Ok(shark.steps(number, case).iter().map(|step| (step.when, step.tile)).collect())
             });
             steps.collect()
         };
@@ -84,7 +89,8 @@ impl<const N: usize> Target<N> {
             let landing = board.landing(tick, &self.allowed[tick + 1]);
             let next: &[Tiles<N>] = &layers[tick + 1];
             let steps = if tick == 1 { &first_steps } else { &later_steps };
-            // The tiles that the player comes from if the shark goes from `shark` to `moved`.
+            // The tiles from which the player survives while the shark goes from `shark` to
+            // `moved`.
             let before = |shark: u16, moved: u16| {
                 let to = next[usize::from(moved)].and(&landing);
                 board.reach(&if board.no_jump { free(shark, to) } else { to })
@@ -105,7 +111,7 @@ impl<const N: usize> Target<N> {
         Ok(layers)
     }
 
-    /// The possible tiles of the player at the start of a tick with a threat on `tile`.
+    /// The possible tiles of the player at the start of a tick if the threat is on `tile`.
     pub fn lives(&self, tick: usize, threat: usize, tile: u16) -> Tiles<N> {
         match self.alone[threat].get(tick) {
             Some(layer) => layer[usize::from(tile)],
@@ -139,7 +145,7 @@ impl<const N: usize> Target<N> {
 pub(super) struct Moment<'a, const N: usize> {
     board: &'a Board<N>,
     moves: bool,
-    /// The tiles that remain for the player after the threats that do not see it have moved.
+    /// The tiles where the player survives the move of the threats that do not see it.
     landing: Tiles<N>,
     parts: Vec<Part<'a, N>>,
 }
@@ -150,7 +156,7 @@ struct Part<'a, const N: usize> {
     /// True if the threat sees the player's position before the player's move.
     is_stale: bool,
     case: Case,
-    /// By the shark's tile after the tick.
+    /// For a shark with a projection: by its tile after the tick, where the player can be.
     alone: Option<&'a [Tiles<N>]>,
 }
 
@@ -206,8 +212,8 @@ impl<const N: usize, const W: usize> Paths<N, W> {
             }
             return board.spend(2 + self.found.len());
         }
-        // Threats with a stale view split the tiles that the player comes from. Until all of them
-        // have done so, `to` is the set that they leave to the player.
+        // Threats with a stale view split `from`, the tiles before the player's move. Until all of
+        // them have done so, `to` holds the tiles that they leave free, reachable or not.
         self.found.push(Path { numbers: Combination::EMPTY, from: *tiles, to: free });
         for part in parts.iter().filter(|part| part.is_stale) {
             self.split(part, board, pursuers, numbers, tiles, |path| &mut path.from)?;
@@ -223,7 +229,8 @@ impl<const N: usize, const W: usize> Paths<N, W> {
         Ok(())
     }
 
-    /// Splits the paths by the steps of a threat that sees the player on one side of them.
+    /// Splits the paths by the steps of one threat. `side` selects the tiles where the threat sees
+    /// the player: `from` for a stale view, `to` for a present one.
     #[inline]
     fn split(
         &mut self,
@@ -237,20 +244,20 @@ impl<const N: usize, const W: usize> Paths<N, W> {
         let number = numbers.number(part.slot);
         let pursuer = pursuers[part.threat].as_mut().expect("it sees the player");
         pursuer.ask(board, number, part.case, seen)?;
-        let ways = pursuer.ways(number, part.case);
-        board.spend(1 + self.found.len() * ways.len())?;
+        let steps = pursuer.steps(number, part.case);
+        board.spend(1 + self.found.len() * steps.len())?;
         self.spare.clear();
         for path in &self.found {
-            for way in ways {
+            for step in steps {
                 let mut split = *path;
                 let side = side(&mut split);
-                *side = side.and(&way.when);
+                *side = side.and(&step.when);
                 if side.is_empty() {
                     continue;
                 }
-                split.to = part.leave(&split.to, way.tile);
+                split.to = part.leave(&split.to, step.tile);
                 if !split.to.is_empty() {
-                    split.numbers = split.numbers.with(part.slot, pursuer.counted(board, number, way.next)?);
+                    split.numbers = split.numbers.with(part.slot, pursuer.counted(board, number, step.next)?);
                     self.spare.push(split);
                 }
             }

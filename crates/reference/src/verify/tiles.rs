@@ -7,7 +7,7 @@ pub(super) struct Tiles<const N: usize>([u64; N]);
 impl<const N: usize> Tiles<N> {
     pub const EMPTY: Self = Self([0; N]);
 
-    /// Comparing words instead of indexing keeps the set in registers.
+    /// Comparing with each word's index, instead of indexing, keeps the set in registers.
     #[inline]
     pub fn of(tile: u16) -> Self {
         Self(std::array::from_fn(|word| u64::from(word == usize::from(tile / 64)) << (tile % 64)))
