@@ -1,4 +1,5 @@
-//! Passes a hash of all sources that results depend on, by which a cluster distinguishes builds.
+//! Passes a hash of all sources that results depend on to the crate. A cluster compares this hash
+//! to detect machines with another build.
 
 #[path = "../../src/fnv.rs"]
 mod fnv;

@@ -1,9 +1,10 @@
 //! Games per second in the arena, and its overhead over plain games.
 //!
-//! `series/threads-N` plays one series with one and two threads. `overhead/play` plays its games
-//! without the arena, `overhead/series` in the arena with one thread. The variants first run
-//! alternately, and the median ratios are printed: ratios within a round are stable even on a
-//! shared machine. Every series must have the scores of the plain games.
+//! `series/threads-N` plays a series on one thread and on two. `overhead/play` plays the same games
+//! without the arena, and `overhead/series` plays them in the arena on one thread. Before the
+//! benches, the variants run in alternation, and the median ratios of their times are printed:
+//! ratios within a round are stable even on a shared machine. Every series must give the same
+//! scores as the plain games.
 
 use std::ops::ControlFlow;
 use std::path::Path;

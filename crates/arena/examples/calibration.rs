@@ -1,6 +1,6 @@
-//! Measures how often the arena's statistics are right, in tournaments between ten pairs of equal
-//! planners, synthetic and played. Prints each row when its tournaments are finished. `--pair N`
-//! measures only that pair, from 1.
+//! Measures how often the arena's statistics are right, in tournaments between pairs of equal
+//! planners. Some pairs are synthetic, others play real games. Prints each row when its tournaments
+//! are finished. `--pair N` measures only that pair, from 1.
 //!
 //! ```text
 //! cargo run --release --package getaway-arena --example calibration -- \

@@ -2,11 +2,11 @@
 //! or lurk.
 //!
 //! All planners play the same maps and hunters, and see positions only. Games begin when the
-//! threats are awake; before that, every planner survives. For each hunter the example prints the
-//! mean last tick and the wins and losses of `smitsimax`, `cautious` and `safest`. It then compares
-//! a player that predicts the known half of the threats with one that treats all threats as
-//! unmodelled. Finally, it compares the latter with the bot, which knows only the styles of the
-//! known half.
+//! threats are awake; before that, every planner survives. For each hunter, the example prints the
+//! mean last tick and the wins and losses of `smitsimax`, `cautious` and `safest`. In further
+//! games, half of the threats have known styles. The example first compares a player that predicts
+//! this half with a player that treats all threats as unmodelled. It then compares the second
+//! player with the bot, which knows only the styles of the known half.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000
@@ -23,15 +23,15 @@ use getaway::protocol::{GameMessage, MessageThreat, Name};
 use getaway::search::Generator;
 use getaway_arena::stats::{WinDrawLoss, sign_test};
 
-/// The first tick of a game: the first in which the threats are awake. All start at their spawns.
+/// The first tick of a game, from which the threats are awake. All threats start at their spawns.
 const TICK_FIRST: u16 = 502;
 const TICK_MAX: u16 = 1500;
 const MINIMAX_DEPTH: u16 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hunter {
-    /// Of the crossings to which no hunter is closer, takes the one nearest to the player. Chases a
-    /// player who is near.
+    /// Goes to a crossing to which no other hunter is closer, and of these to the nearest to the
+    /// player. Chases a player that is near.
     Pincer,
     /// Searches [`MINIMAX_DEPTH`] moves ahead, with the player fleeing.
     Minimax,
@@ -72,7 +72,7 @@ impl Streets {
         self.next_tiles(from).find(|&next| self.distance(next, to) < self.distance(from, to)).unwrap_or(from)
     }
 
-    /// The distance to the player that a hunter can reach with `depth` moves of each side.
+    /// The distance to the player that the hunter can force within `depth` moves of each side.
     fn minimax(&self, hunter: u16, player: u16, depth: u16) -> u16 {
         if hunter == player || depth == 0 {
             return self.distance(hunter, player);
@@ -80,7 +80,8 @@ impl Streets {
         self.next_tiles(hunter).map(|next| self.value_of_step(next, player, depth)).min().unwrap_or(u16::MAX)
     }
 
-    /// The value of a hunter's step, the first of `depth` moves; the player flees after each.
+    /// The distance that the hunter can force after a first step to `next`. The player flees after
+    /// each of the hunter's `depth` moves.
     fn value_of_step(&self, next: u16, player: u16, depth: u16) -> u16 {
         if next == player {
             return 0;
@@ -113,7 +114,7 @@ impl Hunter {
     }
 }
 
-/// The step of one pincer hunter; together they cut off the player.
+/// The step of one pincer hunter. Together, pincer hunters cut off the player.
 fn step_of_pincer(streets: &Streets, tiles: &[u16], index: usize, player: u16) -> u16 {
     let tile = tiles[index];
     if streets.distance(tile, player) <= 3 || index == 0 {

@@ -1,5 +1,5 @@
-//! Joins running games: one bot plays up to a tick, and another takes over. The second bot has not
-//! seen the game, so it does not know the threats' memories, draws and idle rounds.
+//! Joins running games: one bot plays up to a tick, then another bot takes over. The second bot has
+//! not seen the earlier ticks, so it does not know the threats' memories, draws and idle rounds.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example joined -- --maps path/to/maps
@@ -16,7 +16,8 @@ use getaway::protocol::GameMessage;
 
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
-/// Budget of the solver for lost games; the solver knows the threats' memories when the bot joins.
+/// Budget of the solver for games that the second bot loses. The solver starts where the bot
+/// joined, and knows the threats' memories.
 const SOLVER_BUDGET: Budget = Budget::ticks(300_000);
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,11 +1,12 @@
 //! Plays on servers whose rules the bot does not know: seeded variants with one to three changed
-//! rules. On each map it plays one game without memory and one with it.
+//! rules. On each map, the bot plays one game without a memory and a second with the memory of the
+//! first.
 //!
-//! Only games that the solver survives with the true rules count. Prints one line per game, and
-//! then a table by changed parameter, with the median tick from which the bot had the right value
-//! in the first game. `--true-rules` adds games of a bot that is given the rules. `--trace` prints
-//! the bot's estimate of the rules whenever it changes. `--known` instead compares decision times
-//! with and without learning on the unchanged server.
+//! Only games count that the solver survives with the true rules. The example prints one line per
+//! game, and then a table by changed parameter. The table has the median tick from which the bot
+//! knew the right value in the first game. `--true-rules` adds games of a bot that is given the
+//! rules. `--trace` prints the bot's estimate of the rules whenever it changes. `--known` instead
+//! compares decision times with and without learning on the unchanged server.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example variants -- --variants 100 --maps path/to/maps
@@ -44,7 +45,7 @@ struct Tally {
     second: u32,
     told: u32,
     points: u64,
-    /// The first tick at which the parameter was known, per game in which it became known.
+    /// Per game in which the parameter became known, the first tick at which it was known.
     known: Vec<u16>,
 }
 

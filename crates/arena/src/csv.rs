@@ -7,7 +7,7 @@ const HEADER: &str = "planner,spec,map,layout,sample,seed,score,final_tick,caugh
     missed_ticks,late_commands,invalid_commands,failure,failure_tick";
 
 /// One line per game in the order of the series, with a header; RFC 4180. Times are left out, so
-/// the bytes are the same for every run with a budget in simulated ticks.
+/// every run with a budget in simulated ticks gives the same bytes.
 pub fn csv(series: &Series, games: &Games) -> String {
     let names = series.names();
     let lines = games.iter().enumerate().filter_map(|(index, game)| {

@@ -1,8 +1,9 @@
 //! Datasets: states that planners reach, with an observation and the exact judgement of each move.
 //!
-//! A dataset is divided into shards of [`SHARD_STATES`] states, each the content of one `.npy` file:
-//! an array of records in NumPy's format 1.0. Guarantees: a shard depends only on the dataset and
-//! its index, so neither threads nor machines nor interruptions change it.
+//! A dataset is divided into shards of [`SHARD_STATES`] states, each the content of one `.npy`
+//! file: an array of records in NumPy's format 1.0. Guarantees: a shard depends only on the dataset
+//! and on the shard's index. It is the same with any number of threads, on any machine and after
+//! any interruption.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -31,7 +32,7 @@ pub const GAME_STATES: usize = 64;
 
 const KIND: FileKind = FileKind { name: "dataset", version: 1 };
 const MOVES: usize = Move::ALL.len();
-/// Memory per judgement.
+/// Maximum memory to judge a state.
 const MEMORY_MAX_BYTES: usize = 64 << 20;
 /// The header of a `.npy` file ends at a multiple of this many bytes.
 const NPY_ALIGNMENT: usize = 64;
@@ -57,7 +58,7 @@ pub struct DatasetOptions {
     pub states: u64,
     /// The form of the observations.
     pub observation: Observation,
-    /// The share of moves that are random, in thousandths.
+    /// Random moves per thousand moves.
     pub random_moves_permille: u32,
     /// Budget of the judgement of a move, in simulated ticks.
     pub label_ticks: u64,
@@ -88,11 +89,12 @@ pub enum DatasetError {
     },
 }
 
-/// The settings in a dataset's first line, which must be equal to continue it.
+/// The settings in the first line of a dataset's description. A run continues a dataset only if
+/// they are equal.
 #[derive(Serialize, Deserialize)]
 struct Settings {
     build: String,
-    /// The names of the maps and the planners: a record has their indices.
+    /// The names of the maps and the planners. Records refer to them by index.
     maps: Vec<String>,
     planners: Vec<String>,
     /// A fingerprint of the maps' layouts.
@@ -163,7 +165,8 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// A dataset of the maps, planners, seed, rules and budget of a series; its samples are ignored.
+    /// Creates a dataset with the maps, planners, seed, rules and budget of a series. The series'
+    /// number of samples is ignored.
     ///
     /// # Errors
     /// When one of the planners is an external bot.
@@ -182,7 +185,7 @@ impl Dataset {
         to_json(&Spec { dataset: self.options, series: self.series.spec() })
     }
 
-    /// Reads a dataset from JSON; planners of the host may play.
+    /// Reads a dataset from JSON. `host` finds further planners.
     ///
     /// # Errors
     /// If the JSON is invalid or comes from another build, or the games cannot be played.
@@ -223,7 +226,7 @@ impl Dataset {
         (self.options.states - shard as u64 * SHARD_STATES).min(SHARD_STATES)
     }
 
-    /// The start of a shard's file, up to the first record.
+    /// The header of a shard's file, up to the first record.
     pub fn shard_header(&self, shard: usize) -> Vec<u8> {
         let fields: Vec<String> = self.fields().iter().map(Field::text).collect();
         let states = self.shard_states(shard);
@@ -283,15 +286,16 @@ impl Dataset {
         shards.iter().map(encoded).collect()
     }
 
-    /// The content of a shard's file that another process encoded; `None` if it cannot be this
-    /// shard's.
+    /// Decodes the content of a shard's file that another process encoded. `None` if the text is
+    /// not a file of this shard's size.
     pub fn decoded_shard(&self, shard: usize, text: &str) -> Option<Vec<u8>> {
         let content = BASE64.decode(text).ok().filter(|_| shard < self.shards())?;
         let is_whole = content.len() == self.shard_bytes(shard) && content.starts_with(&self.shard_header(shard));
         is_whole.then_some(content)
     }
 
-    /// Plays the game with this number, on a random map and by a random planner, and picks states.
+    /// Plays the game with this number on a random map with a random planner, and picks states from
+    /// it.
     fn play(&self, number: u64) -> Result<Game, DatasetError> {
         let options = self.series.options();
         let mut hash = FnvHasher::default();

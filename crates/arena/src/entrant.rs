@@ -7,7 +7,7 @@ use super::external::ExternalBot;
 
 /// Maximum length of a name.
 pub(super) const NAME_CHARS_MAX: usize = 40;
-/// Programs that run another program, whose name says more about the bot.
+/// Interpreters. The name of the program that they run describes the bot better.
 const INTERPRETERS: [&str; 13] =
     ["bash", "bun", "deno", "env", "exec", "java", "node", "perl", "php", "ruby", "sh", "uv", "zsh"];
 
@@ -72,7 +72,7 @@ pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(char::is_alphanumeric) && text.chars().all(is_inner) && text.chars().count() <= NAME_CHARS_MAX
 }
 
-/// A valid name that resembles the text.
+/// A valid name made from the text.
 pub(super) fn valid_name(text: &str) -> String {
     if is_name(text) {
         return text.to_owned();
@@ -94,7 +94,8 @@ fn is_program(word: &&str) -> bool {
     !word.starts_with('-') && !name.contains('=') && !is_python && !INTERPRETERS.contains(&name)
 }
 
-/// The name of each entrant: the given one, or the shortest that tells it apart from the others.
+/// The name of each entrant: its given name, or the shortest name that distinguishes it from the
+/// others.
 pub fn shown_names(entrants: &[Entrant]) -> Vec<String> {
     let candidates: Vec<Vec<String>> = entrants.iter().map(Entrant::candidates).collect();
     let mut lengths = vec![0; entrants.len()];

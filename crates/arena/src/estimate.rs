@@ -6,10 +6,10 @@ use super::series::{Games, Series, SeriesError};
 use getaway::game::LAST_TICK;
 
 impl Series {
-    /// Estimates how long the missing games take on `threads` threads, from the first missing game
-    /// of each planner, played for an equal share of `limit`. An unfinished game counts as
-    /// complete, so the estimate tends to be high. External bots are left out.
-    /// Fails if a game is aborted.
+    /// Estimates how long the missing games take on `threads` threads. Plays the first missing game
+    /// of each planner, for an equal share of `limit`, and extrapolates. An unfinished game counts
+    /// as complete, so the estimate tends to be high. External bots are left out. Fails if a game
+    /// is aborted.
     pub fn estimate(&self, games: &Games, threads: usize, limit: Duration) -> Result<Duration, SeriesError> {
         let is_missing = |index: &usize| games.get(*index).is_none_or(Option::is_none);
         let planners = self.options().planners.len();
@@ -78,7 +78,7 @@ mod tests {
         let start = Instant::now();
         let estimate = series.estimate(&Games::new(), 1, LIMIT).expect("a time");
         let played = start.elapsed();
-        // On a busy machine the games that are timed slow down as well.
+        // A busy machine also slows down the measured games.
         assert!(estimate > played && estimate < played * 3 * 2000, "{estimate:?} after {played:?}");
     }
 

@@ -20,8 +20,8 @@ pub struct Summary {
     pub distinct_games: u64,
     /// The mean score; `None` without games.
     pub score_mean: Option<f64>,
-    /// The mean score, clustered by map; `None` with fewer than two games, or if all games are
-    /// identical and on one map.
+    /// The mean score with its confidence interval, clustered by map. `None` with fewer than two
+    /// games, or if all games are identical and on one map.
     pub score_interval: Option<Interval>,
     /// The lowest score.
     pub score_min: u32,
@@ -29,7 +29,7 @@ pub struct Summary {
     pub score_max: u32,
     /// Number of complete games.
     pub survived: u64,
-    /// Share of complete games, clustered by map.
+    /// Share of complete games with its confidence interval, clustered by map.
     pub survived_share: Interval,
     /// Median decision time in milliseconds.
     pub decision_p50_ms: f64,

@@ -52,8 +52,8 @@ pub fn play<B>(
     Ok(ControlFlow::Continue(state))
 }
 
-/// A fingerprint of the player's positions by tick. Threats follow deterministically, so games on
-/// one map with equal fingerprints are equal.
+/// A fingerprint of the player's positions by tick. The threats are deterministic, so games on one
+/// map with equal fingerprints are equal.
 #[derive(Clone, Debug, Default)]
 pub struct MovesFingerprint(FnvHasher);
 
@@ -158,7 +158,7 @@ fn two_digits(number: u64) -> u64 {
     (number / unit + u64::from(number % unit >= unit.div_ceil(2))) * unit
 }
 
-/// The cost of a game to its player; 0 where it cannot be measured.
+/// Processor time and memory of the player in a game; 0 where they cannot be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     /// Processor time in milliseconds.
@@ -174,7 +174,7 @@ pub struct GameRecord {
     pub map: String,
     /// A fingerprint of tiles and spawns, which detects changes to a map under the same name.
     pub layout: String,
-    /// The given name of the planner, or its spec.
+    /// The name that the planner was given, or its spec.
     pub planner: String,
     /// The planner, expression or bot behind a given name.
     #[serde(default, skip_serializing_if = "Option::is_none")]

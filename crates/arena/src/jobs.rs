@@ -1,9 +1,10 @@
-//! Jobs done by other processes: the protocol for games of a series and plays of a discovery.
+//! Distributes jobs to other processes. A job is a game of a series or a ladder, a shard of a
+//! dataset, or a play of a discovery.
 //!
-//! The process reads a line that describes the work. It writes `{"want": COUNT}` and reads an array
-//! of at most COUNT jobs. For each job it writes `{"played": [JOB, RESULT]}`, in any order, or it
-//! gives up with `{"error": TEXT}`. An empty array means that there are no jobs now: while jobs are
-//! in progress, it asks again later; otherwise it closes its output.
+//! The process first reads a line that describes the work. It writes `{"want": COUNT}` and reads an
+//! array of at most COUNT jobs. It writes `{"played": [JOB, RESULT]}` for each job, in any order,
+//! or gives up with `{"error": TEXT}`. An empty array means that there are no jobs at present. If
+//! the process has jobs in progress, it then asks again later; otherwise it closes its output.
 
 use std::any::Any;
 use std::fmt::Display;
@@ -40,8 +41,8 @@ pub trait Jobs {
     /// The reason for ending early.
     type Break;
 
-    /// At most `count` jobs to do next; empty when there are none now. If no jobs are in progress,
-    /// there are none any more.
+    /// At most `count` jobs to do next; empty if none is available at present. If the list is empty
+    /// and no jobs are in progress, all jobs are done.
     fn next(&mut self, count: usize) -> Vec<Self::Job>;
     /// Receives the result of a job.
     fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;
@@ -68,8 +69,8 @@ enum Message<Job, Result> {
 }
 
 impl Channel {
-    /// Runs the jobs; `work` is one line of JSON with everything that they share.
-    /// Fails if the process reports an error, sends anything else, or ends early.
+    /// Runs the jobs. `work` is a line of JSON with the data that all jobs share. Fails if the
+    /// process reports an error, sends anything else, or ends early.
     pub fn run<J: Jobs>(mut self, work: &str, jobs: &mut J) -> Result<ControlFlow<J::Break>, RemoteError> {
         writeln!(self.output, "{work}").and_then(|()| self.output.flush()).map_err(RemoteError::new)?;
         let mut in_progress = 0_usize;

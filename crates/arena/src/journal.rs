@@ -31,7 +31,7 @@ const CHECKSUM_END: &str = "\"}\n";
 const CHECKSUM_DIGITS: usize = 16;
 const QUOTE_CHARS_MAX: usize = 60;
 
-/// A kind of file that the program may write again. Its first line is a JSON object with these
+/// A kind of file that the program may overwrite. Its first line is a JSON object with these
 /// fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileKind {
@@ -53,9 +53,9 @@ impl FileKind {
         line.ends_with(b"\n") && serde_json::from_slice(line).is_ok_and(is_same)
     }
 
-    /// Checks that a path may be written: it is free, or a file of this kind and version with at
-    /// most `limit_bytes`.
-    /// Fails if another file has this path, or it cannot be read; names the path.
+    /// Checks that a path may be written: nothing exists there, or a file of this kind and version
+    /// with at most `limit_bytes`. Fails if there is any other file, or if the file cannot be read.
+    /// The error names the path.
     pub fn check_replaceable(self, path: &Path, limit_bytes: u64) -> io::Result<()> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let mut line = Vec::new();
@@ -138,9 +138,9 @@ pub struct Journal {
 
 impl Journal {
     /// Opens or creates a journal. Passes the settings of an existing file to `check`, and then
-    /// each record to `read`; both return an error message. Removes an incomplete last line.
-    /// Fails if the file cannot be read or written, is in use, is not a journal of this kind, or
-    /// has an invalid line.
+    /// each record to `read`; either may fail with an error message. Removes an incomplete last
+    /// line. Fails if the file cannot be read or written, is in use, is not a journal of this kind,
+    /// or has an invalid line.
     pub fn open<S: Serialize + DeserializeOwned, R: DeserializeOwned>(
         path: impl AsRef<Path>,
         kind: FileKind,
@@ -184,8 +184,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Appends records, each a JSON object with at least one field. If this fails, the file is
-    /// truncated to its previous size if possible, and the records can be appended again.
+    /// Appends records, each a JSON object with at least one field. If writing fails, the file is
+    /// truncated to its previous size if possible. The caller can then append the records again.
     pub fn append<R: Serialize>(&mut self, records: &[R]) -> Result<(), JournalError> {
         let (mut text, hash) = (String::new(), self.hash);
         for record in records {
@@ -221,7 +221,7 @@ impl Journal {
     ) -> Result<u64, JournalError> {
         let path = self.path.clone();
         let failed = |source| JournalError::File { path: path.clone(), source };
-        // Reads no more than the file's size, because reading on may block in files of the kernel.
+        // Reads no further than the file's size: in files of the kernel, further reads may block.
         let size_bytes = self.file.metadata().map_err(failed)?.len();
         let mut reader = BufReader::new(self.file.try_clone().map_err(failed)?.take(size_bytes));
         let (mut bytes, mut text, mut check) = (0, Vec::new(), Some(check));
@@ -408,7 +408,7 @@ mod tests {
         );
     }
 
-    /// The file says that it is regular and empty, and reading it may block for ever.
+    /// The kernel reports this file as regular and empty, but reading it may block for ever.
     #[cfg(target_os = "linux")]
     #[test]
     fn files_of_the_kernel_are_refused() {

@@ -11,8 +11,8 @@ use super::series::{GameKey, Games, Series, SeriesMap};
 use super::stats::{self, CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision, WinDrawLoss};
 use super::verdict::{MARGIN_DEFAULT, Question, Verdict};
 
-/// Fewer independent units cannot show a difference: even if one side wins all five, the sign test
-/// gives p = 0.06. Fewer maps stand only for themselves.
+/// Fewer independent units cannot show a difference: even if one side wins all of five units, the
+/// sign test gives p = 0.06. Fewer maps say nothing about other maps.
 const UNITS_MIN: usize = 6;
 /// Smaller p-values are printed as `p < 0.0001`.
 const P_VALUE_MIN: f64 = 1e-4;
@@ -38,11 +38,11 @@ pub struct Comparison {
     /// Mean score difference, left minus right; `None` without pairs.
     pub score_difference_mean: Option<f64>,
     /// The mean score difference; `None` with fewer than six units. Clustered by map with six maps
-    /// or more, and by unit otherwise, when it holds for these maps only.
+    /// or more. With fewer maps, it is clustered by unit and holds for these maps only.
     pub score_difference: Option<Interval>,
     /// Number of maps with pairs.
     pub maps: u64,
-    /// The mean score difference for the verdict, as in [`ClusteredMean::adjusted`].
+    /// The mean score difference that the verdict uses; see [`ClusteredMean::adjusted`].
     #[serde(skip)]
     pub adjusted: ClusteredMean,
 }
@@ -130,7 +130,7 @@ struct Unit {
 
 /// The units on one map, in the order of their first pairs.
 fn units(pairs: &MapPairs<'_>) -> Vec<Unit> {
-    // A forest over the pairs: each points to an earlier pair of its unit, or to itself.
+    // Units as trees over the pairs: each pair points to an earlier pair of its unit, or to itself.
     let mut earlier: Vec<usize> = Vec::new();
     let root = |earlier: &[usize], mut pair: usize| {
         while earlier[pair] != pair {
@@ -138,7 +138,7 @@ fn units(pairs: &MapPairs<'_>) -> Vec<Unit> {
         }
         pair
     };
-    // Index of the first pair with each game.
+    // By game of the left and of the right side: the index of its first pair.
     let (mut of_left, mut of_right) = (HashMap::new(), HashMap::new());
     for (index, (left, right)) in pairs.iter().enumerate() {
         earlier.push(index);
@@ -167,7 +167,8 @@ fn win_share(map_counts: &[WinDrawLoss], units: &[i64]) -> Interval {
     stats::clustered_win_share(map_counts, unit_counts, CONFIDENCE)
 }
 
-/// The pairs of two planners in order, on one map or on all, for which both games were played.
+/// The pairs of two planners whose games have both been played, in order. `map` restricts them to
+/// one map.
 pub fn pairs<'a>(
     series: &'a Series,
     games: &'a Games,
@@ -190,7 +191,7 @@ pub struct SprtMonitor {
     sprt: Sprt,
     sides: [usize; 2],
     counts: WinDrawLoss,
-    /// Pairs passed so far, including repetitions.
+    /// Number of pairs processed so far, including repetitions.
     passed: usize,
     /// Map and moves of each tested pair.
     seen: HashSet<(usize, String, String)>,
@@ -209,7 +210,7 @@ impl SprtMonitor {
         Self { sprt, sides, counts, passed: 0, seen: HashSet::new(), ratios: Vec::new(), decision }
     }
 
-    /// Tests the next pairs, up to the first missing one.
+    /// Tests the next pairs, up to the first pair with a missing game.
     pub fn update(&mut self, series: &Series, games: &Games) -> SprtDecision {
         while self.decision == SprtDecision::Undecided
             && let Some([left, right]) = self.next(series, games)
@@ -329,7 +330,8 @@ impl Match {
         Self { left, right, overall, maps, deterministic, verdict, sprt }
     }
 
-    /// Names deterministic planners and the number of distinct pairs; `None` if all pairs differ.
+    /// A note that names the deterministic planners and the number of distinct pairs. `None` if all
+    /// pairs differ.
     pub fn note(&self) -> Option<String> {
         if !self.overall.has_repetitions() {
             return None;
@@ -476,7 +478,7 @@ mod tests {
         assert_eq!((result.overall.pairs_played, result.overall.units), (40, 2));
         assert_eq!(result.note().as_deref(), Some("random and safest are deterministic: 2 distinct pairs of 40"));
         assert_eq!(result.maps[0].comparison.score_difference, None, "one game is not a sample");
-        // One planner is random, so the unit is the map.
+        // The other planner is still deterministic, so the unit is the map.
         for (index, game) in games.iter_mut().enumerate().step_by(2) {
             game.as_mut().expect("a game").moves = index.to_string();
         }
@@ -497,7 +499,8 @@ mod tests {
         }
         let mut monitor = SprtMonitor::new(Sprt::default());
         assert_eq!(monitor.update(&series, &games), SprtDecision::Undecided);
-        // Two of the first thirty pairs are distinct, one on each map, and all ten later ones.
+        // Of the first thirty pairs, only two are distinct, one on each map. The ten later pairs
+        // are all distinct.
         assert_eq!((monitor.report().pairs, monitor.report().ratios.len()), (12, 12));
         assert_eq!(monitor.pairs_needed(), None);
     }

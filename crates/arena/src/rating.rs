@@ -2,9 +2,9 @@
 //!
 //! The model is that of Bradley and Terry (*Rank Analysis of Incomplete Block Designs*, 1952): a
 //! planner with rating r beats one with rating s with probability 1 / (1 + 10^((s - r) / 400)), and
-//! a tie is half a win. As in Bayeselo, each planner also ties once with a planner of rating 0,
-//! which keeps all ratings finite. Newton's method maximises the likelihood; ratings are shifted to
-//! a mean of 0.
+//! a tie is half a win. As in Bayeselo, each planner also has one tie with an imaginary planner of
+//! rating 0, which keeps all ratings finite. Newton's method maximises the likelihood; ratings are
+//! shifted to a mean of 0.
 //!
 //! Pairs on one map are not independent, because they share games and the map. Intervals are
 //! therefore clustered by map (the *sandwich* of Liang and Zeger, *Longitudinal Data Analysis Using
@@ -17,7 +17,7 @@ const POINTS_PER_LOGIT: f64 = 400.0 / std::f64::consts::LN_10;
 /// Weight of the tie with a planner of rating 0.
 const PRIOR_PAIRS: f64 = 1.0;
 const STEPS_MAX: usize = 200;
-/// Maximum step in log odds: far from the maximum, Newton's steps are too long.
+/// Maximum step in log odds. Far from the maximum of the likelihood, Newton's steps are too long.
 const STEP_MAX: f64 = 2.0;
 
 /// Pairs of two planners on one map.
@@ -196,7 +196,8 @@ mod tests {
         let mut random = Pcg64Mcg::seed_from_u64(11);
         let (mut hits, mut intervals) = (0, 0);
         for _ in 0..TOURNAMENTS {
-            // Four planners on fifteen maps; their strengths on a map hold for its ten samples.
+            // Four planners on fifteen maps. Their strengths on a map are the same for all ten
+            // samples.
             let mut pairs = Vec::new();
             for map in 0..15 {
                 let talents: [f64; 4] = random.random();

@@ -53,7 +53,8 @@ struct Missing<'a, Wanted, OnGame> {
     on_game: OnGame,
 }
 
-/// Breaks with the value of `on_game`, with `None` when the stop flag is set, or with an error.
+/// Breaks with the value of `on_game`, with `None` when the stop flag is set, or with the error of
+/// an invalid record.
 impl<B, Wanted, OnGame> Jobs for Missing<'_, Wanted, OnGame>
 where
     Wanted: Fn(usize) -> bool,
@@ -104,8 +105,8 @@ impl Series {
         })
     }
 
-    /// Reads a series from JSON; the host's planners may play, too. Fails if the JSON is invalid,
-    /// comes from another version or build, or the series cannot be played.
+    /// Reads a series from JSON. `host` finds further planners. Fails if the JSON is invalid, comes
+    /// from another version or build, or the series cannot be played.
     pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
         let Spec { version, maps, planners, samples, seed, rules, budget, .. } = spec;
@@ -158,7 +159,7 @@ impl Series {
         let mut missing = Missing { indices: indices.into_iter(), games, stop, is_wanted, on_game };
         match channel.run(&self.spec(), &mut missing) {
             Ok(ControlFlow::Break(result)) => Ok(result?.map_or(ControlFlow::Continue(()), ControlFlow::Break)),
-            // A stopped process may end early.
+            // A process that was stopped may end early.
             Err(error) if !stop.load(Ordering::Relaxed) => Err(error.into()),
             _ => Ok(ControlFlow::Continue(())),
         }
@@ -175,7 +176,7 @@ mod tests {
     fn series() -> Series {
         let layout = Layout::parse("P..~.\n.###.\n....S").expect("a drawing");
         let mut map = Map { name: "hall".to_owned(), kind: String::new(), difficulty: String::new(), layout };
-        // Adds a second threat on the same tile, which a drawing cannot show.
+        // A drawing cannot show two threats on one tile.
         map.layout.threats.push(map.layout.threats[0]);
         let planners = vec!["random".to_owned(), "safest".to_owned()];
         let options =

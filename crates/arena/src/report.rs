@@ -33,7 +33,7 @@ pub struct ReportText<'a> {
     pub facts: &'a [(&'static str, String)],
 }
 
-/// The results shown besides the games.
+/// The results that the page shows in addition to the games.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportResult<'a> {
     /// A match of two planners.
@@ -74,7 +74,7 @@ struct Data<'a> {
     heading: &'a str,
     command: &'a str,
     facts: &'a [(&'static str, String)],
-    /// The verdict in one line; without one, the bots' failures.
+    /// The verdict in one line, or the bots' failures if there is no verdict.
     sentence: Option<String>,
     outcome: Option<Outcome>,
     troubles: Vec<String>,
@@ -88,14 +88,15 @@ struct Data<'a> {
     planners: Vec<PlannerEvaluation>,
     /// By planner and map: the histogram of decision times in milliseconds.
     times: Vec<Vec<Vec<(f64, u64)>>>,
-    /// Comparisons of every planner with every other: for all maps, and then for each map.
+    /// Comparisons of every planner with every other planner, first over all maps and then for each
+    /// map.
     matrix: Vec<Vec<Vec<Comparison>>>,
     games: Vec<GameRow>,
 }
 
 #[derive(Serialize)]
 struct SprtCurve {
-    /// Indices of the planners; wins of the first raise the ratio.
+    /// Indices of the planners. Wins of the first planner raise the likelihood ratio.
     sides: [usize; 2],
     ratios: Vec<f64>,
     low: f64,

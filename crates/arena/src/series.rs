@@ -166,7 +166,7 @@ impl Series {
         Self::with_host(maps, options, None)
     }
 
-    /// Like [`Series::new`], but the host's planners may play, too.
+    /// Like [`Series::new`], but `host` finds further planners.
     pub fn with_host(
         maps: &[Map],
         options: SeriesOptions,
@@ -227,12 +227,12 @@ impl Series {
         &self.external
     }
 
-    /// The planners and bots, in the order of the options.
+    /// The entrants (planners and bots), in the order of the options.
     pub fn entrants(&self) -> &[Entrant] {
         &self.entrants
     }
 
-    /// The names that the planners are shown by, in the order of the options.
+    /// The display names of the planners, in the order of the options.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -321,7 +321,8 @@ impl Series {
         self.play_wanted(games, threads, stop, &|_| true, on_game)
     }
 
-    /// Like [`Series::play`], but skips games for which `is_wanted` is false when their turn comes.
+    /// Like [`Series::play`], but skips a game if `is_wanted` is false just before the game would
+    /// start.
     pub fn play_wanted<B>(
         &self,
         games: &mut Games,
@@ -345,12 +346,12 @@ impl Series {
                 && is_wanted(index)
                 && let Some(result) = self.play_one(index, host, &is_stopped).transpose()
             {
-                // The receiver is dropped when the series stops.
+                // Sending fails once the series has stopped and the receiver is dropped.
                 let _ = sender.send((index, result));
             }
         };
         thread::scope(|scope| {
-            // Games start in order, so that an interrupted series has covered all maps.
+            // Games start in order, so that an interrupted series has games on all maps.
             let play_all = move || pool.install(|| missing.into_iter().par_bridge().for_each_with(sender, play_one));
             thread::Builder::new().spawn_scoped(scope, play_all).map_err(SeriesError::Threads)?;
             for (index, result) in receiver {
@@ -416,7 +417,8 @@ impl Series {
         Ok(Some(GameRecord { line, simulated_ticks, mispredictions, cost, ..record }))
     }
 
-    /// The record of a game, without moves and the fields of planners and external bots.
+    /// The record of a game. The caller adds the moves and the fields that are specific to planners
+    /// or to external bots.
     fn record(
         &self,
         GameKey { sample, map, planner }: GameKey,
@@ -493,7 +495,7 @@ fn fingerprint(layout: &Layout) -> String {
         hash.write(row.as_bytes());
         hash.write(b"\n");
     }
-    // A drawing shows only one spawn per tile, so the hash includes them all.
+    // A drawing shows only one spawn per tile, so the hash adds all spawns.
     for spawn in &layout.threats {
         hash.write(format!("{} {}\n", spawn.style, spawn.position).as_bytes());
     }

@@ -3,8 +3,8 @@
 //! Games on one map are alike, because maps differ in difficulty. The interval of a mean therefore
 //! clusters games by map, and the sign test counts the smallest unit drawn independently.
 //!
-//! Every function accepts zero counts: without information it returns the widest possible interval
-//! or `None`. The tests compare with published values and cite them.
+//! Every function accepts counts of zero: without data, it returns the widest possible interval or
+//! `None`. The tests compare the results with published values and cite the sources.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
@@ -65,9 +65,9 @@ pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
 /// With clusters of equal size this is Student's interval of the cluster means, valid even if their
 /// variances differ (Ibragimov and Muller, *t-Statistic Based Correlation and Heterogeneity Robust
 /// Inference*, 2010). Otherwise the degrees of freedom come from the effective number of clusters,
-/// assuming that values agree within a cluster (Carter, Schnepel and Steigerwald, *Asymptotic
-/// Behavior of a t-Test Robust to Cluster Heterogeneity*, 2017). Empty clusters are ignored; a
-/// single cluster gives [`mean`]. `None` with fewer than two values.
+/// on the assumption that values agree within a cluster (Carter, Schnepel and Steigerwald,
+/// *Asymptotic Behavior of a t-Test Robust to Cluster Heterogeneity*, 2017). Empty clusters are
+/// ignored; a single cluster gives [`mean`]. `None` with fewer than two values.
 pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval> {
     Some(ClusteredMean::of(clusters)?.interval(confidence))
 }
@@ -100,15 +100,15 @@ impl ClusteredMean {
 
     /// The mean of differences between `-reach` and `reach`, with two units added: a cluster of
     /// `unit_size` values at each end. As in the adjusted interval of Bonett and Price
-    /// ([`win_share`]), the two units represent unseen outcomes. Without them, equal values would
-    /// have a standard error of 0, however few they are.
+    /// ([`win_share`]), the two units represent unseen outcomes. Without them, even two equal
+    /// values would have a standard error of 0.
     pub fn adjusted(clusters: &[Vec<f64>], reach: f64, unit_size: usize) -> Self {
         let ends = [reach, -reach].map(|end| vec![end; unit_size.max(1)]);
         let filled = clusters.iter().filter(|values| !values.is_empty());
         Self::of_clusters(filled.chain(&ends).map(|values| values.as_slice()))
     }
 
-    /// At least two clusters.
+    /// Expects at least two clusters.
     fn of_clusters<'a>(clusters: impl Iterator<Item = &'a [f64]> + Clone) -> Self {
         let (mut sum, mut count, mut groups) = (0.0, 0.0, 0.0);
         let (mut squares, mut fourths) = (0.0_f64, 0.0);
@@ -129,7 +129,7 @@ impl ClusteredMean {
         let within_error = is_separable.then(|| withins.iter().sum::<f64>().sqrt() / count);
         let residuals = clusters.map(|values| values.iter().map(|value| value - estimate).sum::<f64>());
         let variance = groups / (groups - 1.0) * residuals.map(|residual| residual * residual).sum::<f64>();
-        // Clusters of different sizes leave fewer degrees of freedom, but at least one.
+        // Clusters of different sizes give fewer degrees of freedom, but at least one.
         let degrees = (squares.powi(2) / fourths).max(2.0) - 1.0;
         Self { estimate, error: variance.sqrt() / count, within_error, degrees }
     }
@@ -142,11 +142,12 @@ impl ClusteredMean {
 }
 
 /// The mean of clustered values between `least` and `most`, with a Wilson interval inside these
-/// bounds. Its trial count follows from the uncertainty that [`clustered_mean`] finds.
+/// bounds. The interval's number of trials follows from the standard error of [`clustered_mean`].
 ///
 /// Scores gather at the two bounds, so their mean is skewed, and Student's symmetrical interval
-/// covers the true value too rarely. If all values are equal, each cluster counts as one trial, or
-/// each value of a single cluster, as in [`clustered_share`]. `None` with fewer than two values.
+/// covers the true value too rarely. If all values are equal, each cluster counts as one trial; in
+/// a single cluster, each value does. This is as in [`clustered_share`]. `None` with fewer than two
+/// values.
 pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
     let plain = clustered_mean(clusters, confidence)?;
     let share = ((plain.estimate - least) / (most - least)).clamp(0.0, 1.0);
@@ -182,14 +183,14 @@ fn wilson(estimate: f64, count: f64, confidence: f64) -> Interval {
     let shrink = 1.0 + z * z / count;
     let centre = (estimate + z * z / (2.0 * count)) / shrink;
     let half_width = z / shrink * (estimate * (1.0 - estimate) / count + (z / (2.0 * count)).powi(2)).sqrt();
-    // At 0 and 1 the bound is exact; rounding must not move it.
+    // At 0 and 1 the bound is exact, and rounding errors must not move it.
     let low = if estimate <= 0.0 { 0.0 } else { centre - half_width };
     let high = if estimate >= 1.0 { 1.0 } else { centre + half_width };
     Interval { estimate, low, high }
 }
 
 /// A share of clustered trials, each cluster given as (successes, trials): Wilson's interval for
-/// the equivalent number of independent trials (Korn and Graubard, *Confidence Intervals for
+/// the effective number of independent trials (Korn and Graubard, *Confidence Intervals for
 /// Proportions with Small Expected Number of Positive Counts Estimated from Survey Data*, 1998). If
 /// all trials have the same outcome, each cluster counts as one trial. A single cluster gives
 /// [`share`].
@@ -298,7 +299,8 @@ pub fn weighted_sign_test(units: &[i64]) -> f64 {
         }
     }
     let coins = Binomial::new(0.5, light.len() as u64).expect("one half is a probability");
-    // The probability that the light units sum to at least `least`: 2 * wins - count >= least.
+    // The probability that the light units sum to at least `least`, that is, 2 * wins - count >=
+    // least.
     let at_least = |least: i64| match (least + light.len() as i64 + 1).div_euclid(2) {
         wins if wins <= 0 => 1.0,
         wins => coins.sf(wins as u64 - 1),
@@ -442,7 +444,7 @@ mod tests {
     fn sign_test_is_exact() {
         // Zar, *Biostatistical Analysis* (1999), the deer's legs: 8 of 10 pairs.
         assert_close(sign_test(counts(8, 0, 2)), 0.109375);
-        // By hand: 2 * 2^-63, and 2 * (1 + 6) / 64.
+        // Computed by hand: 2 * 2^-63, and 2 * (1 + 6) / 64.
         assert_close(sign_test(counts(63, 87, 0)), 2f64.powi(-62));
         assert_close(sign_test(counts(5, 3, 1)), 0.21875);
         // Conover, *Practical Nonparametric Statistics* (1971): 8 better, 1 worse, 1 equal.
@@ -481,7 +483,8 @@ mod tests {
 
     #[test]
     fn clustered_share_counts_clusters_and_not_trials_when_clusters_agree_within() {
-        // Half of the maps always survive, the others never: 20 trials, with Student's quantile.
+        // The player always survives on half of the maps and never on the others: 20 trials, with
+        // Student's quantile.
         let clusters: Vec<(u64, u64)> = (0..20).map(|map| (if map % 2 == 0 { 50 } else { 0 }, 50)).collect();
         let found = clustered_share(&clusters, 0.95);
         let by_map = share(10, 20, 0.95);
@@ -538,7 +541,8 @@ mod tests {
 
     #[test]
     fn shares_agree_with_r() {
-        // R, package binom, `binom.confint(x, n, methods = "wilson")`; from statsmodels.
+        // R's package binom, `binom.confint(x, n, methods = "wilson")`; the values are quoted from
+        // statsmodels.
         for (successes, trials, low, high) in [
             (18, 20, 0.6989663547715128, 0.972133518786232),
             (4, 20, 0.0806576625797981, 0.4160174322518935),
@@ -625,7 +629,8 @@ mod tests {
         }
     }
 
-    /// A planner against itself: half of the pairs are ties, and the others are split evenly.
+    /// Draws a pair of a planner against itself: a tie with probability 1/2, otherwise a win or a
+    /// loss with equal probability.
     fn pair_of_equals(random: &mut Pcg64Mcg, counts: &mut WinDrawLoss) {
         let [tie, left] = random.random::<[bool; 2]>();
         counts.add(u32::from(!tie && left), u32::from(!tie && !left));
@@ -641,7 +646,8 @@ mod tests {
             let mut result = WinDrawLoss::default();
             (0..PAIRS).for_each(|_| pair_of_equals(&mut random, &mut result));
             found += f64::from(u8::from(sign_test(result) <= 0.05));
-            // Counts are discrete, so an exact test rejects slightly less often than allowed.
+            // Counts are discrete, so an exact test rejects slightly less often than its nominal
+            // rate.
             let size = (0..=result.decisive())
                 .filter(|&wins| sign_test(counts(wins, 0, result.decisive() - wins)) <= 0.05)
                 .map(|wins| statrs::distribution::Discrete::pmf(&Binomial::new(0.5, result.decisive()).unwrap(), wins))

@@ -1,7 +1,8 @@
-//! Tournaments: planners on the same maps and seeds, each against every other.
+//! Tournaments: each planner against every other planner, on the same maps and seeds.
 //!
-//! A game has one player, so pairs share games: N planners play N games per map and seed.
-//! Guarantees: the result depends only on the games, not on their order or on interruptions.
+//! A game has one player, so N planners play only N games per map and seed, and each game counts in
+//! several pairs. Guarantees: the result depends only on the games, not on their order or on
+//! interruptions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -21,7 +22,7 @@ use super::verdict::{Outcome, Question, Verdict};
 pub const RATING_MODEL: &str = "Bradley-Terry on distinct pairs, a tie as half a win, with one prior tie of each \
     entrant against a rating of 0; mean 0; 400 points are odds of 10 to 1; 95% intervals clustered by map";
 
-/// The pairs that a tournament compares, and the test that ends a pair.
+/// The pairs that a tournament compares, and the test that can end a pair early.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TournamentOptions {
     /// True if only the first planner is compared with every other.
@@ -34,7 +35,7 @@ pub struct TournamentOptions {
 #[derive(Debug)]
 pub struct TournamentMonitor {
     pairs: Vec<PairMonitor>,
-    /// By planner: the number of games, in the order of the series, that its pairs need.
+    /// By planner: how many of its games, in the order of the series, its pairs need.
     needed: Arc<[AtomicUsize]>,
 }
 
@@ -55,7 +56,7 @@ impl TournamentMonitor {
         Self { pairs: sides.map(pair).collect(), needed: (0..planners).map(|_| AtomicUsize::new(games)).collect() }
     }
 
-    /// Accounts for new games; returns whether more are needed.
+    /// Evaluates new games. Returns whether further games are needed.
     pub fn update(&mut self, series: &Series, games: &Games) -> bool {
         let all = series.len() / series.options().planners.len().max(1);
         let mut needed = vec![0; self.needed.len()];
@@ -73,13 +74,14 @@ impl TournamentMonitor {
         (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && is_wanted(index))
     }
 
-    /// Returns a check, usable on any thread, whether the game at an index is still needed.
+    /// Returns a function that tells whether the game at an index is still needed. It can be called
+    /// on any thread.
     pub fn wanted(&self) -> impl Fn(usize) -> bool + Send + Sync + use<> {
         let needed = Arc::clone(&self.needed);
         move |index| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed)
     }
 
-    /// Number of pairs decided by the sequential test, and number of all pairs.
+    /// The number of pairs that the sequential test has decided, and the total number of pairs.
     pub fn decided(&self) -> (usize, usize) {
         let is_decided =
             |pair: &&PairMonitor| pair.sprt.as_ref().is_some_and(|sprt| sprt.decision() != SprtDecision::Undecided);
@@ -114,7 +116,7 @@ pub struct Standing {
     /// Wins, ties and losses in its distinct pairs.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
-    /// True if its games on each map are all identical.
+    /// True if, on each map, its games are all identical.
     #[serde(rename = "draws_nothing")]
     pub is_deterministic: bool,
     /// A summary of its games.
@@ -133,7 +135,7 @@ pub struct TournamentPair {
     /// The comparison of their games.
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// The sequential test; it counts wins of `sprt_left`.
+    /// The sequential test, which counts wins of `sprt_left`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
     /// The entrant named first on the command line.
@@ -218,7 +220,8 @@ impl Tournament {
         Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs, troubles }
     }
 
-    /// The failures, the winner, and the entrants that it is not shown to beat, in one line.
+    /// One line with the failures, the winner, and the entrants that the winner is not shown to
+    /// beat.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
         let verdict = |other: &Standing| {
@@ -350,7 +353,7 @@ mod tests {
         assert!(whole.pairs.iter().any(|pair| pair.comparison.pairs_played < 120));
         let whole = without_times(whole);
         assert_eq!(without_times(play(&series, options, 3, &Games::new()).0), whole);
-        // A killed run may leave games beyond the decisions.
+        // A killed run may leave games that are no longer needed.
         let mut all = Games::new();
         let flow = series.play(&mut all, 2, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
         assert!(flow.is_ok());

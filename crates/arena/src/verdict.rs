@@ -20,14 +20,14 @@ pub const MARGIN_DEFAULT: f64 = 500.0;
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// The confidence of the interval that is equivalent to two one-sided tests.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
-/// The probability with which further games should show the margin. A run that is still undecided
-/// tends to be an unlucky one, so the promise holds less often:
+/// The probability with which the planned number of further games should show a difference of the
+/// margin. Undecided runs tend to be unlucky ones, so in practice it is enough less often:
 /// `docs/records/benchmarks.md#calibration`.
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
-/// If the spread between maps takes more than this share of the variance that the plan allows, only
-/// further maps help.
+/// If the spread between maps causes more than this share of the variance that the plan allows,
+/// only further maps help.
 const BETWEEN_MAX: f64 = 0.7;
 
 /// The result of a comparison.
@@ -48,7 +48,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// The games that would show a difference of the margin.
+/// The number of further games that would show a difference of the margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FurtherGames {
     /// Their number.
@@ -74,7 +74,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The mean score difference in points that matters.
     pub margin: f64,
-    /// How many further games would show the margin, if there are too few.
+    /// If there are too few games: how many further games would show a difference of the margin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
     /// The bots' failures, one sentence each.
@@ -92,7 +92,8 @@ pub(super) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Answers from the pairs of both sides, their bots and the sequential test, if there was one.
+    /// Derives the verdict from the pairs of both sides, the summaries of their bots and the
+    /// sequential test, if there was one.
     pub fn verdict(
         &self,
         pairs: &Comparison,
@@ -143,22 +144,23 @@ impl Question<'_> {
         if -self.margin < low && high < self.margin { Outcome::Equal } else { Outcome::Undecided }
     }
 
-    /// Plans for the usual two-sided test of a mean, with the errors estimated from the games so
-    /// far.
+    /// Plans the number of further games for the usual two-sided test of a mean. Standard errors
+    /// are estimated from the games so far.
     fn further(&self, pairs: &Comparison) -> FurtherGames {
         let ClusteredMean { error, within_error, degrees, .. } = pairs.adjusted;
         let allowed = |quantile: f64| (self.margin / (quantile + normal_quantile(2.0 * POWER - 1.0))).powi(2);
         let (played, maps) = (pairs.pairs_played as f64, pairs.maps as f64);
         let within = within_error.unwrap_or(error).min(error).powi(2);
         let between = error.powi(2) - within;
-        // Without a spread within maps, further pairs add degrees of freedom.
+        // Without an estimate of the spread within maps, further pairs add degrees of freedom.
         let quantile = match within_error {
             Some(_) => students_quantile(CONFIDENCE, degrees),
             None => normal_quantile(CONFIDENCE),
         };
-        // Planners that repeat their games would repeat them in further pairs on the same maps.
+        // Planners that repeat their games would also repeat them in further pairs on the same
+        // maps.
         let repeats_games = 2 * pairs.units <= pairs.pairs_played;
-        // If the games played should have been enough, the difference is smaller than the margin.
+        // If the games so far should have been enough, plan half as many again.
         let beyond = |needed: f64, so_far: f64| two_digits_up((needed - so_far).max(so_far / 2.0));
         if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
             let variance = ((maps + 2.0) * error.powi(2)).min(VARIANCE_MAX);

@@ -15,7 +15,7 @@ use super::socket::SocketChannel;
 use super::{EXIT_TIME, STARTUP_TIME};
 use getaway::protocol::{ClientFrame, Register, to_json};
 
-/// Time for which each side is polled in turn; also the maximum delay of a command.
+/// The bridge polls each side for this long in turn, which is also the maximum delay of a command.
 const TURN: Duration = Duration::from_millis(1);
 const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -86,7 +86,8 @@ pub fn bridge(
             Received::Closed | Received::Broken(_) => break,
         }
         match bot.receive(Instant::now() + TURN) {
-            // The bridge itself has registered, so a registration of the bot is dropped.
+            // The bridge has registered on behalf of the bot, so it drops the bot's own
+            // registration.
             Received::Message { text, .. } if matches!(ClientFrame::parse(&text), Ok(ClientFrame::Register(_))) => {}
             Received::Message { text, .. } => {
                 report.commands += 1;

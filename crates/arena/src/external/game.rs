@@ -25,7 +25,7 @@ use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, s
 const LOG: FileKind = FileKind { name: "log", version: 1 };
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A piped bot between two games.
+/// A piped bot that waits for its next game.
 type IdleBot = (ExternalBot, Process, PipeChannel);
 
 /// Plays the games of external bots and keeps their processes.
@@ -76,8 +76,8 @@ pub struct PlayedGame {
     pub cost: Cost,
 }
 
-/// Plays one game with a new process. `watch` is called for every tick, and also after a failure,
-/// when the game continues without the bot.
+/// Plays one game with a new process. `watch` is called for every tick, including the ticks after a
+/// failure, which are played without the bot.
 ///
 /// # Errors
 /// When the process cannot be started, or the log cannot be written.
@@ -192,7 +192,7 @@ impl ExternalHost {
             idle.push((play.game.bot.clone(), process, channel));
             return Ok(log);
         }
-        // Closing its input tells the bot that no games are left.
+        // A closed input tells the bot that there are no more games.
         drop(channel);
         if play.record.failure.is_none() {
             let _ = process.wait(EXIT_TIME, play.is_stopped);
@@ -206,7 +206,7 @@ impl ExternalHost {
         loop {
             let index = idle.iter().position(|(of, ..)| of == bot)?;
             let (_, mut process, mut channel) = idle.swap_remove(index);
-            // A program may end after each game, as programs that use a websocket do.
+            // Some programs end after each game, as programs that use a websocket do.
             if channel.clear() && process.status().is_none() {
                 return Some((process, channel));
             }
@@ -384,7 +384,7 @@ impl<'a> Play<'a> {
                 self.silent_ticks = 0;
                 ControlFlow::Continue(())
             }
-            // A program that supports both transports may register on either.
+            // A program that supports both transports may also register over its pipe.
             Ok(ClientFrame::Register(_)) if self.record.commands == 0 => ControlFlow::Continue(()),
             Ok(frame) => {
                 let error = match frame {
@@ -459,7 +459,7 @@ impl<'a> Play<'a> {
     }
 }
 
-/// Writes a log; overwrites nothing but another log.
+/// Writes a log. An existing file is overwritten only if it is a log.
 fn write_log(folder: &Path, name: &str, log: &str) -> io::Result<()> {
     fs::create_dir_all(folder)?;
     let path = folder.join(name);

@@ -6,9 +6,9 @@
 //! commands to standard output, as lines of JSON.
 //!
 //! Guarantees: a bot has the time limits of the server. A bot that crashes, falls silent or sends
-//! garbage loses the game, and the record has the reason. On Linux no process started by a bot
-//! outlives its games, even if this program is killed; elsewhere, processes that leave the bot's
-//! process group survive.
+//! garbage loses the game, and the game's record names the reason. On Linux no process started by a
+//! bot outlives its games, even if this program is killed; elsewhere, processes that leave the
+//! bot's process group survive.
 
 mod bridge;
 mod channel;
@@ -35,17 +35,17 @@ pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
 pub use program::{Program, ProgramEnd};
 
-/// Time limit for a program to start and connect, and for the first command of a piped program: the
-/// server's registration timeout, plus the same time for the start.
+/// Time limit for a program to start and connect, or for a piped program to send its first command.
+/// It is twice the server's registration timeout, because a program also needs time to start.
 pub const STARTUP_TIME: Duration = Duration::from_secs(10);
 /// A bot that sends no command for this many consecutive ticks loses: 2 s at the server's pace.
 pub const SILENT_TICKS_MAX: u32 = 20;
 /// Maximum number of frames per tick, as on the server.
 const FRAMES_PER_TICK_MAX: usize = 100;
-/// Time for a program to exit after its game; it is then killed.
+/// Time for a program to exit after its game. After it, the program is killed.
 const EXIT_TIME: Duration = Duration::from_millis(500);
-/// Time for a program to exit after it closed its connection, so that its error message can be
-/// read. Interpreters on a busy machine need this long.
+/// Time for a program to exit after it has closed its connection. Its log then has the error
+/// message. Interpreters on a busy machine need this long.
 const CRASH_TIME: Duration = Duration::from_secs(3);
 /// Interval between checks for an exit, a connection or a stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
@@ -69,7 +69,7 @@ pub struct ExternalOptions {
     /// The folder for the bots' standard error, one file per game. If `None`, only the last line of
     /// a failed game's output is kept, in its record.
     pub logs: Option<PathBuf>,
-    /// Maximum memory of a bot's processes together; exceeding it is a failure.
+    /// Maximum total memory of a bot's processes; exceeding it is a failure.
     pub memory_mb_max: Option<u64>,
     /// Maximum processor time of a bot's processes per game; exceeding it is a failure.
     pub cpu_ms_max: Option<u64>,

@@ -37,8 +37,8 @@ impl PipeChannel {
 
 impl Channel for PipeChannel {
     fn send(&mut self, message: &str) {
-        // If the bot has many unread messages, this one is dropped; the bot is then reported as
-        // silent.
+        // The message is dropped if the bot has too many unread messages. Such a bot is later
+        // reported as silent.
         let _ = self.stream.write(format!("{message}\n").as_bytes());
     }
 

@@ -1,4 +1,4 @@
-//! The process tree of a bot, ended when dropped, and its log.
+//! The process tree of a bot, and its log. Dropping it ends the processes.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,18 +8,21 @@ use std::time::{Duration, Instant};
 
 use super::{LOG_BYTES_MAX, LOG_TAIL_CHARS, POLL_INTERVAL, Stopped};
 
-/// Time for killed processes of a bot to end; after it, the supervisor continues alone.
+/// Time to wait for a bot's killed processes to end. After it, the supervisor continues to kill
+/// them without being waited for.
 const KILL_TIME: Duration = Duration::from_millis(500);
-/// Time limit for reading the rest of a log, which a surviving process may hold open.
+/// Time limit for reading the end of a log, because a surviving process may hold the log open.
 const LOG_TIME: Duration = Duration::from_millis(100);
 
-/// A running bot: the shell that supervises it or, on Windows, runs its command.
+/// A running bot, represented by the shell that supervises it. On Windows, the shell only runs the
+/// bot's command.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    /// A pipe whose closing makes the supervisor end the bot, even if this program is killed.
+    /// The supervisor ends the bot when this pipe is closed, which also happens when this program
+    /// is killed.
     release_pipe: Option<PipeWriter>,
-    /// The time at which that pipe was closed.
+    /// The time at which `release_pipe` was closed.
     released: Option<Instant>,
     log: Arc<Mutex<Vec<u8>>>,
     log_reader: Option<JoinHandle<()>>,
@@ -34,7 +37,8 @@ pub(super) enum Streams {
     Piped,
 }
 
-/// A shell that runs `command`, and ends everything started by it when the pipe is closed.
+/// A shell that runs `command`. When the pipe is closed, it ends all processes that the command has
+/// started.
 #[cfg(unix)]
 fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     use std::os::fd::AsRawFd;
@@ -43,11 +47,11 @@ fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     let (end, release_pipe) = io::pipe()?;
     let mut shell = Command::new("sh");
     shell.args(["-c", include_str!("supervisor.sh"), "sh", command, &end.as_raw_fd().to_string()]);
-    // Keeps Ctrl-C from the bot.
+    // In a group of its own, the bot does not receive Ctrl-C.
     shell.process_group(0);
     let prepare = move || {
         rustix::io::fcntl_setfd(&end, rustix::io::FdFlags::empty())?;
-        // Systems without subreapers end process groups only.
+        // On systems without subreapers, only the bot's process group is ended.
         #[cfg(target_os = "linux")]
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         Ok(())
@@ -82,7 +86,8 @@ impl Process {
             Streams::Piped => shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log_start),
         };
         let child = shell.spawn()?;
-        // The command holds the writing end of the log, so the log ends only after it is dropped.
+        // The shell's `Command` holds the writing end of the log. The log can end only after it is
+        // dropped.
         drop(shell);
         let log = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&log);
@@ -95,7 +100,7 @@ impl Process {
         &mut self.child
     }
 
-    /// The id of the process that supervises the bot.
+    /// The process id of the shell that supervises the bot.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -126,8 +131,9 @@ impl Process {
         }
         self.released = Some(Instant::now());
         match self.release_pipe.take() {
-            // A concurrently forked process may hold the pipe open, so closing it is not enough:
-            // the line ends the bot, too. Writing fails if the supervisor has ended.
+            // A process forked at the same time may hold the pipe open, so closing it is not
+            // enough. A line on the pipe ends the bot, too. Writing fails if the supervisor has
+            // already ended.
             Some(mut release_pipe) => drop(release_pipe.write_all(b"\n")),
             None => drop(self.child.kill()),
         }
@@ -169,7 +175,7 @@ fn collect_log(mut output: PipeReader, log: &Mutex<Vec<u8>>) {
 }
 
 /// The last line of a log, shortened, to be appended to an error; empty for an empty log. Skips the
-/// stack and the version that Node.js and Java print after an error.
+/// stack trace and the version that Node.js and Java print after an error.
 pub(super) fn last_words(log: &str) -> String {
     let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
     let last = lines.clone().next().unwrap_or_default();

@@ -13,14 +13,14 @@ pub struct Program {
     usage: UsageMeter,
 }
 
-/// The traces of a program that has ended.
+/// The results of a program that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramEnd {
     /// Processor time and peak memory of its processes; zero on systems other than Linux.
     pub cost: Cost,
     /// Its standard output and error.
     pub log: String,
-    /// The exit code, or that it was still running, and the last line of its log.
+    /// The exit code or "still running", and the last line of its log, in words.
     pub words: String,
 }
 

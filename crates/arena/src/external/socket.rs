@@ -20,9 +20,9 @@ use super::stream::Stream;
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
 const HANDSHAKE_TIME: Duration = Duration::from_secs(3);
-/// Time for the answer to a closing frame.
+/// Time for the bot to answer a closing frame.
 const CLOSE_TIME: Duration = Duration::from_millis(300);
-/// Maximum size of unsent messages; further ones are dropped.
+/// Maximum size of unsent messages; further messages are dropped.
 const UNSENT_BYTES_MAX: usize = 1 << 20;
 
 /// A local port for one bot.
@@ -100,7 +100,7 @@ impl SocketChannel {
     }
 }
 
-/// Continues a handshake until it ends, or until `deadline` or `is_stopped`.
+/// Continues a handshake until it ends, the deadline passes or `is_stopped` returns true.
 fn shake_hands<R: HandshakeRole<InternalStream = Stream>>(
     mut attempt: Result<R::FinalResult, HandshakeError<R>>,
     deadline: Instant,
@@ -120,7 +120,8 @@ fn shake_hands<R: HandshakeRole<InternalStream = Stream>>(
     }
 }
 
-/// Rejects web pages: a browser sends the page's origin, a program none or the server's address.
+/// Rejects web pages. A browser sends the origin of the page; a program sends no origin or the
+/// server's address.
 #[allow(clippy::result_large_err, reason = "the library decides the type")]
 fn refuse_pages(port: u16) -> impl Callback {
     move |request: &Request, response: Response| {
@@ -137,7 +138,7 @@ fn refuse_pages(port: u16) -> impl Callback {
 
 impl Channel for SocketChannel {
     fn send(&mut self, message: &str) {
-        // Unsent data follows with the next message. A lost connection is reported by `receive`.
+        // Unsent data is sent with the next message, and `receive` reports a lost connection.
         let _ = self.0.send(Message::text(message));
     }
 

@@ -1,8 +1,8 @@
 //! Byte streams to and from a bot over any transport, with arrival times.
 //!
 //! Guarantees: a read returns only bytes that arrived before its deadline, even if this thread runs
-//! late, and never waits past it. Reads after the deadline return at most one message's worth of
-//! bytes, so a flood cannot keep the reader busy. A write never waits.
+//! late, and never waits past it. After the deadline, reads return at most as many bytes as one
+//! message can have, so a flood cannot keep the reader busy. A write never waits.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -40,7 +40,8 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Connects to a process, whose end ends the threads. Fails if no threads can be started.
+    /// Connects to a process. The threads end with the process. Fails if the threads cannot be
+    /// started.
     pub fn new(input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> io::Result<Self> {
         let (to_bot, messages) = mpsc::sync_channel(UNREAD_MESSAGES_MAX);
         let (chunks, from_bot) = mpsc::sync_channel(UNREAD_CHUNKS_MAX);

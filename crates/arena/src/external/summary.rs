@@ -34,7 +34,8 @@ pub struct ExternalSummary {
     pub invalid_commands: u64,
     /// The first failure of each kind: map, sample (from 1), tick and description.
     pub failures: Vec<String>,
-    /// The failures, or a note that the bot was late, in words; `None` if there were neither.
+    /// The failures in words, or a note that the bot was late. `None` if the bot neither failed nor
+    /// was late.
     pub trouble: Option<String>,
 }
 
@@ -106,7 +107,7 @@ impl ExternalSummary {
         self.failure_counts().iter().map(|count| count.games).sum()
     }
 
-    /// True if the bot failed in at least half of its games, so that they say little about its
+    /// True if the bot failed in at least half of its games. Its results then say little about its
     /// play.
     pub fn is_broken(&self) -> bool {
         self.failed() > 0 && 2 * self.failed() >= self.games

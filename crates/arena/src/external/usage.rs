@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 
 use crate::game::Cost;
 
-/// Interval between two samples: a sample of a few processes takes some tenths of a millisecond.
+/// Interval between two samples. A sample of a few processes takes a few tenths of a millisecond.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 const PROCESSES_MAX: usize = 256;
-/// The unit of processor time in `/proc`, which Linux fixes at 100 Hz for programs.
+/// The unit of processor time in `/proc`: Linux reports it at 100 Hz.
 const TICK_MS: u64 = 10;
 
 /// Measures a bot during one game.
 #[derive(Debug)]
 pub(super) struct UsageMeter {
-    /// The process that supervises the bot; all processes of the bot descend from it.
+    /// The id of the process that supervises the bot. All processes of the bot descend from it.
     supervisor: u32,
     /// Processor time before the game.
     before_ms: u64,
@@ -28,7 +28,7 @@ impl UsageMeter {
         Self { supervisor, before_ms, cost: Cost::default(), sampled: Instant::now() }
     }
 
-    /// The cost so far, measured again if the last sample is old.
+    /// The cost so far. Measures again if the last sample is older than [`SAMPLE_INTERVAL`].
     pub fn poll(&mut self) -> Cost {
         if self.sampled.elapsed() >= SAMPLE_INTERVAL { self.measure() } else { self.cost }
     }
@@ -51,7 +51,8 @@ fn sample(supervisor: u32) -> Cost {
     while let Some(&process) = processes.get(next) {
         next += 1;
         if let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) {
-            // Fields 14 to 17: its own time, and that of its children that have ended.
+            // Fields 14 to 17: the processor time of the process, and of its children that have
+            // ended.
             let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
             let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
             cost.cpu_ms += ticks * TICK_MS;

@@ -1,13 +1,14 @@
-//! A ladder: rates entrants that come and go, and plays the most informative game next.
+//! A ladder: rates entrants, which may be added and retired at any time, and always plays the most
+//! informative game next.
 //!
 //! All entrants play the same sequence of *units*: unit u is a map and a seed. Two entrants form a
 //! pair in every unit that both have played, so one game counts in many pairs. A pair is closed
-//! when a sequential test in each direction has decided it, or when both sides only repeat their
-//! games. Only neighbours in the ranking, at most two places apart, are tested.
+//! when sequential tests have decided it, or when both sides only repeat their games. Only
+//! neighbours in the ranking are tested, at most two places apart.
 //!
 //! Guarantees: every finished game is in the journal before it counts. The state depends only on
-//! the journal, and with one thread the journal depends only on the settings and the requests, so
-//! that a kill at any moment changes nothing. Memory grows with the number of games.
+//! the journal. With one thread, the journal depends only on the settings and the requests, so a
+//! kill at any moment does not change the result. Memory grows with the number of games.
 
 mod page;
 mod pairs;
@@ -41,10 +42,10 @@ pub use store::{LadderError, LadderRequest, request};
 const FIRST_GAMES: usize = 10;
 /// A bot is set aside after this many failed games in a row.
 const FAILURES_MAX: u64 = 3;
-/// Places between two entrants whose pair is tested.
+/// Maximum distance in the ranking between two entrants whose pair is tested.
 const NEIGHBOURS: usize = 2;
 
-/// The settings of all games of a ladder; a ladder continues only with the same ones.
+/// The settings of all games of a ladder. A run continues a ladder only if they are equal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settings {
     pub seed: u64,
@@ -81,7 +82,7 @@ pub enum EntrantState {
     Active,
     /// It was retired by a request.
     Retired,
-    /// It failed too often; the last failure.
+    /// It failed too often. Holds the last failure.
     SetAside(String),
 }
 
@@ -154,18 +155,18 @@ pub(crate) struct Ladder {
     maps: Vec<String>,
     units_max: usize,
     members: Vec<Member>,
-    /// By the later and the earlier member of a pair.
+    /// Indexed by the later and then the earlier member of a pair.
     pairs: Vec<Vec<PairState>>,
     requests: BTreeSet<String>,
     games: u64,
     recent: Vec<LadderGame>,
     ratings: Vec<Interval>,
-    /// Number of games after which the ratings are computed again.
+    /// The ratings are next computed at this number of games.
     ratings_due: u64,
 }
 
 impl Ladder {
-    /// An empty ladder on maps with these names, where an entrant plays at most `units_max` games.
+    /// An empty ladder on maps with these names. Each entrant plays at most `units_max` games.
     pub fn new(maps: Vec<String>, units_max: usize) -> Self {
         Self {
             maps,
@@ -185,15 +186,15 @@ impl Ladder {
         self.members.iter().map(|member| format!("{}={}", member.name, member.spec)).collect()
     }
 
-    /// The name of a new entrant: its given one, or its shortest with hyphens for characters that a
-    /// name cannot have; with the next free version.
+    /// The name of a new entrant: its given name, or its shortest name with hyphens in place of
+    /// invalid characters. The next free version is appended if the name is taken.
     pub fn free_name(&self, entrant: &Entrant) -> String {
         let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
         let is_taken = |name: &str| self.members.iter().any(|member| member.name == name);
         if !is_taken(&name) {
             return name;
         }
-        // Leaves room for a version of five digits.
+        // Leaves room for a version such as `@12345`.
         let base: String = base_name(&name).chars().take(NAME_CHARS_MAX - 6).collect();
         let versions = (2..).map(|version| format!("{base}@{version}"));
         versions.into_iter().find(|name| !is_taken(name)).expect("finitely many versions")
@@ -214,7 +215,7 @@ impl Ladder {
         self.requests.contains(request)
     }
 
-    /// Changes the state by an event of the journal.
+    /// Applies an event of the journal to the state.
     ///
     /// # Errors
     /// When the event contradicts earlier ones.
@@ -286,8 +287,8 @@ impl Ladder {
         is_failing.then(|| format!("failed in {FAILURES_MAX} games in a row; last: {last}"))
     }
 
-    /// The next game, now counted as in progress; `None` if no further game would be informative,
-    /// apart from those in progress.
+    /// The next game, which then counts as in progress. `None` if only games in progress are
+    /// informative.
     pub fn next(&mut self) -> Option<Job> {
         let entrant = self.newcomer().or_else(|| self.open_entrant())?;
         let unit = self.members[entrant].next_unit();
@@ -312,7 +313,8 @@ impl Ladder {
         news.min().map(|(_, index)| index)
     }
 
-    /// The side with fewer games, in the open pair whose next unit is the most informative.
+    /// Finds the open pair whose next unit is the most informative. Returns its entrant with fewer
+    /// games.
     fn open_entrant(&self) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for (left, right) in self.neighbours() {
@@ -322,7 +324,8 @@ impl Ladder {
             if played >= self.units_max || self.pair(left, right).is_closed() {
                 continue;
             }
-            // The variance of a result, divided by the number of results including this one.
+            // A unit's information: the variance of its result, divided by the number of results
+            // including it.
             let odds = (self.ratings[left].estimate - self.ratings[right].estimate) / 400.0;
             let share = 1.0 / (1.0 + 10_f64.powf(-odds));
             let gain = share * (1.0 - share) / (played + 1) as f64;
@@ -351,8 +354,8 @@ impl Ladder {
         &self.pairs[one.max(other)][one.min(other)]
     }
 
-    /// Recomputes the ratings once enough games are new: at moments that depend only on the events,
-    /// and less often as games accumulate.
+    /// Recomputes the ratings when enough games are new. The moments depend only on the events, and
+    /// become rarer as games accumulate.
     fn rate(&mut self) {
         if self.games >= self.ratings_due {
             self.ratings = self.current_ratings();

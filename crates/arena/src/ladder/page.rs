@@ -16,9 +16,9 @@ pub struct LadderText<'a> {
     pub title: &'a str,
     /// A description of the setting.
     pub heading: &'a str,
-    /// The time of the standing, for people.
+    /// The time of the standing, as text for the reader.
     pub updated: &'a str,
-    /// True if the ladder runs, so that the page reloads itself.
+    /// True if the ladder is running. The page then reloads itself.
     pub is_running: bool,
 }
 

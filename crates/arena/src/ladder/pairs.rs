@@ -16,23 +16,23 @@ pub(super) struct Played {
     pub moves: u64,
 }
 
-/// The verdict of a pair's tests on its earlier entrant.
+/// The result of a pair's tests, for its earlier entrant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairResult {
     /// Not decided yet.
     Open,
-    /// It is better than the later entrant.
+    /// The earlier entrant is better than the later one.
     Better,
-    /// It is worse.
+    /// The earlier entrant is worse.
     Worse,
-    /// Neither is better by the margin of the test.
+    /// Neither entrant is better by the margin of the test.
     Equal,
-    /// Both only repeat their games.
+    /// Both entrants only repeat their games.
     Exhausted,
 }
 
-/// Results of the units that both entrants have played, in the order of units.
+/// The results of the units that both entrants have played, counted in the order of units.
 #[derive(Debug)]
 pub(super) struct PairState {
     by_map: Vec<WinDrawLoss>,
@@ -53,7 +53,7 @@ impl PairState {
         Self { by_map: vec![counts; maps], counts, next_unit: 0, seen: HashSet::new(), repeats: 0, tests }
     }
 
-    /// Counts the new units that both sides have played. Stops at the first that a side has not.
+    /// Counts further units, up to the first unit that either side has not played.
     pub fn update(&mut self, left: &[Option<Played>], right: &[Option<Played>]) {
         let both = |unit: usize| Some(((*left.get(unit)?)?, (*right.get(unit)?)?));
         while let Some((left, right)) = both(self.next_unit) {
@@ -81,7 +81,7 @@ impl PairState {
             [SprtDecision::H1, _] => PairResult::Better,
             [_, SprtDecision::H1] => PairResult::Worse,
             [SprtDecision::H0, SprtDecision::H0] => PairResult::Equal,
-            // Each map was played at least twice without a new pair.
+            // Each map was played at least twice without a new distinct pair.
             _ if self.repeats >= 2 * self.by_map.len() => PairResult::Exhausted,
             _ => PairResult::Open,
         }

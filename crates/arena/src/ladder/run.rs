@@ -20,13 +20,15 @@ use getaway::game::World;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
 
-/// Interval of the loop; with [`REPORT_INTERVAL`], the page is current within a second.
+/// Interval of the loop. It is short enough, together with [`REPORT_INTERVAL`], for the page to be
+/// current within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between attempts to write a journal on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Another process plays at most this many games at a time, or this part of the games so far if it
-/// is more: games chosen further ahead would not know the results of the earlier ones.
+/// Limit of the games that another process plays at a time: the larger of `AHEAD_MIN` and the
+/// number of games so far divided by `AHEAD_SHARE`. Games chosen further ahead would ignore the
+/// results of earlier games.
 const AHEAD_MIN: usize = 64;
 const AHEAD_SHARE: usize = 20;
 
@@ -41,14 +43,14 @@ pub struct LadderOptions<'a> {
     pub series: SeriesOptions,
     /// Options of external bots.
     pub external: ExternalOptions,
-    /// Finds further planners.
+    /// Finds planners that are not built in.
     pub host: Option<&'a dyn PlannerHost>,
-    /// How long to run, waiting for requests if there is nothing to play; `None` ends as soon as no
-    /// further game would be informative.
+    /// How long to run. Until then, an idle ladder waits for requests. With `None`, the ladder ends
+    /// as soon as no further game would be informative.
     pub time: Option<Duration>,
 }
 
-/// Where the games of a ladder are played.
+/// The threads or the process that play the games of a ladder.
 pub enum LadderPlayers {
     /// This number of threads.
     Threads(usize),
@@ -58,7 +60,7 @@ pub enum LadderPlayers {
 
 /// The reports of a running ladder.
 pub enum LadderNews<'a> {
-    /// A game, in the order of the journal. Those of earlier runs come first.
+    /// A game, in the order of the journal. Games of earlier runs come first.
     Game {
         /// Its number, from 1.
         number: u64,
@@ -78,7 +80,7 @@ struct Shared {
     ladder: Ladder,
     store: Store,
     series: Arc<Series>,
-    /// Events that could not be written yet; no further games are started.
+    /// Events that could not be written yet. While there are any, no further games are started.
     unsaved: Vec<Event>,
     /// Saved games that were not reported yet.
     news: Vec<NumberedGame>,
@@ -152,7 +154,7 @@ pub fn run_ladder(
         result
     });
     let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Games that ended after the last pass of the loop.
+    // Save the games that ended after the last pass of the loop.
     shared.save_again();
     let standing = shared.ladder.standing();
     for NumberedGame { number, record } in std::mem::take(&mut shared.news) {
@@ -179,7 +181,7 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Plays games until stopped; other threads do the same.
+/// Plays games until stopped. Several threads run this function.
 fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn() -> bool) {
     while !is_stopped() {
         let next = lock(shared).start();
@@ -286,7 +288,7 @@ impl Shared {
         Some((self.ladder.next()?, Arc::clone(&self.series)))
     }
 
-    /// At most `count` games for another process that plays `in_progress` games.
+    /// Starts at most `count` games for another process, which already has `in_progress` games.
     fn start_several(&mut self, count: usize, in_progress: usize) -> Vec<RemoteGame> {
         let ahead_max = AHEAD_MIN.max(self.ladder.games() as usize / AHEAD_SHARE);
         let count = count.min(ahead_max.saturating_sub(in_progress));
@@ -309,7 +311,8 @@ impl Shared {
         }
     }
 
-    /// Writes an event, and then applies it; keeps it for later if the disk is full.
+    /// Writes an event to the journal, then applies it. Keeps the event for later if it cannot be
+    /// written.
     fn save(&mut self, event: Event) {
         if !self.unsaved.is_empty() {
             self.unsaved.push(event);
@@ -347,7 +350,7 @@ impl Shared {
         }
     }
 
-    /// True if no game is in progress, and none would be informative.
+    /// True if no game is in progress and no further game would be informative.
     fn is_idle(&mut self) -> bool {
         if self.ladder.is_playing() || !self.unsaved.is_empty() {
             return false;
@@ -375,7 +378,7 @@ impl Shared {
         }
     }
 
-    /// Carries out a request, or returns why it is refused.
+    /// Carries out a request. Fails with the reason if the request is refused.
     fn answer(&mut self, options: &LadderOptions<'_>, id: &str, request: LadderRequest) -> Result<(), String> {
         let (at, request_id) = (now(), id.to_owned());
         match request {

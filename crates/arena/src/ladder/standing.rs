@@ -14,7 +14,7 @@ pub struct LadderStanding {
     pub games: u64,
     /// Number of pairs of neighbours that are not decided.
     pub open_pairs: usize,
-    /// The active entrants, best rating first, and then the others.
+    /// The active entrants, best rating first, followed by the other entrants.
     pub entrants: Vec<LadderRow>,
     /// The tests between successive versions of an entrant.
     pub versions: Vec<VersionTest>,
@@ -49,7 +49,7 @@ pub struct LadderRow {
     pub last_failure: Option<String>,
     /// Mean score; 0 points for failed games.
     pub score_mean: f64,
-    /// Share of games that survived.
+    /// Share of games that the entrant survived.
     pub survived_share: f64,
     /// Processor time and memory.
     pub cost: MeanCost,
@@ -87,7 +87,7 @@ pub struct LadderGame {
     pub name: String,
     /// The map.
     pub map: String,
-    /// The points that count.
+    /// The points of the game: 0 if the bot failed.
     pub points: u32,
     /// The last tick: 2001 if the game is complete.
     pub final_tick: u16,
@@ -109,7 +109,7 @@ impl LadderGame {
 }
 
 impl Ladder {
-    /// The standing now.
+    /// The current standing.
     pub fn standing(&self) -> LadderStanding {
         let mut now = self.current_ratings();
         now.resize(self.members.len(), Interval { estimate: 0.0, low: 0.0, high: 0.0 });
@@ -147,7 +147,7 @@ impl Ladder {
         LadderStanding { games: self.games, open_pairs, entrants, versions: self.version_tests(), recent }
     }
 
-    /// Each entrant against the latest earlier version of the same name.
+    /// The test of each entrant against the latest earlier version with the same name.
     fn version_tests(&self) -> Vec<VersionTest> {
         let test = |newer: usize| {
             let base = base_name(&self.members[newer].name);
@@ -160,7 +160,7 @@ impl Ladder {
     }
 }
 
-/// The result of a pair for its earlier entrant, or for its later one.
+/// Converts the result of a pair to the view of its earlier or its later entrant.
 fn oriented(result: PairResult, is_earlier: bool) -> PairResult {
     match result {
         PairResult::Better if !is_earlier => PairResult::Worse,

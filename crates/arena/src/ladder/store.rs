@@ -40,7 +40,7 @@ pub enum LadderError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(JournalError),
-    /// An entrant, a map or a game is at fault.
+    /// An entrant, a map or a game causes an error.
     #[error(transparent)]
     Series(#[from] SeriesError),
     /// There is nothing to play.
@@ -48,7 +48,7 @@ pub enum LadderError {
     Empty,
 }
 
-/// A request to a ladder, whether it runs or not.
+/// A request to a ladder, which need not be running.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LadderRequest {
@@ -66,13 +66,14 @@ struct RequestFile {
     request: LadderRequest,
 }
 
-/// A record of the journal, which adds a checksum to each.
+/// A record of the ladder's journal.
 #[derive(Serialize, Deserialize)]
 struct Line<E> {
     event: E,
 }
 
-/// Leaves a request in the folder of a ladder, which is created if missing.
+/// Stores a request in the folder of a ladder, for the next or current run. The folder is created
+/// if missing.
 ///
 /// # Errors
 /// When the folder cannot be written.
@@ -85,13 +86,13 @@ pub fn request(folder: &Path, request: LadderRequest) -> Result<(), LadderError>
     let mut partial = Builder::new().prefix(".getaway-").suffix(".partial").tempfile_in(&inbox).map_err(failed)?;
     let text = serde_json::to_string(&file).expect("a request is valid JSON");
     writeln!(partial, "{text}").map_err(failed)?;
-    // Sorted by name, requests are in the order in which they were made.
+    // The names of requests sort in the order in which the requests were made.
     let name = format!("{:020}-{}.json", now.as_nanos(), std::process::id());
     partial.persist_noclobber(inbox.join(name)).map_err(|error| failed(error.error))?;
     Ok(())
 }
 
-/// A request that waits in the folder.
+/// A request in the folder that no run has processed yet.
 pub(super) struct Waiting {
     pub id: String,
     pub request: LadderRequest,
@@ -147,7 +148,7 @@ impl Store {
 
     /// Removes a request that was carried out or refused.
     pub fn remove(&self, id: &str) {
-        // A request that stays is recognised by its id.
+        // If the file stays, the journal shows by its id that the request was carried out.
         let _ = fs::remove_file(self.folder.join("inbox").join(id));
     }
 }

@@ -116,13 +116,14 @@ pub struct MarginCalibration {
     pub worse: u32,
     /// Verdicts *too few games* with a promise of at most [`FURTHER_MAX`] further games.
     pub promised: u32,
-    /// Promises after which as many further games showed that the left planner is better.
+    /// Promises that were kept: the promised number of further games showed that the left planner
+    /// is better.
     pub kept: u32,
     /// Sum of the promised numbers of pairs.
     pub pairs_promised: u64,
 }
 
-/// Promises of more pairs are not played: they would take minutes.
+/// Larger promises are not played, because they would take minutes.
 const FURTHER_MAX: u64 = 50_000;
 
 impl MarginCalibration {
@@ -158,9 +159,9 @@ pub struct SyntheticPair {
     samples: usize,
     /// Range of the probability that a game is complete; each map draws its own.
     survival: (f64, f64),
-    /// Probability that the right planner plays the left one's game.
+    /// Probability that the right planner plays the same game as the left planner.
     tie: f64,
-    /// Number of different games that a planner has per map: `[left, right]`; 0 for no limit.
+    /// Number of different games per map of the left and the right planner; 0 for no limit.
     games: [usize; 2],
     /// True if the limit holds only on every other map.
     is_mixed: bool,
@@ -205,8 +206,9 @@ impl SyntheticPair {
         calibration
     }
 
-    /// Plays tournaments in which the right planner loses some of its games, so that the
-    /// true mean score difference is the margin. Plays the further games that verdicts promise.
+    /// Plays tournaments in which the right planner loses some additional games, so that the true
+    /// mean score difference equals the margin. Then plays the further games that the verdicts
+    /// promise to be enough.
     pub fn calibrate_margin(&self, tournaments: u32, seed: u64) -> MarginCalibration {
         let mut found = MarginCalibration { tournaments, ..MarginCalibration::default() };
         let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -269,7 +271,7 @@ impl SyntheticPair {
     }
 }
 
-/// The probability with which the right planner's game is lost early, on all maps.
+/// On all maps, the probability that the right planner loses its game early.
 struct Handicap {
     loss: f64,
 }
@@ -277,7 +279,8 @@ struct Handicap {
 impl Handicap {
     const NONE: Self = Self { loss: 0.0 };
 
-    /// A lost game scores the lowest score, so the difference is this share of the mean above it.
+    /// A lost game has the lowest score. The difference is thus the lost share of the mean score
+    /// above the lowest.
     fn of_margin(pair: &SyntheticPair) -> Self {
         let least = 2.0 * f64::from(POINTS_PER_TICK);
         Self { loss: MARGIN_DEFAULT / (1.0 - pair.tie) / (pair.score_mean() - least) }
@@ -301,7 +304,7 @@ fn renamed(game: GameRecord) -> GameRecord {
     GameRecord { map: format!("new {}", game.map), ..game }
 }
 
-/// A map with the games of planners that repeat themselves.
+/// A map, with the games of planners that have a limited number of different games.
 struct SyntheticMap {
     index: usize,
     survival: f64,
@@ -367,8 +370,8 @@ fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecor
 
 pub struct RealPair {
     pub name: &'static str,
-    /// One planner, which plays both sides with different seeds; or two planners whose sides are
-    /// drawn per map, which makes the sides equal over all maps.
+    /// One planner, which plays both sides with different seeds; or two planners, whose sides are
+    /// drawn for each map. Both make the sides equal on average.
     planners: &'static [&'static str],
     samples: u32,
 }

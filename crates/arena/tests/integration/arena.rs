@@ -1,5 +1,5 @@
-//! Guarantees: series do not depend on the number of threads or the order of arrival, and a planner
-//! is rarely found better than itself.
+//! Guarantees: a series does not depend on the number of threads or on the order in which games
+//! arrive, and a planner is rarely found to be better than itself.
 
 use crate::common;
 use getaway::game::Rules;

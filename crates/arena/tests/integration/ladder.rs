@@ -1,4 +1,4 @@
-//! Guarantees of ladders: the state follows from the journal, whatever happened in between.
+//! Guarantees of ladders: the state depends only on the journal, even after interruptions.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
@@ -16,7 +16,7 @@ use getaway_arena::{
     LadderRow, LadderStanding, MeanCost, PairResult, Series, SeriesOptions, request, run_ladder,
 };
 
-/// Runs a ladder on two maps; `on_game` gets the number of each game and can stop the ladder.
+/// Runs a ladder on two maps. `on_game` receives the number of each game and can stop the ladder.
 fn run(
     folder: &Path,
     players: LadderPlayers,
@@ -54,7 +54,7 @@ fn row<'a>(standing: &'a LadderStanding, name: &str) -> &'a LadderRow {
     standing.entrants.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no entrant {name}: {standing:?}"))
 }
 
-/// The standing without what differs between runs.
+/// The standing without the values that differ between runs.
 fn settled(mut standing: LadderStanding) -> LadderStanding {
     for row in &mut standing.entrants {
         (row.decision_p50_ms, row.decision_p99_ms, row.decision_max_ms) = (0.0, 0.0, 0.0);
@@ -113,7 +113,7 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
         matches!(test, [test] if test.newer == "mine@2" && test.older == "mine" && test.counts.pairs() >= 10),
         "{test:?}"
     );
-    // Nothing is left to play, and the standing is that of the journal.
+    // No games are left to play, and the standing is computed from the journal.
     let again = run(path, LadderPlayers::Threads(2), |_, _| ()).expect("a standing");
     assert_eq!(settled(again), settled(standing));
 }
@@ -127,8 +127,8 @@ fn equal_planners_are_found_equal_or_exhausted() {
     assert!(standing.games <= 20, "{} games of planners that repeat themselves", standing.games);
 }
 
-/// A process that plays the games that it gets: `batch` at a time, and asks for more while it has
-/// some left. It ends after `games_max` games.
+/// A process that asks for `batch` games at a time, before it has played all of the previous ones.
+/// It ends after `games_max` games.
 fn process(batch: usize, games_max: usize) -> LadderPlayers {
     let (input, mut from_process) = io::pipe().expect("a pipe");
     let (to_process, output) = io::pipe().expect("a pipe");
@@ -141,7 +141,7 @@ fn process(batch: usize, games_max: usize) -> LadderPlayers {
             writeln!(from_process, "{{\"want\": {batch}}}").ok()?;
             let more: Vec<Value> = serde_json::from_str(&line()?).expect("games");
             waiting.extend(more);
-            // The last game first: the order of results is not that of the games.
+            // Plays the last game first, so that results arrive out of order.
             let Some(game) = waiting.pop() else { break };
             let records = series.play_lines(&Value::from(vec![game.clone()]).to_string(), None).expect("a record");
             writeln!(from_process, "{{\"played\": [{game}, {}]}}", records[0]).ok()?;
