@@ -1,4 +1,4 @@
-//! Fuzzes everything that reads input; `tests/integration/fuzz.rs` runs a short version.
+//! Fuzzes all code that reads input; `tests/integration/fuzz.rs` runs a short version.
 //!
 //! `cargo run --release --example fuzz -- messages --count 1000000`, or `expressions`, `files`,
 //! `frames`, `flood`. Case N depends only on `seed + N`, so `--seed NUMBER --count 1` reproduces a
@@ -18,10 +18,10 @@ mod fuzzing;
 #[global_allocator]
 static COUNTING: counting::Counting = counting::Counting;
 
-/// Commands read only every 50th file, because starting a process is slow.
+/// Only every 50th file is also given to the commands, because starting a process is slow.
 const RUN_EVERY: u64 = 50;
 
-/// Fuzz everything that reads input
+/// Fuzz all code that reads input
 #[derive(Parser)]
 struct Args {
     /// What to fuzz
@@ -32,10 +32,10 @@ struct Args {
     /// Seed of the first case
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Accept late answers, for a busy machine
+    /// Accept late answers, for use on a busy machine
     #[arg(long)]
     untimed: bool,
-    /// The getaway program [default: the one in the same target folder]
+    /// The getaway program [default: the program in the same target folder]
     #[arg(long)]
     program: Option<PathBuf>,
 }
@@ -44,7 +44,8 @@ struct Args {
 enum Target {
     /// Messages to the bot
     Messages,
-    /// Expressions for the search grammar's parser; the valid ones also build a planner
+    /// Expressions for the parser of the search grammar; a valid expression is also built into a
+    /// planner
     Expressions,
     /// Maps and saved games for the readers and the commands
     Files,

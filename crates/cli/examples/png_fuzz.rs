@@ -1,5 +1,5 @@
-//! Feeds broken PNG files to the map loader. Each must give an error or a map, without a panic and
-//! within 100 MB.
+//! Feeds broken PNG files to the map loader. Each file must give an error or a map, without a panic
+//! and with at most 100 MB of memory.
 //!
 //! `cargo run --release --example png_fuzz -- --count 100000 --seed 1`. Picture N depends only on
 //! `seed + N`, so `--seed NUMBER --count 1` reproduces a failure. `fuzz/` has the same check for a

@@ -85,7 +85,7 @@ macro_rules! from_input_errors {
 from_input_errors!(GeneratorError, JournalError, LibraryError, OptionsError, PictureError, PlannerError, ProblemError);
 
 impl From<serde_json::Error> for CliError {
-    /// A JSON error without a file comes from writing; parsers name the file and the line.
+    /// Only writing JSON gives such an error. Parsers report the file and the line.
     fn from(error: serde_json::Error) -> Self {
         Self::Output(error.into())
     }
@@ -95,7 +95,8 @@ pub(crate) fn exists(path: &Path) -> CliError {
     CliError::Input(format!("{} already exists (overwrite only with --force)", path.display()))
 }
 
-/// Maximum size of rules, memories and certificates: far above the largest valid one.
+/// Maximum size of files with rules, memories and certificates, far above that of the largest valid
+/// file.
 pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {
@@ -104,7 +105,7 @@ pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {
 
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> CliError {
     let text = error.to_string();
-    // tempfile appends the path of the temporary file, which means nothing to the user.
+    // The crate tempfile appends the path of the temporary file, which does not help the user.
     let cause = text.split(" at path \"").next().unwrap_or(&text);
     CliError::Input(format!("cannot write {}: {cause}", path.display()))
 }

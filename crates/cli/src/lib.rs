@@ -1,5 +1,5 @@
-//! The command line: `commands` has one file per command, `arguments`, `output` and `series` the
-//! shared parts.
+//! The command line. `commands` has one file per command; `arguments`, `output` and `series` have
+//! the parts that commands share.
 //!
 //! Commands write data to their output. Errors are returned as a [`CliError`], and printed as one
 //! line on standard error with an exit code: 0 success, 1 failed check, 2 invalid usage or input.
@@ -23,7 +23,7 @@ use commands::Command;
 pub use error::CliError;
 use output::{Terminal, note, shell_quoted};
 
-/// Finds planners named `MODULE:NAME`; the Python package has such a host.
+/// Finds planners named `MODULE:NAME`. The Python package passes a host.
 type Host<'a> = Option<&'a dyn PlannerHost>;
 
 struct Invocation<'a> {
@@ -66,7 +66,8 @@ pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 
     code
 }
 
-/// Parses the arguments. Negative numbers are values, which gives clearer errors.
+/// Parses the arguments. Negative numbers count as values, not as options, which gives clearer
+/// errors.
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let allow_negative = |arg: Arg| {
         if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }

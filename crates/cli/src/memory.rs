@@ -1,6 +1,7 @@
 //! The memory file, which keeps a bot's [`Memory`] between games.
 //!
-//! Guarantees: a file is overwritten only if its first line names a memory of this version.
+//! Guarantees: a file is overwritten only if its first line identifies it as a memory of this
+//! version.
 
 use std::io::ErrorKind;
 use std::path::Path;

@@ -9,7 +9,7 @@ use super::integer;
 use crate::CliError;
 use crate::output::one_line;
 
-/// An upper limit, so that a typing error cannot cause a tick of several days.
+/// This limit keeps a typing error from causing a tick of several days.
 const MAX_TICK_MS: u64 = 3_600_000;
 const MAX_MEMORY_MB: u64 = 1 << 20;
 
@@ -34,7 +34,7 @@ pub(crate) struct BotArgs {
 }
 
 impl BotArgs {
-    /// The options; a single game always gets a new process.
+    /// The options for a single game, which always gets a new process.
     pub fn options(&self) -> ExternalOptions {
         let &Self { tick_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
         ExternalOptions {

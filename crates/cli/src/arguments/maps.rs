@@ -22,7 +22,8 @@ impl MapArgs {
         Ok(MapLibrary::with_our_maps(&self.dirs))
     }
 
-    /// The maps with these names or paths; by default those of `--maps DIR`, or the bundled ones.
+    /// The maps with these names or paths. Without names, all maps of every `--maps DIR`, or the
+    /// bundled maps.
     pub fn load(&self, names: &[String]) -> Result<Vec<Map>, CliError> {
         let library = self.library()?;
         if !names.is_empty() {
@@ -69,13 +70,14 @@ pub(crate) struct SeriesMapArgs {
 }
 
 impl SeriesMapArgs {
-    /// The maps given with `--map`; without any, those of every `--maps DIR`, or the bundled ones.
+    /// The maps given with `--map`. Without `--map`, all maps of every `--maps DIR`, or the bundled
+    /// maps.
     pub fn load(&self) -> Result<Vec<Map>, CliError> {
         self.library.load(&self.names)
     }
 }
 
-/// Maps without `--map`, as earlier versions took them.
+/// Maps given without `--map`, which earlier versions accepted.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PositionalMaps {
     #[arg(hide = true, value_name = "MAP")]
@@ -83,7 +85,7 @@ pub(crate) struct PositionalMaps {
 }
 
 impl PositionalMaps {
-    /// Fails if there are any, with the option that takes them.
+    /// Fails if there are any such maps. The error names the option `--map`.
     pub fn refuse(&self) -> Result<(), CliError> {
         if self.positional.is_empty() {
             return Ok(());

@@ -14,7 +14,8 @@ impl PlaygroundArgs {
     }
 }
 
-/// Other schemes, such as `javascript:`, are not pages; without a scheme, it is a path on the same host.
+/// Accepts web addresses and paths on the same host. Other schemes, such as `javascript:`, do not
+/// lead to a page.
 fn address(text: &str) -> Result<String, String> {
     let is_page = text.starts_with("https://") || text.starts_with("http://") || !text.contains(':');
     if is_page && !text.is_empty() && !text.contains(['#', '\n']) {

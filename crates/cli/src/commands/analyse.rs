@@ -18,9 +18,9 @@ use crate::arguments::{ANY, MapArgs, RulesArgs, integer};
 use crate::output::{Progress, ending, one_line};
 
 const MOVES_SHOWN: usize = 60;
-/// With reading and printing, a game takes at most five seconds.
+/// With reading and printing, the analysis of a game takes at most five seconds.
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
-/// Number of ticks of the curve printed around the one that lost the game.
+/// Number of ticks of the curve that are printed around the tick that lost the game.
 const CURVE_TICKS: usize = 10;
 
 const EXAMPLES: &str = "Examples:
@@ -96,7 +96,7 @@ pub(crate) fn read_log(
     }
 }
 
-/// The maps that may be the map of a recording. Skips maps that cannot be loaded.
+/// The maps that a recording may have been played on. Skips maps that cannot be loaded.
 pub(crate) fn known_maps(maps: &MapArgs) -> Result<Vec<Map>, CliError> {
     Ok(maps.library()?.list()?.iter().filter_map(|entry| entry.load().ok()).collect())
 }

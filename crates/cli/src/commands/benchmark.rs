@@ -130,7 +130,7 @@ pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result<(), CliE
     }
 }
 
-/// The files, and the records in the folders, in the order of their names.
+/// The given files, and the records in the given folders sorted by name.
 fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let mut files = Vec::new();
     for path in paths {
@@ -218,7 +218,8 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
             let (sender, open, next, solver) = (sender.clone(), &open, &next, &solver);
             scope.spawn(move || {
                 while let Some(instance) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    // The receiver is gone after an error: the rest need not run.
+                    // After an error, the receiver is dropped, and the remaining instances need not
+                    // run.
                     if sender.send((instance, run_solver(benchmark, instance, solver, limits))).is_err() {
                         break;
                     }

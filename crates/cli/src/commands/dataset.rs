@@ -1,4 +1,5 @@
-//! `getaway dataset`: states that planners reach, judged exactly, as NumPy files.
+//! `getaway dataset`: writes states that planners reach, with the exact judgement of every move, as
+//! NumPy files.
 //!
 //! Guarantees: the same command writes the same files with any number of threads, on any cluster,
 //! and after any interruption. A file that is not this dataset's is never changed.
@@ -26,7 +27,7 @@ use crate::series::{cluster, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
 const MAX_STATES: u64 = 1_000_000_000;
-/// Describes the dataset, and is locked while the command runs.
+/// The file that describes the dataset. It is locked while the command runs.
 const DESCRIPTION: &str = "dataset.jsonl";
 
 const EXAMPLES: &str = "Examples:
@@ -102,7 +103,7 @@ struct Report<'a> {
     folder: &'a str,
     states: u64,
     shards: usize,
-    /// Shards of an earlier run.
+    /// Number of shards that an earlier run has written.
     kept: usize,
 }
 
@@ -168,7 +169,7 @@ impl From<DatasetError> for CliError {
     }
 }
 
-/// The folder of the shards.
+/// The folder of the shards, and the dataset.
 struct Shards<'a> {
     dataset: &'a Dataset,
     folder: &'a Path,
@@ -202,8 +203,8 @@ impl Shards<'_> {
         )))
     }
 
-    /// Writes a complete file: a killed run leaves none, or its beginning under another name, which
-    /// the next run replaces.
+    /// Writes a complete file. A killed run leaves at most an incomplete file under another name,
+    /// which the next run replaces.
     fn write(&self, shard: usize, content: &[u8]) -> Result<(), CliError> {
         let path = self.path(shard);
         let partial = self.folder.join(format!(".shard-{shard:05}.partial"));
@@ -234,7 +235,7 @@ impl Shards<'_> {
             progress.inc(1);
             !stop.load(Ordering::Relaxed)
         };
-        // Shards start in order, so that an interrupted dataset has its first ones.
+        // Shards start in order, so that an interrupted dataset has its first shards.
         pool.install(|| {
             missing.iter().par_bridge().try_for_each(|&shard| {
                 if stop.load(Ordering::Relaxed) {
@@ -257,7 +258,7 @@ impl Shards<'_> {
         let mut jobs = RemoteShards { shards: self, missing: missing.iter(), stop, progress };
         match channel.run(&self.dataset.spec(), &mut jobs) {
             Ok(ControlFlow::Break(error)) => Err(error),
-            // A stopped process may end early.
+            // A process that was stopped may end early.
             Err(error) if !stop.load(Ordering::Relaxed) => Err(CliError::Input(one_line(&error.to_string()))),
             _ => Ok(()),
         }

@@ -33,7 +33,7 @@ pub(crate) struct EvalArgs {
     /// Print a Markdown table, one row per planner, best mean first
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    // Comes last, because its options end with a heading of their own.
+    // These options must come last, because the final ones have their own heading in the help.
     #[command(flatten)]
     series: SeriesArgs,
 }

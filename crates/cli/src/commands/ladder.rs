@@ -1,7 +1,8 @@
-//! `getaway ladder`: rates entrants that come and go, and keeps a page of the standing.
+//! `getaway ladder`: rates entrants, which may be added and retired at any time, and keeps a page
+//! of the standing up to date.
 //!
-//! Guarantees: a file of the folder is overwritten only if its first line says that this program
-//! wrote it. Every finished game is in the journal before it is shown.
+//! Guarantees: an existing page is overwritten only if its first line shows that this program wrote
+//! it. Every finished game is in the journal before it is shown.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -28,7 +29,7 @@ use crate::{CliError, Invocation};
 const GAME_PAGE: &str = include_str!("ladder_game.html");
 const GAME_MARK: &str = "// {\"getaway\":\"ladder game\",\"version\":1}\n";
 const VIEWER: &str = "{{VIEWER}}";
-/// A file of the ladder starts with a line of at most this size.
+/// Maximum size of the first line of a file that a ladder writes.
 const MARK_BYTES_MAX: u64 = 200;
 const PAGE_BYTES_MAX: u64 = 1 << 30;
 const MAX_MINUTES: u64 = 1_000_000;
@@ -141,7 +142,7 @@ impl LadderArgs {
         }
     }
 
-    /// The requests, with planners and bots checked.
+    /// The requests. Fails if a planner or a bot is unknown or invalid.
     fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>, CliError> {
         for text in &self.added {
             let entrant = Entrant::parse(text);
@@ -154,15 +155,15 @@ impl LadderArgs {
     }
 }
 
-/// The pages of a ladder.
+/// Writes the pages of a ladder.
 struct Folder<'a> {
     path: &'a Path,
     heading: String,
     /// The address of a playground, to which the games link.
     playground: Option<&'a str>,
-    /// True until the games of earlier runs have been read.
+    /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
-    /// The error of the last page, if it was not written. Further errors are not reported until a
+    /// The error of the latest page, if writing it failed. Further errors are not reported until a
     /// page is written.
     problem: Option<String>,
 }
@@ -189,7 +190,7 @@ impl<'a> Folder<'a> {
                 }
                 let written =
                     game_script(world, record).map(|script| write_marked(&path, GAME_MARK.trim_end(), &script));
-                self.tell(written.unwrap_or(Ok(())), progress);
+                self.note_problem(written.unwrap_or(Ok(())), progress);
             }
             LadderNews::Note(text) => progress.suspend(|| note(&text)),
             LadderNews::Standing(standing) => {
@@ -198,10 +199,10 @@ impl<'a> Folder<'a> {
                     let viewer = to_json(&Page::halves(self.playground));
                     let viewer = with_head(GAME_PAGE).replace(VIEWER, &for_script(&viewer));
                     let written = write_page(&self.path.join("game.html"), &viewer);
-                    self.tell(written, progress);
+                    self.note_problem(written, progress);
                 }
                 let written = write_page(&self.page(), &self.html(standing, true));
-                self.tell(written, progress);
+                self.note_problem(written, progress);
                 let (games, open) = (standing.games, standing.open_pairs);
                 progress.set_message(format!("{games} games, undecided pairs of neighbours: {open}"));
             }
@@ -222,8 +223,9 @@ impl<'a> Folder<'a> {
         ladder_page(standing, &text)
     }
 
-    /// Reports an error of the pages once; only the journal is essential.
-    fn tell(&mut self, written: Result<(), CliError>, progress: &Progress) {
+    /// Reports an error of the pages once. The ladder goes on, because only the journal is
+    /// essential.
+    fn note_problem(&mut self, written: Result<(), CliError>, progress: &Progress) {
         let problem = written.err().map(|error| error.to_string());
         if let Some(text) = problem.as_ref().filter(|_| self.problem.is_none()) {
             progress.suspend(|| note(text));
@@ -241,7 +243,7 @@ fn write_page(path: &Path, html: &str) -> Result<(), CliError> {
     write_marked(path, mark, html)
 }
 
-/// Writes a file, and overwrites only one that starts with the same mark.
+/// Writes a file. An existing file is overwritten only if its first line is `mark`.
 fn write_marked(path: &Path, mark: &str, content: &str) -> Result<(), CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     if let Some(folder) = path.parent() {
@@ -321,7 +323,7 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(),
         )?;
     }
     let open = match standing.open_pairs {
-        0 => "no game would tell more about neighbours".to_owned(),
+        0 => "no game would note_problem more about neighbours".to_owned(),
         open => format!("{} of neighbours undecided", count(open, "pair")),
     };
     Ok(writeln!(out, "{} games; {open}", standing.games)?)

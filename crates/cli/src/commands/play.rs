@@ -76,7 +76,7 @@ struct Report {
     #[serde(flatten, with = "rules_fields")]
     rules: Rules,
     score: u32,
-    /// 2001 if the game is complete.
+    /// The last tick: 2001 if the game is complete.
     final_tick: u16,
     caught: bool,
     #[serde(skip)]
@@ -94,7 +94,7 @@ struct Report {
     lost: Option<RecordingError>,
 }
 
-/// In milliseconds: the first tick, and quantiles of the later ones.
+/// Decision times in milliseconds: of the first tick, and quantiles over the later ticks.
 #[derive(Debug, Default, PartialEq, Serialize)]
 struct DecisionTimes {
     first: f64,
@@ -251,7 +251,7 @@ fn play_bot(args: &PlayArgs, map: String, world: &World, bot: &ExternalBot) -> R
 }
 
 impl Report {
-    /// The result of a game. `lost` is the error of an incomplete recording.
+    /// Creates the report of a game. `lost` is the error that made the recording incomplete.
     fn new(
         args: &PlayArgs,
         map: String,

@@ -55,7 +55,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliErro
         if args.json {
             write_json(path, &result, elapsed, out)?;
         } else if files.len() > 1 || result.is_ok() {
-            // The error of a single file is the command's error.
+            // With a single file, its error becomes the command's error.
             write_text(path, &result, out)?;
         }
     }

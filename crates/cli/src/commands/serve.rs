@@ -12,9 +12,10 @@ use crate::CliError;
 use crate::arguments::{ANY, MapArgs, PlaygroundArgs, RulesArgs, integer};
 use crate::output::{OutputArgs, ending, note, one_line};
 
-/// An upper limit, so that a typing error cannot cause a tick of several days.
+/// This limit keeps a typing error from causing a tick of several days.
 const MAX_PAUSE_MS: u64 = 3_600_000;
-/// Worker threads for all connections: one continues while the other is in a system call.
+/// Worker threads for all connections. While one thread is in a system call, the other can
+/// continue.
 const THREADS: usize = 2;
 
 const EXAMPLES: &str = "Examples:
@@ -118,7 +119,7 @@ fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
     })
 }
 
-/// A random number: the standard library seeds its hashers randomly.
+/// A random number. The standard library seeds its hashers randomly.
 fn random_seed() -> u64 {
     use std::hash::BuildHasher;
     std::hash::RandomState::new().hash_one(())

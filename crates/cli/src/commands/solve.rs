@@ -128,8 +128,8 @@ fn solve(
     })
 }
 
-/// Solves a map in slices within the time limit; `report` gets the score and the bound after each.
-/// Returns the solution and the time until its outcome was known.
+/// Solves a map in slices within the time limit, and calls `report` with the score and the bound
+/// after each slice. Returns the solution, and the time after which the outcome was known.
 fn decide(
     args: &SolveArgs,
     world: &World,

@@ -152,8 +152,9 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
 }
 
-/// An existing file is a recording, even if a map has the same name, unless its name ends in `.txt`.
-/// Several sources are recordings or folders of them.
+/// Decides whether the sources are recordings or a map. An existing file is a recording unless its
+/// name ends in `.txt`, even if a map has the same name. Several sources are recordings or folders
+/// of recordings.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();
@@ -170,7 +171,8 @@ fn source(args: &ViewArgs) -> Result<Source, CliError> {
     Ok(Source::Recordings(list_files(&paths)?))
 }
 
-/// The only recording, for outputs that show a single game.
+/// The only recording. Fails if there are several, because the requested output shows a single
+/// game.
 fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
     match paths {
         [path] => Ok(path),
@@ -189,7 +191,7 @@ fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliErr
     Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref()), playground))
 }
 
-/// The games of files; of several, some may be unreadable.
+/// The games of these files. Unreadable files are skipped if at least one file can be read.
 fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> {
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
     if let Some(with) = args.with.as_deref() {
@@ -214,7 +216,7 @@ fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> 
     }
 }
 
-/// Writes the list of the games, `index.html`, and a page per game.
+/// Writes `index.html` with a list of the games, and a page per game.
 fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut impl Write) -> Result<(), CliError> {
     let failed = |error| CliError::Input(format!("cannot make the folder {}: {error}", folder.display()));
     let games = library(args, paths)?;
@@ -308,7 +310,8 @@ fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World
 }
 
 impl Player {
-    /// Plays a game; `on_state` gets the states, `on_wire` the messages of external bots.
+    /// Plays a game. Calls `on_state` with each state, and `on_wire` with the messages of external
+    /// bots.
     fn play(
         &mut self,
         world: &World,
@@ -382,7 +385,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
     })
 }
 
-/// Opens the system's browser; without one, the user can open the printed address.
+/// Opens the system's browser. If this fails, the user can open the printed address.
 fn open(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);

@@ -1,8 +1,8 @@
 //! The files that commands write.
 //!
-//! Guarantees: existing files are overwritten only with `--force`. An unwritable output fails
-//! before any work is done. A failed write leaves no partial file and keeps an existing file
-//! unchanged.
+//! Guarantees: existing files are overwritten only with `--force`. A command with an unwritable
+//! output fails before it starts its work. A failed write leaves no partial file and keeps an
+//! existing file unchanged.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -23,7 +23,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Prepares an output file; call this before the work whose result it receives. Fails if the
+    /// Prepares an output file. Call this before the work that produces its content. Fails if the
     /// file cannot be written, or exists and `--force` is not given.
     pub fn file(self, path: impl Into<PathBuf>) -> Result<OutputFile, CliError> {
         let file = OutputFile { path: path.into(), overwrite: self.force };
@@ -44,7 +44,7 @@ pub(crate) struct OutputFile {
 }
 
 impl OutputFile {
-    /// A file that is overwritten if it exists.
+    /// An output file that may overwrite an existing file.
     pub fn over(path: &Path) -> Self {
         Self { path: path.to_owned(), overwrite: true }
     }
@@ -53,8 +53,8 @@ impl OutputFile {
         &self.path
     }
 
-    /// Writes a temporary file in the same folder and renames it. Without `--force`, a file created
-    /// since the check is kept.
+    /// Writes a temporary file in the same folder and renames it. Without `--force`, a file that
+    /// was created since the check is kept.
     pub fn write(&self, content: &[u8]) -> Result<(), CliError> {
         self.try_write(content).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.path),
@@ -84,7 +84,7 @@ impl OutputFile {
             return Err(unwritable(&self.path, &error));
         }
         if !self.is_device() {
-            // Removed at once, so that an interrupted command leaves no file.
+            // This test file is removed at once, so that an interrupted command leaves no file.
             partial(&self.path).map_err(|error| unwritable(&self.path, &error))?;
         }
         Ok(())

@@ -1,5 +1,5 @@
-//! Progress of long commands on standard error: a bar on a terminal, otherwise one line every 30 s,
-//! which shows in a log that the command is alive.
+//! Progress of long commands on standard error: a bar on a terminal, otherwise one line every 30 s.
+//! The lines show in a log that the command is alive.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -25,7 +25,8 @@ impl Progress {
         Self::resumed(total, unit, 0)
     }
 
-    /// Like [`Self::of`], after `before` steps, which do not count for the estimated time.
+    /// Like [`Self::of`], but `before` steps are already done. They are ignored in the estimate of
+    /// the time left.
     pub fn resumed(total: u64, unit: &'static str, before: u64) -> Self {
         let style = style(&format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{left}}"));
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
@@ -81,7 +82,8 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// The time left at the mean speed, because steps differ in length; `None` before the first step.
+/// The time left at the mean speed so far, because steps differ in length. `None` before the first
+/// step.
 fn time_left(before: u64, done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
     let steps = done.checked_sub(before).filter(|&steps| steps > 0)?;
     let seconds = elapsed.as_secs_f64() / steps as f64 * total.saturating_sub(done) as f64;
@@ -110,7 +112,8 @@ fn counted_line(bar: &ProgressBar, unit: &str, before: u64) -> String {
     line
 }
 
-/// A thread that writes a line at every interval, even during long steps; dropping this ends it.
+/// A thread that writes a line at every interval, even during long steps. Dropping this value ends
+/// the thread.
 struct Lines {
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -126,11 +129,11 @@ impl Lines {
         let (stop, stopped) = mpsc::channel();
         let write_lines = move || {
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                // A closed standard error cannot be reported.
+                // An error is ignored: standard error is closed, so it cannot be reported.
                 let _ = writeln!(out, "{}", one_line(&line(&bar)));
             }
         };
-        // Without the thread the command works silently.
+        // If the thread cannot be started, the command runs without progress lines.
         let thread = thread::Builder::new().name("progress".to_owned()).spawn(write_lines).ok();
         Self { stop: Some(stop), thread }
     }

@@ -1,8 +1,8 @@
 //! The program's output streams.
 //!
 //! Guarantees: written text can affect a terminal only by line ends and by the program's own
-//! colours. Values from outside must pass [`one_line`], because a stream cannot distinguish their
-//! line ends.
+//! colours. Values from outside must pass through [`one_line`], because the stream cannot tell
+//! their line ends from the program's own.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use anstyle::Style;
 
 pub(crate) use getaway::text::one_line;
 
-/// Writes one line to standard error; a closed standard error is ignored.
+/// Writes one line to standard error. Does nothing if standard error is closed.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", one_line(text));
 }

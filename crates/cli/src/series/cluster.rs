@@ -9,7 +9,8 @@ use std::process::{Child, Command, Stdio};
 
 use getaway_arena::Channel;
 
-/// Names the Python interpreter that has the package; set by the package's own command.
+/// The environment variable with the path of a Python interpreter that has the package. The
+/// package's own command sets it.
 const PYTHON: &str = "GETAWAY_PYTHON";
 
 struct Driver(Child);

@@ -1,5 +1,5 @@
-//! Shared by `getaway eval`, `battle` and `tournament`: plays a series with a progress bar, a
-//! results file and Ctrl-C, and writes its results.
+//! The part that `getaway eval`, `battle` and `tournament` share: plays a series, with a progress
+//! bar, a results file and Ctrl-C, and writes its results.
 
 use getaway::files::Existing;
 use getaway::game::{Rules, rules_fields};
@@ -60,7 +60,7 @@ struct EntrantOutput<'a> {
     decision_max_ms: f64,
 }
 
-/// Statistics of each entrant by itself.
+/// Statistics of each entrant, without comparisons.
 pub(crate) struct EntrantResults {
     pub planners: Vec<PlannerEvaluation>,
     pub external: Vec<ExternalSummary>,
@@ -137,18 +137,19 @@ impl<'a> SeriesRun<'a> {
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.clone() };
         let options = args.games.options(planners, args.samples)?;
         let series = Series::with_host(&maps, options, invocation.host)?.with_external(args.external.options());
-        // Unwritable outputs must fail before hours of games.
+        // An unwritable output must cause an error before hours of games, not after them.
         let report = args.report.as_ref().map(|path| ReportFiles::new(path, args.output)).transpose()?;
         Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
 
-    /// Plays the missing games. `status` is called after each game; it returns the running score or
-    /// stops the series.
+    /// Plays the missing games. `status` is called after each game, and either returns the text of
+    /// the progress bar or stops the series.
     pub fn play(&mut self, status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
         self.play_wanted(&|_| true, status)
     }
 
-    /// Like [`SeriesRun::play`], but skips games for which `is_wanted` is false at their start.
+    /// Like [`SeriesRun::play`], but skips a game if `is_wanted` is false just before the game
+    /// would start.
     pub fn play_wanted(
         &mut self,
         is_wanted: &(dyn Fn(usize) -> bool + Sync),
@@ -198,7 +199,7 @@ impl<'a> SeriesRun<'a> {
         let missing = self.series.len() - self.played();
         let planners = self.series.options().planners.len();
         if missing <= 2 * planners {
-            // The estimate itself takes about as long as these games.
+            // For short series, the estimate would take about as long as the games.
             return Ok(());
         }
         let time = self.series.estimate(&self.games, threads, ESTIMATE_LIMIT)?;
@@ -231,7 +232,8 @@ impl<'a> SeriesRun<'a> {
         format!("{samples} per map, at most {budget} per decision{variant}, seed {seed}{missing}")
     }
 
-    /// The command that replays a game: exactly, unless its budget has a time limit.
+    /// The command that plays a game again. It gives the same game unless the budget has a time
+    /// limit.
     fn replay_command(&self, map: usize, game: &GameRecord) -> String {
         let mut words = vec!["getaway".to_owned(), "play".to_owned(), shell_quoted(&self.map_arguments[map])];
         let mut option = |name: &str, value: &str| words.extend([format!("--{name}"), shell_quoted(value)]);
@@ -274,7 +276,7 @@ impl<'a> SeriesRun<'a> {
         } else {
             write_text(&self, &results, out)?;
         }
-        // The results must appear before the error.
+        // Flush, so that the results appear before the error.
         out.flush()?;
         let allows_failures = self.args.allow_failures;
         self.end()?;
@@ -294,7 +296,7 @@ impl<'a> SeriesRun<'a> {
         let (heading, facts) = (self.heading(), self.facts());
         let text = ReportText { title, heading: &heading, command: &self.invocation.command_line, facts: &facts };
         let command_of = |index: usize| {
-            // `play` starts no external bots to replay their moves.
+            // The command `play` cannot reproduce the games of external bots.
             let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
             Some(self.replay_command(self.series.key(index).map, game))
         };

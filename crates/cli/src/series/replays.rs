@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::CliError;
 use crate::output::Progress;
 
-/// Only the last frames have the threats' plans, which make up most of a replay's size.
+/// The threats' plans make up most of a replay's size, so only this many last frames have them.
 const ANNOTATED_FRAMES: usize = 200;
 /// Maximum total size of the replays; further games are left out.
 const REPLAYS_MAX_BYTES: usize = 12 << 20;
@@ -24,7 +24,7 @@ const ANALYSES_MAX: usize = 64;
 /// Maximum total work of the analyses in simulated ticks: about ten seconds on one core.
 const ANALYSES_TICKS: u64 = 48_000_000;
 
-/// The replays of a series, lost games first, up to the size limit, without duplicates.
+/// The replays of a series: lost games first, without duplicates, up to the size limit.
 pub(crate) fn report_replays(
     series: &Series,
     games: &Games,
@@ -75,12 +75,14 @@ pub(crate) fn report_replays(
     Ok(made)
 }
 
-/// The replay of a game as the viewer's data; `None` without known moves.
+/// The replay of a game as the viewer's data; `None` if the game cannot be reproduced from its
+/// moves.
 pub(crate) fn replay_json(world: &World, game: &GameRecord) -> Option<String> {
     replay(world, game, None)
 }
 
-/// The replay of a game, with an analysis if it has a budget; `None` without known moves.
+/// The replay of a game, with an analysis if `budget` is given; `None` if the game cannot be
+/// reproduced from its moves.
 fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<String> {
     let states = states(world, game)?;
     let mut replay = Replay::of_branch(&game.map, &game.planner, world, &states, ANNOTATED_FRAMES);
@@ -103,7 +105,7 @@ fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<St
     Some(game_json(PageSource::Analysed(&replay, &analysis, line.as_ref())))
 }
 
-/// The states of a game; `None` unless its moves still lead to the same game.
+/// The states of a game; `None` if its moves do not lead to the recorded result.
 fn states(world: &World, game: &GameRecord) -> Option<Vec<State>> {
     let states = world.states_along(&world.start(), &game.line);
     let mut moves = MovesFingerprint::default();

@@ -1,5 +1,5 @@
-//! Arbitrary texts as expressions of the search grammar. Each must be an expression within the
-//! limits or give an error with a position, and every valid one must decide in time.
+//! Arbitrary texts as expressions of the search grammar. Each text must be a valid expression or
+//! give an error with a position. Every valid expression must decide in time.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::{catch_panic, damage, noise, thread_time};
 const DECISION_EVERY: u64 = 50;
 const BUDGET: Duration = Duration::from_millis(2);
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
-/// Number of attempts at a late decision; a real slowdown is late in each.
+/// Number of times that a late decision is repeated. A real slowdown is late every time.
 const TRIALS: usize = 3;
 
 #[derive(Default)]

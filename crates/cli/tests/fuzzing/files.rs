@@ -1,6 +1,6 @@
-//! Arbitrary files as maps and recorded games, read in this process and by the commands. Each must
-//! give a result or one error line with the right exit code, without a panic and within the memory
-//! limits.
+//! Arbitrary files as maps and recorded games, read in this process and by the commands. Each file
+//! must give a result or one error line with the right exit code, without a panic and within the
+//! memory limits.
 
 use std::fmt;
 use std::fs;
@@ -47,7 +47,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Tests `count` files in this process, and every `run_every`th also with `program`.
+/// Tests `count` files in this process. Every `run_every`th file is also given to `program`.
 pub fn run(seed: u64, count: u64, program: &Path, run_every: u64) -> Result<Counts, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut counts = Counts::default();
@@ -197,13 +197,13 @@ impl Case {
             vec!["solve", path, "--time-limit-ms", "20", "--no-jump", "--json"],
             vec!["play", path, "--planner", "random", "--budget-ms", "1"],
             vec!["simulate", path],
-            // The server would not stop on a valid map.
+            // On a valid map, the command would not end.
             vec!["serve", path, "--port", "0"],
         ];
         let (args, is_broken) = match self {
             Self::Recording(path) => {
                 let args = &recording_args[dice.below(recording_args.len())];
-                // Reading stops where the game diverges, which depends on the variant.
+                // Reading stops at the first divergence, which depends on the variant.
                 (args, verify(path, &Rules { no_jump: args.contains(&"--no-jump"), ..Rules::BLITZ_2025 }).is_err())
             }
             Self::Map(folder) => {
@@ -213,7 +213,8 @@ impl Case {
         };
         let output = start(program, args, &commands(dice)).map_err(|error| error.to_string())?;
         counts.runs += 1;
-        // With valid files, only two things may fail: a check, and `simulate` because of its input.
+        // With valid files, a command may fail only because of a check, or as `simulate` because of
+        // its standard input.
         let is_allowed = |code: i32| match code {
             0 => !is_broken,
             1 => args[0] == "replay" && !is_broken,

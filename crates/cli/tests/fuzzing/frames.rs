@@ -1,5 +1,5 @@
-//! Arbitrary frames and requests to a server, which must not affect a game played meanwhile: its
-//! frames are compared with the simulator's, and its ticks are timed.
+//! Arbitrary frames and requests to a server. They must not affect a concurrent game, whose frames
+//! are compared with the simulator's and whose ticks are timed.
 
 use std::fmt;
 use std::path::Path;
@@ -28,7 +28,7 @@ const FRAMES_MAX: usize = 110;
 const READ_TIMEOUT: Duration = Duration::from_millis(10);
 const STAY_TIME: Duration = Duration::from_millis(500);
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
-/// Longer than anything takes here, even on a busy machine.
+/// Longer than any operation here takes, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const REFERENCE_TEAM: &str = "reference";
 const COMPLETE_SCORE: u32 = 10_005;
@@ -73,7 +73,7 @@ struct Sent {
     requests: AtomicU64,
 }
 
-/// Panics in any task. The server survives them, but they are bugs.
+/// Number of panics in any task. The server survives panics, but they are bugs.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
 struct TestServer {
@@ -150,11 +150,11 @@ pub async fn run(seed: u64, count: u64) -> Result<Counts, String> {
     Ok(Counts { frames, requests, connections, games, fuzz_games, ticks })
 }
 
-/// Tick times of a quiet game and of one during a connection flood.
+/// Tick times of a game alone and of a game during a connection flood.
 pub struct Flood {
     /// Connections held open, within the server's limit.
     pub sockets: usize,
-    /// All connections; rejected clients reconnect.
+    /// Number of connections in total. Rejected clients reconnect.
     pub connections: u64,
     /// Sorted.
     pub quiet: Vec<Duration>,
@@ -174,11 +174,11 @@ impl fmt::Display for Flood {
     }
 }
 
-/// Holds connections open during a game: silent ones, partial requests and frames, viewers. Closed
-/// ones reconnect.
+/// Holds connections open during a game: silent connections, partial requests, partial frames and
+/// viewers. Clients whose connection is closed reconnect.
 pub async fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);
-    // Clients and server share a process, whose file table must not grow while a game is timed.
+    // Clients and server share this process. Its file table must not grow while a game is timed.
     let files: Vec<_> = (0..4 * sockets).map_while(|_| std::fs::File::open("/dev/null").ok()).collect();
     drop(files);
     let server = TestServer::start(DELAY).await?;
@@ -194,7 +194,7 @@ pub async fn flood(sockets: usize) -> Result<Flood, String> {
     Ok(Flood { sockets, connections, quiet, flooded })
 }
 
-/// Many clients on their own thread, so that they do not delay the bot.
+/// Many clients on a separate thread, so that they do not delay the bot.
 struct IdleClients {
     connections: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -261,7 +261,7 @@ fn count_panics() {
 struct ReferenceBot {
     world: World,
     moves: Vec<Move>,
-    /// The server's pause after each tick, which does not count.
+    /// The server's pause after each tick, which is subtracted from the times.
     delay: Duration,
 }
 
@@ -315,7 +315,7 @@ async fn fuzz(address: String, seed: u64, count: u64, sent: Arc<Sent>) {
         let case = Case::new(&mut Dice::from_seed(seed.wrapping_add(number)));
         sent.frames.fetch_add(case.frames, Ordering::Relaxed);
         sent.requests.fetch_add(1, Ordering::Relaxed);
-        // The server may reject anything; the concurrent game checks that it works.
+        // The server may reject the case. The concurrent game shows whether the server still works.
         let _ = timeout(TIMEOUT, case.send(&address)).await;
     }
 }
@@ -334,7 +334,8 @@ impl Case {
             return Self { request: request(dice), rest: noise(dice, 200), frames: 0, hangs_up };
         }
         let mut rest = Vec::new();
-        // Invalid JSON mostly closes the connection, so connections with valid JSON deliver more.
+        // Invalid JSON usually closes the connection, so connections with only valid JSON send more
+        // frames.
         let is_valid = !dice.one_in(4);
         let count = 1 + if is_valid { dice.below(FRAMES_MAX) } else { dice.below(6) };
         for place in 0..count {
@@ -352,7 +353,7 @@ impl Case {
             let _ = stream.read(&mut answer).await?;
         }
         stream.write_all(&self.rest).await?;
-        // States for a viewer never end.
+        // A viewer receives states without end, so a time limit is needed.
         let until = Instant::now() + STAY_TIME;
         while !self.hangs_up
             && Instant::now() < until

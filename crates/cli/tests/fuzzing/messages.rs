@@ -1,5 +1,5 @@
-//! Arbitrary messages to [`Bot::next_action_since`], which must give an action or an error in time
-//! and never panic.
+//! Arbitrary messages to [`Bot::next_action_since`]. Each must give an action or an error in time,
+//! without a panic.
 
 use std::fmt;
 use std::path::Path;
@@ -17,7 +17,7 @@ use super::{catch_panic, damage, json_like, mutate, thread_time, wall_time};
 
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
 const MESSAGES_PER_BOT: u64 = 100;
-/// Number of attempts of a late bot; a real slowdown is late in each.
+/// Number of times that a late bot is run again. A real slowdown is late every time.
 const TRIALS: usize = 3;
 
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub struct Counts {
     pub messages: u64,
     pub read: u64,
     pub decisions: u64,
-    /// Bots that were late in the first attempt only.
+    /// Bots that were late at first, but not when run again.
     pub retried: u64,
     /// The largest overrun of a budget, after retries.
     pub overrun_max: Duration,
@@ -51,7 +51,7 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     while counts.messages < count {
         let mut run = play(number, &maps, wall_time)?;
         if is_timed && run.overrun_max > OVERRUN_MAX {
-            // The thread's CPU clock excludes the load from other processes.
+            // Repetitions use the thread's CPU clock, which excludes the load from other processes.
             counts.retried += 1;
             for _ in 0..TRIALS {
                 run = play(number, &maps, thread_time)?;
@@ -75,8 +75,8 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// The bundled maps, and the largest halls with few and many threats, whose worlds take several
-/// ticks to build.
+/// The bundled maps, and halls of the maximum size with few and many threats. Building the tables
+/// of such a hall takes as long as several ticks.
 fn layouts() -> Vec<Layout> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps");
     let entries = MapLibrary::new([folder]).list().unwrap_or_default();

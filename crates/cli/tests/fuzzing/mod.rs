@@ -1,7 +1,7 @@
 //! Invalid input of every kind, for the short tests in `tests/integration/fuzz.rs` and the long
 //! runs of `examples/fuzz.rs`.
 //!
-//! Case N is generated from `seed + N`, so its number reproduces a failure.
+//! Case N is generated from `seed + N`, so the number of a case reproduces its failure.
 
 #![allow(dead_code, reason = "each program that includes this uses only a part of it")]
 
@@ -27,7 +27,7 @@ pub fn wall_time() -> Duration {
     START.elapsed()
 }
 
-/// CPU time of this thread, without other processes; slower to read than the wall clock.
+/// CPU time of this thread. It excludes other processes, but is slower to read than the wall clock.
 #[cfg(unix)]
 pub fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

@@ -52,7 +52,8 @@ fn any_kind(dice: &mut Dice) -> Vec<u8> {
     encoder.set_color(color);
     encoder.set_depth(depth);
     if color == ColorType::Indexed {
-        // A palette of player, wall and open, which may be too short.
+        // A palette with the colours of player, wall and open tiles, which may have too few
+        // entries.
         let entries = dice.pick(&[3, 16, 256]);
         let palette: Vec<u8> =
             [[0, 0, 255], [0, 0, 0], [255, 255, 255]].into_iter().cycle().take(entries).flatten().collect();

@@ -115,12 +115,12 @@ fn identical_games_count_once() {
         "Too few games to tell safest from cautious: -443 points per game (-1,664 to +777), 5 wins, 0 ties and 10 losses in \
          15 distinct pairs (sign test, p = 0.30)"
     );
-    // Repeated games of deterministic planners do not narrow the interval.
+    // Repeated games of deterministic planners must not narrow the interval.
     let [few, many] = ["2", "4"].map(|samples| json(&["battle", "safest", "cautious", "--samples", samples, "--json"]));
     assert_eq!(few["overall"]["score_difference"], many["overall"]["score_difference"]);
     assert_eq!((&few["overall"]["pairs_played"], &many["overall"]["pairs_played"]), (&30.into(), &60.into()));
     assert_eq!(many["draw_nothing"], serde_json::json!(["safest", "cautious"]));
-    // With one deterministic planner the unit is the map.
+    // If one planner is deterministic, the unit is the map.
     let report =
         json(&["battle", "safest", "random", "--map", "corner-shop", "--map", "snail", "--samples", "6", "--json"]);
     assert_eq!((&report["overall"]["wins"], &report["overall"]["units"]), (&12.into(), &2.into()));

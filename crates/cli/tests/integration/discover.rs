@@ -95,7 +95,7 @@ fn killed_discovery_resumes_to_the_same_answer() {
     let whole = start.elapsed();
     for kill in 1..=10 {
         let mut run = command(&[&SMALL[..], &resume].concat()).stdout(Stdio::null()).spawn().unwrap();
-        // Each run gets a little further, so that kills hit all stages.
+        // Each run gets a little further than the last, so that kills hit all stages.
         sleep(whole / 8 + Duration::from_millis(kill * 3));
         run.kill().unwrap();
         run.wait().unwrap();

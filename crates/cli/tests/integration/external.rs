@@ -1,4 +1,4 @@
-//! Tests of external bots: failures are distinguished, and no process is left.
+//! Tests of external bots: the kinds of failure are distinguished, and no process is left running.
 
 use std::fs;
 use std::process::Command;
@@ -66,7 +66,7 @@ fn kinds_of_failure_are_distinguished() {
 
 #[test]
 fn failed_game_loses_to_an_equal_score_without_failure() {
-    // Both stay where they are, so their scores are equal, but one of them fails.
+    // Neither bot moves, so their scores are equal, but one bot fails.
     let (bot, broken) = (format!("stays={}", stays("")), "broken=pipe:exit 1");
     let args = ["battle", &bot, broken, "--map", "snail", "--samples", "2", "--restart", "--tick-ms", "1000"];
     let output = getaway(&args);
@@ -114,7 +114,7 @@ fn shell_walker_plays_and_one_process_serves_all_games() {
     let found =
         external(&["pipe:sh examples/bots/walker.sh"], &["--samples", "3", "--tick-ms", "2000", "--threads", "1"]);
     assert_eq!((count(&found[0], "games"), count(&found[0], "missed_ticks")), (3, 0), "{}", found[0]);
-    // Without a restart the walker keeps its state, so its next game differs.
+    // Without `--restart`, the walker keeps its state, so its next game differs.
     let starts = |more: &[&str]| {
         let dir = tempfile::tempdir().unwrap();
         let bot = stays("").replace("pipe:", "pipe:echo start >&2; ");
@@ -142,7 +142,7 @@ fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
         (count(&report["external"], "commands"), count(&report["external"], "missed_ticks")),
         (last_tick - 1, 0)
     );
-    // As with the server, a recording has the commands and the entrant.
+    // Like a recording of the server, this recording has the commands and the entrant.
     let recording = fs::read_to_string(saved).unwrap();
     let first: Value = serde_json::from_str(recording.lines().next().unwrap()).unwrap();
     assert_eq!(

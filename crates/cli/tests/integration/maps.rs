@@ -46,7 +46,7 @@ fn rgba_png(width: u32, height: u32, pixels: &[[u8; 4]]) -> Vec<u8> {
 fn header_only(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     let encoder = png::Encoder::new(&mut bytes, width, height);
-    // Dropping the writer writes the end of the file.
+    // Dropping the writer completes the file.
     drop(encoder.write_header().unwrap());
     bytes
 }
@@ -134,7 +134,7 @@ fn broken_map_does_not_hide_the_others() {
     assert!(line.starts_with("2 maps cannot be read: ") && line.contains("good/meta.json"), "{line}");
 }
 
-/// A name that would clear the screen, start a line, set a colour and reverse the text.
+/// A name that would clear the screen, start a new line, set a colour and reverse the text.
 #[cfg(unix)]
 const HOSTILE: &str = "a\x1b[2J\nINJECTED\r\x07\u{9b}31m\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\x7fz";
 

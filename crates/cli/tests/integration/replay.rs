@@ -55,7 +55,7 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
         1 + after.max().unwrap_or(0)
     }
     let best = world.moves(state).max_by_key(|&m| {
-        // The tick breaks ties, so that the player moves around.
+        // Ties are broken by the tick, so that the player moves around.
         (
             survival_ticks(world, &world.after(state, m), LOOKAHEAD_TICKS),
             (m as usize + usize::from(state.tick() / 20)) % 5,
@@ -64,7 +64,8 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
     best.and_then(Move::direction).map(Action::Move).into_iter().collect()
 }
 
-/// Uses `MOVE_TO` from corner to corner, mostly with unreachable, fractional and outside targets.
+/// Moves from corner to corner by `MOVE_TO`. Most targets are unreachable, fractional or off the
+/// map.
 fn commute(world: &World, state: &State) -> Vec<Action> {
     let (width, height) = (f64::from(world.layout().width), f64::from(world.layout().height));
     let leg = f64::from(state.tick() / 25);
@@ -302,7 +303,8 @@ fn see_through_tiles_are_inferred_and_hide_nothing_else() {
     bumps[140]["game_message"]["threats"][2]["position"]["y"] = json!(0);
     let divergence = verify_bytes(text(&bumps).as_bytes()).unwrap().divergence.unwrap();
     assert_eq!((divergence.line, divergence.path.as_str()), (141, "threats[2].position.y"));
-    // A see-through tile does not explain this stay, because the player enters the tile later.
+    // The tile cannot be see-through, because the player enters it later. So the stay is a
+    // divergence.
     let mut game = game();
     let stay = (10..50).find(|&line| {
         let position = |line: usize| game[line]["game_message"]["yourCharacter"].clone();

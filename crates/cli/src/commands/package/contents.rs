@@ -1,4 +1,4 @@
-//! The files of an upload, and what can be said about them without Python.
+//! The files of an upload, and the checks of these files that do not need Python.
 
 use std::fs;
 use std::path::Path;
@@ -13,7 +13,7 @@ pub const REQUIREMENTS: &str = "requirements.txt";
 
 const FILES_MAX: usize = 1000;
 const BYTES_MAX: u64 = 100 << 20;
-/// The competition's server: CPython 3.10 on Linux x86-64 with this minor version of glibc 2.
+/// The competition's server has CPython 3.10 on Linux x86-64, with this minor version of glibc 2.
 const PYTHON_MINOR: u32 = 10;
 const GLIBC_MINOR: u32 = 34;
 
@@ -21,7 +21,7 @@ const GLIBC_MINOR: u32 = 34;
 #[derive(Debug, Default)]
 pub struct Contents {
     pub names: Vec<String>,
-    /// Files and folders that do not belong into an upload, such as caches and environments.
+    /// Files and folders that do not belong in an upload, such as caches and environments.
     pub left_out: Vec<String>,
     bytes: u64,
 }
@@ -136,7 +136,8 @@ fn requirements(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Why the server cannot install a wheel; its name ends with tags for Python, ABI and platform.
+/// The reason why the server cannot install a wheel. A wheel's name ends with tags for Python, ABI
+/// and platform.
 fn wheel_problem(name: &str) -> Option<String> {
     let stem = name.strip_suffix(".whl")?;
     let tags: Vec<&str> = stem.rsplitn(4, '-').collect();

@@ -1,4 +1,5 @@
-//! `getaway package`: makes the upload of a bot in Python, and tests it as the server would.
+//! `getaway package`: makes the upload of a bot in Python, and tests the bot in the same way as the
+//! server.
 
 use std::fs;
 use std::io::Write;

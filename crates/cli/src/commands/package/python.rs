@@ -1,4 +1,4 @@
-//! The Python that tests a bot, and its empty environment.
+//! The Python interpreter that tests a bot, and the bot's empty environment.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -30,7 +30,7 @@ pub struct Python {
 }
 
 impl Python {
-    /// The given interpreter, or the oldest one that the bot could be tested with.
+    /// The given interpreter, or the oldest suitable interpreter on this machine.
     pub fn find(given: Option<&Path>) -> Result<Self, CliError> {
         if let Some(path) = given {
             return Self::probe(path).ok_or_else(|| {
@@ -57,7 +57,7 @@ impl Python {
         })
     }
 
-    /// The version, and its difference from the competition's.
+    /// The version in words, and how it differs from the competition's.
     pub fn words(&self) -> String {
         let Self { minor, micro, path, .. } = self;
         let note = if *minor == MINOR_MIN { "as in the competition" } else { "the competition has 3.10" };
@@ -87,8 +87,8 @@ impl Python {
         if output.status.success() { Ok(()) } else { Err(failure("cannot unpack the zip", &output)) }
     }
 
-    /// Creates an empty environment with the requirements of an unpacked bot. The inner error is a
-    /// problem of the bot.
+    /// Creates an empty environment and installs the requirements of an unpacked bot. The inner
+    /// error is a problem of the bot; the outer error is a problem of this machine.
     pub fn install(&self, environment: &Path, bot: &Path) -> Result<Result<Environment, String>, CliError> {
         let has_requirements = Contents::has_requirements(bot);
         let pip: &[&str] = match self.module.as_str() {
@@ -124,7 +124,7 @@ impl Python {
     }
 }
 
-/// An environment with a Python of its own.
+/// An environment with its own Python interpreter.
 #[derive(Debug)]
 pub struct Environment {
     pub python: PathBuf,
@@ -150,7 +150,8 @@ fn failure(what: &str, output: &Output) -> CliError {
     CliError::Input(format!("{what}: {}", one_line(cause)))
 }
 
-/// Interpreters on PATH and those of pyenv, whose commands work only for selected versions.
+/// Interpreters on PATH and in pyenv's folders. pyenv's commands on PATH work only for selected
+/// versions.
 fn candidates() -> Vec<PathBuf> {
     let versions = (MINOR_MIN..=MINOR_MAX).map(|minor| format!("python3.{minor}"));
     let mut paths: Vec<PathBuf> =

@@ -32,15 +32,15 @@ const NOTES_MAX: usize = 10;
 /// The result of the game.
 #[derive(Debug, Default)]
 pub struct Trial {
-    /// The game in one line; empty if there was none.
+    /// The game in one line; empty if no game was played.
     pub summary: String,
-    /// Things that the author should know.
+    /// Remarks for the bot's author.
     pub notes: Vec<String>,
-    /// Things that must be changed.
+    /// Problems that the author must fix.
     pub problems: Vec<String>,
 }
 
-/// The events of the server.
+/// The server's events so far.
 #[derive(Debug, Default)]
 struct Seen {
     has_token: Option<bool>,
@@ -48,7 +48,7 @@ struct Seen {
     result: Option<GameResult>,
 }
 
-/// Plays a game with the bot in `folder`, which is connected to `port`; 0 is a free one.
+/// Plays a game with the bot in `folder` on a server at `port`; 0 picks a free port.
 pub fn play(
     folder: &Path,
     environment: &Environment,
@@ -90,7 +90,7 @@ pub fn play(
     })
 }
 
-/// Returns once no game will start, or the user has interrupted the program.
+/// Returns when it is certain that no game will start, or when the user interrupts the program.
 async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
     let mut ended: Option<Instant> = None;
     loop {
@@ -124,7 +124,7 @@ fn command(folder: &Path, environment: &Environment) -> String {
     format!("cd {} && exec {} {PROGRAM}", shell_quoted(&folder), shell_quoted(&python))
 }
 
-/// Removes all variables but those that a system needs; an empty value removes a variable.
+/// Removes all variables except those that a system needs. An empty value removes a variable.
 fn clean_environment() -> Vec<(String, String)> {
     let is_needed = |name: &str| cfg!(windows) && ["PATH", "SYSTEMROOT", "COMSPEC", "TEMP", "TMP"].contains(&name);
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
@@ -149,7 +149,8 @@ impl Seen {
         }
     }
 
-    /// Judges the game of a program that has ended well, badly, or not at all.
+    /// Judges the game. `has_ended` tells whether the program ended without an error, or `None` if
+    /// it is still running.
     fn judge(self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> Trial {
         let mut trial = Trial { notes: self.notes, ..Trial::default() };
         if self.has_token == Some(false) {
@@ -169,7 +170,7 @@ impl Seen {
 }
 
 impl Trial {
-    /// Returns true if the log tells more.
+    /// Returns true if the log may explain a problem.
     fn judge_game(&mut self, result: &GameResult, has_ended: Option<bool>, end: &ProgramEnd) -> bool {
         let GameResult { map, score, tick, commands, missed_ticks, invalid_commands, seconds, .. } = result;
         let memory_mb = end.cost.memory_kib >> 10;
@@ -228,7 +229,7 @@ impl Trial {
     }
 }
 
-/// Names a package that is imported but not installed.
+/// Suggests adding a package to the requirements if it is imported but not installed.
 fn module_hint(log: &str) -> String {
     let module = log.lines().rev().find_map(|line| {
         let (_, rest) = line.split_once("No module named '")?;
