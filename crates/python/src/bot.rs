@@ -26,13 +26,13 @@ use crate::game::Game;
 use crate::value::{from_rules, from_value, rules_options, to_value_of};
 
 const TEAM: &str = "getaway";
-/// Maximum number of values per dict in a message: two per tile, and some per threat.
+/// Maximum number of values in a message that is given as a dict: two per tile, and 64 per threat.
 const MESSAGE_VALUES_MAX: usize = 2 * MAX_MESSAGE_SIDE * MAX_MESSAGE_SIDE + 64 * MAX_MESSAGE_THREATS;
 const TURN_POLL: Duration = Duration::from_micros(200);
 
 /// A player that receives the state before each tick and returns an action.
 ///
-/// Several threads may share it; their calls are serialised.
+/// Several threads may share a bot; it answers their calls one after the other.
 ///
 /// Args:
 ///     planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
@@ -51,8 +51,8 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 pub(crate) struct Bot {
     options: BotOptions,
     callable: Option<Arc<Callable>>,
-    /// Locked only by threads attached to the interpreter, and never while Python code runs: a
-    /// planner may call its own bot, and a forked process must find the lock free.
+    /// Only threads attached to the interpreter lock it, and never while Python code runs. A
+    /// planner may therefore call its own bot, and a forked process finds the lock free.
     turn: Mutex<Turn>,
 }
 
@@ -88,8 +88,8 @@ impl Bot {
                 owner
             };
             if owner.0 != own.0 {
-                // The decision belongs to a thread of the parent process, which does not exist in
-                // this process.
+                // After a fork, the thread that was deciding exists only in the parent process.
+                // This process continues with a new bot.
                 return Self::new_bot(&self.options);
             }
             if owner == own || is_in_planner() {
@@ -100,7 +100,7 @@ impl Bot {
         }
     }
 
-    /// Decides on a message; the budget includes the time to make the message.
+    /// Decides on a message. The budget includes the time to create the message.
     fn decide(
         &self,
         py: Python<'_>,
@@ -147,7 +147,7 @@ impl Bot {
         let rules = from_rules(&no_jump, rules)?;
         let options = BotOptions { planner, budget, seed, rules, ..BotOptions::default() };
         let bot = Self::new_bot(&options)?;
-        // The budget after the bot has limited it.
+        // Read back the budget, because the bot has limited it.
         let options = bot.options().clone();
         let owner = (process::id(), thread::current().id());
         let turn = Turn { bot: Some(bot), owner, last: None, mispredictions: Vec::new() };

@@ -1,8 +1,8 @@
 //! Python callables as planners, `(state) -> move`, passed by the caller or found by name.
 //!
-//! Guarantees: a callable lives as long as the bot, series or command that it plays for. Only
-//! threads attached to the interpreter hold the locks, and never while Python code runs, so a
-//! forked process finds the locks free.
+//! Guarantees: a callable lives as long as the bot, series or command that uses it. Only threads
+//! attached to the interpreter hold the locks, and never while Python code runs, so a forked
+//! process finds the locks free.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -44,7 +44,8 @@ pub(crate) fn planner_spec(planner: &Bound<'_, PyAny>) -> PyResult<(PlannerSpec,
     Ok((spec, callable))
 }
 
-/// The Python planners of a series or a command by name, both passed and found.
+/// By name, the Python planners of a series or a command: those that the caller passed and those
+/// found as `MODULE:NAME`.
 #[derive(Debug, Default)]
 pub(crate) struct Host(Mutex<HashMap<String, Arc<Callable>>>);
 
@@ -78,13 +79,13 @@ impl PlannerHost for Host {
     }
 }
 
-/// A function that plays, or a class whose instances do.
+/// A Python planner: a function, or a class with callable instances.
 pub(crate) struct Callable {
     name: String,
     objects: Mutex<Objects>,
 }
 
-/// The Python objects of a callable, in one place for the garbage collector.
+/// The Python objects of a callable, which the garbage collector must visit.
 struct Objects {
     /// `None` once cleared by the garbage collector.
     callable: Option<Py<PyAny>>,
@@ -143,13 +144,13 @@ impl Callable {
     }
 
     fn forget(&self, py: Python<'_>, number: u64) {
-        // Dropping the player may run Python code, which must not find the lock held.
+        // Dropping the player may run Python code, so it is dropped after the lock is released.
         let player = self.lock(py).players.remove(&number);
         drop(player);
     }
 
     pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // The lock is held if this thread is just dropping a removed object.
+        // If the lock is held, this thread is dropping a removed object.
         let Ok(objects) = self.objects.try_lock() else { return Ok(()) };
         visit.call(&objects.callable)?;
         objects.players.values().try_for_each(|player| visit.call(player))
@@ -193,12 +194,12 @@ thread_local! {
 }
 
 /// Returns true if a planner is running on this thread. Such a thread must not wait for a bot,
-/// because the bot may be waiting for the planner.
+/// because that bot may be waiting for the planner.
 pub(crate) fn is_in_planner() -> bool {
     CALLED.get() > 0
 }
 
-/// Counts a call of a planner until the value is dropped.
+/// Marks a planner as running on this thread until it is dropped.
 struct Called;
 
 impl Called {

@@ -18,8 +18,8 @@ pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Se
 }
 
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    // Data may be inconsistent after a panic. That is harmless: a bot is replaced, and everything
-    // else is plain data.
+    // A panic may leave inconsistent data. This is harmless: a bot is replaced, and all other
+    // values are plain data.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic_text(panic.as_ref());
         PyRuntimeError::new_err(format!("a bug in getaway, please report it: {text}"))
@@ -36,8 +36,8 @@ pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(one_line(&error.to_string()))
 }
 
-/// The exception for an error of the library, with a Python exception that caused it as its cause.
-/// An interruption is raised itself.
+/// Converts an error of the library to an exception. A Python exception that caused the error
+/// becomes the cause. An interruption is raised unchanged.
 pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> PyErr {
     let mut next = Some(error);
     let mut cause = None;
@@ -56,10 +56,10 @@ pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> Py
     }
 }
 
-/// A Python exception as the cause of an error of the library.
+/// A Python exception, as the source of an error of the library.
 ///
-/// It is dropped under the interpreter lock. Otherwise PyO3 would queue it under a mutex, which a
-/// process forked at that moment would find locked for ever.
+/// It is dropped under the interpreter lock. Otherwise PyO3 would queue it under a mutex. A process
+/// forked at that moment would find the mutex locked for ever.
 #[derive(Debug)]
 pub(crate) struct PythonError(Option<PyErr>);
 
@@ -84,18 +84,19 @@ impl Drop for PythonError {
     }
 }
 
-/// Returns true if an exception must end more than the call that raised it: `KeyboardInterrupt`,
-/// `SystemExit` and others that are not an `Exception`.
+/// Returns true for an exception that should stop the program: `KeyboardInterrupt`, `SystemExit`
+/// and all others that are not an `Exception`.
 pub(crate) fn is_interruption(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }
 
-/// Replaces an exception from a value's own code by a clearer one, unless it is an interruption.
+/// Replaces an exception that a value's own code has raised by a clearer exception. An interruption
+/// is kept.
 pub(crate) fn clearer(py: Python<'_>, error: PyErr, clear: impl FnOnce() -> PyErr) -> PyErr {
     if is_interruption(py, &error) { error } else { clear() }
 }
 
-/// A value's `repr`. `Display` would swallow an interruption.
+/// A value's `repr`. Unlike `Display`, it passes on an interruption.
 pub(crate) fn repr(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.repr()?.to_string_lossy().into_owned())
 }

@@ -1,4 +1,4 @@
-//! The extension module `getaway._getaway`, which only converts values.
+//! The extension module `getaway._getaway`. It only converts values and calls the library.
 //!
 //! Its doc comments are the docstrings; `tools/stub.py` copies them to
 //! `python/getaway/__init__.pyi`, and tests compare the two. Guarantees: searches release the
@@ -45,8 +45,8 @@ mod _getaway {
     #[allow(non_upper_case_globals)]
     const __build__: &str = getaway_arena::BUILD;
 
-    /// Imports modules early, because CPython keeps a module locked if Ctrl-C interrupts its first
-    /// import.
+    /// Imports modules when the extension is loaded. Otherwise Ctrl-C could interrupt the first
+    /// import later, and CPython would keep the module locked.
     #[pymodule_init]
     fn import(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.py().import("json").map(drop)

@@ -35,7 +35,7 @@ pub(crate) struct Map {
 
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
-        // Ignores the kind, which Python does not show.
+        // Ignores the kind, which is not visible in Python.
         let (one, two) = (&self.map, &other.map);
         one.name == two.name && one.difficulty == two.difficulty && one.layout == two.layout
     }
@@ -116,7 +116,7 @@ impl Map {
         hasher.finish()
     }
 
-    /// A drawing shows only one threat per tile, so the pickle holds the whole map.
+    /// A drawing shows only one threat per tile, so the pickle has the map as JSON.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         let restore = py.get_type::<Self>().getattr("_restore")?;
         Ok((restore, (serde_json::to_string(&self.map).map_err(value_error)?,)))

@@ -12,8 +12,9 @@ use crate::value::read_items;
 
 /// The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
 ///
-/// Covers both variants with a fixed seed and budget, and does not depend on machine or threads. It
-/// changes whenever a search changes. Takes about a second for a dozen maps.
+/// It covers both variants with a fixed seed and budget, and does not depend on the machine or the
+/// number of threads. It changes whenever a search changes. Computing it takes about a second for a
+/// dozen maps.
 ///
 /// Raises:
 ///     FileNotFoundError: if there is no such map.

@@ -14,7 +14,7 @@ use getaway::protocol::MAX_JSON_DEPTH;
 
 use crate::convert::{clearer, is_interruption, repr, type_name, value_error};
 
-/// Maximum number of values in a dict of rules, several times the number in use.
+/// Maximum number of values in a dict of rules: several times the number in a complete dict.
 const RULES_VALUES_MAX: usize = 1000;
 /// Maximum length of an iterable, so that endless ones are rejected.
 const ITEMS_MAX: usize = 1 << 20;
@@ -38,8 +38,8 @@ pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> 
     Ok(members[player_move as usize].clone_ref(py))
 }
 
-/// By character, its move, and true if it is the letter of a move. A table is faster than branches,
-/// because letters defeat branch prediction.
+/// By character: its move, and whether the character is the letter of a move. A table is faster
+/// than branches, because the letters are unpredictable.
 const LETTERS: [(Move, bool); 256] = {
     let mut moves = [(Move::Stay, false); 256];
     let mut index = 0;
@@ -116,7 +116,7 @@ pub(crate) fn read_items<'py, T>(
     read_at_most(ITEMS_MAX, name, expected, value, read)
 }
 
-/// Reads every item of an iterable of at most `max`, with its index.
+/// Reads every item of an iterable, with its index. Fails if there are more than `max` items.
 pub(crate) fn read_at_most<'py, T>(
     max: usize,
     name: &str,
@@ -250,7 +250,7 @@ fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResu
     })
 }
 
-/// The variant's rules, overridden by those in the dict.
+/// The rules of the variant, with the values in the dict replacing their own.
 pub(crate) fn from_rules(variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Rules> {
     let rules: Rules = match rules {
         None => *variant,
@@ -283,7 +283,7 @@ pub(crate) fn other_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Optio
     to_value(py, &value).map(Some)
 }
 
-/// The rules as the last arguments of an expression; empty for the server's.
+/// The rules as the last arguments in a Python expression; empty for the server's rules.
 pub(crate) fn rules_options(py: Python<'_>, rules: &Rules) -> PyResult<String> {
     Ok(match other_rules(py, rules)? {
         None => String::new(),
@@ -322,7 +322,7 @@ pub(crate) fn to_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'p
 /// Converts a Python value to JSON, with limits on the number of values and on nesting. A list that
 /// contains itself exceeds both.
 pub(crate) fn from_value(name: &str, value: &Bound<'_, PyAny>, values_max: usize) -> PyResult<Value> {
-    // Counts first, because converting a million values takes a second.
+    // Counts before converting, because converting a million values takes a second.
     JsonReader { name, values_max, values: 0 }.measure(value, 0)?;
     JsonReader { name, values_max, values: 0 }.read(value, 0)
 }
@@ -347,7 +347,7 @@ impl JsonReader<'_> {
         Err(value_error(format_args!("{name}: expected at most {limit}, found more")))
     }
 
-    /// Counts a value and its contents without running their code.
+    /// Counts a value and its contents without running any Python code.
     fn measure(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<()> {
         self.count(depth)?;
         if let Ok(dict) = value.cast::<PyDict>() {
@@ -362,7 +362,7 @@ impl JsonReader<'_> {
     }
 
     fn read(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
-        // Counts again, because converting a value may run code that adds others.
+        // Counts again, because converting a value may run Python code that adds values.
         self.count(depth)?;
         if value.is_none() {
             return Ok(Value::Null);
@@ -374,7 +374,8 @@ impl JsonReader<'_> {
             return Ok(Value::String(text.to_str()?.to_owned()));
         }
         if let Ok(dict) = value.cast::<PyDict>() {
-            // A copy of the items, because converting a value may run code that changes the dict.
+            // Copies the items, because converting a value may run Python code that changes the
+            // dict.
             let items = dict.items();
             return items.iter().map(|item| self.field(&item, depth)).collect::<PyResult<_>>().map(Value::Object);
         }

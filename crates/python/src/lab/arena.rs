@@ -26,9 +26,9 @@ use crate::value::{from_rules, to_value};
 
 const SIGNAL_POLL: Duration = Duration::from_millis(20);
 
-/// Plays a series on several threads. `callables` are the Python planners by name. Returns its
-/// games, the planners' evaluations and, if `battle` is set, the match of the first two planners,
-/// as lists and dicts.
+/// Plays a series on several threads. `callables` are the Python planners by name. Returns lists
+/// and dicts with the games, the planners' evaluations and, if `battle` is set, the match of the
+/// first two planners.
 #[pyfunction]
 #[pyo3(signature = (planners, callables, maps, *, samples, seed, budget_ticks, budget_ms, no_jump, rules, threads, battle))]
 #[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]
@@ -63,7 +63,7 @@ pub(crate) fn play_series<'py>(
                 let _ = sender.send(series.play(games, threads, stopped, |_, _| ControlFlow::<()>::Continue(())));
             };
             let playing = thread::Builder::new().spawn_scoped(scope, play).map_err(SeriesError::Threads)?;
-            // Only this thread can be interrupted.
+            // Python reports Ctrl-C only to this thread.
             loop {
                 match receiver.recv_timeout(SIGNAL_POLL) {
                     Ok(flow) => return flow,
@@ -116,10 +116,10 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
     Ok(row)
 }
 
-/// The last work, by its description. It is kept because a worker usually does many parts of the
-/// same work.
+/// The latest series, dataset or discovery, with its description. It is kept because a worker
+/// usually does many jobs of the same work in a row.
 ///
-/// Locked only under the interpreter lock, so that a forked process finds it free.
+/// It is locked only under the interpreter lock, so that a forked process finds it free.
 struct Last<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
 
 impl<T: ?Sized> Last<T> {
@@ -191,7 +191,8 @@ pub(crate) fn play_shards(
     without_gil(py, || work.encoded_shards(&shards))?.map_err(|error| library_error(py, &error))
 }
 
-/// The work that `spec` describes, which is kept there if no planners in Python play.
+/// The work that `spec` describes, from `kept` if that has it. New work is kept there. `kept` is
+/// `None` if the work has Python planners.
 fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     py: Python<'_>,
     kept: Option<&Last<T>>,

@@ -23,8 +23,8 @@ const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
 const MAX_THREADS: usize = 1024;
 
-/// Games that a thread steps at a time. That is a few microseconds of work, so threads finish
-/// together.
+/// Games that a thread steps at a time. Each part takes only a few microseconds, so all threads
+/// finish at about the same time.
 const PART_GAMES: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -138,7 +138,7 @@ impl Observations {
 #[pyclass(module = "getaway")]
 pub(crate) struct Batch {
     boards: Vec<Arc<Board>>,
-    /// The given maps, as indices of boards.
+    /// By given map, the index of its board.
     given: Vec<usize>,
     batch: batch::Batch,
     helpers: Helpers,
@@ -146,7 +146,8 @@ pub(crate) struct Batch {
     actions: Vec<u8>,
     observations: Observations,
     rewards: SharedMemory<f32>,
-    /// 1 for a game that has ended. NumPy's type is bool, but Python code may write other values.
+    /// 1 for a game that has ended. NumPy shows the values as bool, but Python code may write other
+    /// numbers.
     terminations: SharedMemory<u8>,
 }
 
@@ -177,7 +178,7 @@ impl Batch {
         })
     }
 
-    /// Observes some games again, after `change` has changed their states.
+    /// Calls `change` to change the states of some games, and then observes these games again.
     fn observe(
         &mut self,
         py: Python<'_>,
@@ -215,8 +216,9 @@ impl Batch {
                 let images = images.split_off_mut(..games * image).unwrap_or_default();
                 Mutex::new(Some((part, actions, rewards, terminations, vectors, images)))
             });
-            // Each thread begins with its own share, whose games are in the cache of its processor.
-            // A faster thread continues with parts that other threads have not begun.
+            // Each thread begins with its own share of the games, which its processor has in its
+            // cache. A thread that finishes early continues with parts that other threads have not
+            // begun.
             let parts: Vec<_> = parts.collect();
             helpers.run(&|thread: usize, threads: usize| {
                 let first = parts.len() * thread / threads;
@@ -249,7 +251,8 @@ impl Batch {
         }
         let py = actions.py();
         if !actions.hasattr("__array__")? && PyMemoryView::from(actions).is_err() {
-            // NumPy would not finish on a list that contains itself many times over.
+            // A list is read here, because NumPy would not finish on a list that contains itself
+            // several times.
             let number = |index, action: &Bound<'_, PyAny>| {
                 action.extract::<i64>().map_err(|error| {
                     let found = type_name(action);
@@ -270,7 +273,7 @@ impl Batch {
         if shape.len() != 1 {
             return Err(self.wrong_shape(py, &shape));
         }
-        // The copy is contiguous.
+        // `astype` returns a contiguous copy.
         let array = array.call_method1("astype", ("int64", "C"))?;
         self.take_actions(array.cast::<PyArray1<i64>>()?, |number| number)
     }
@@ -293,8 +296,8 @@ impl Batch {
         // neither freed nor resized while this thread has the interpreter lock. It is read by
         // pointer, not as a slice, because other threads may write to it.
         let value_at = |index: usize| number(unsafe { start.add(index).read() });
-        // Combines the bits of all numbers, so the loop needs no branch. A number from 0 to 4 fits
-        // into three bits, and so does the number plus 3.
+        // Collects the bits of all numbers, so that the loop needs no branch. A number is from 0 to
+        // 4 if both it and the number plus 3 fit into three bits.
         let mut bits = 0;
         for (index, action) in self.actions.iter_mut().enumerate() {
             let value = value_at(index);
@@ -309,7 +312,7 @@ impl Batch {
         Ok(())
     }
 
-    /// The marks of a mask; all games without one.
+    /// By game, whether the mask marks it. Without a mask, all games are marked.
     fn marks(&self, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<bool>> {
         let games = self.batch.len();
         let Some(mask) = mask else { return Ok(vec![true; games]) };
@@ -322,7 +325,7 @@ impl Batch {
             let found = mask.len();
             return Err(PyValueError::new_err(format!("mask: expected the shape ({games},), found ({found},)")));
         }
-        // Read as numbers, because an array of bool may hold any.
+        // Read as numbers, because the bytes of an array of bool can have any value.
         let marks = mask.call_method1("astype", ("uint8",))?.cast_into::<PyArray1<u8>>()?;
         Ok(marks.to_vec()?.into_iter().map(|mark| mark != 0).collect())
     }
@@ -376,7 +379,7 @@ pub(super) fn boards(
     Ok(boards)
 }
 
-/// Each board once, and for each given board, its index among them.
+/// The distinct boards, and the index of each given board among them.
 fn distinct(given: Vec<Arc<Board>>) -> (Vec<Arc<Board>>, Vec<usize>) {
     let (mut boards, mut known) = (Vec::new(), HashMap::new());
     let indices = given.into_iter().map(|board| {
@@ -553,7 +556,7 @@ impl Batch {
                 "states: expected the shape ({games}, {length}), found {found}"
             )));
         }
-        // A copy, because other threads may write to the array.
+        // Copied, because other threads may write to the array.
         let numbers = states.call_method0("ravel")?.cast_into::<PyArray1<i16>>()?.to_vec()?;
         let batch = &self.batch;
         let read = |game: usize| {
@@ -618,7 +621,7 @@ impl Batch {
         options.set_item("threads", self.threads())?;
         let boards = self.boards.iter().map(|board| Py::new(py, Game::start(Arc::clone(board))));
         let boards: Vec<Py<Game>> = boards.collect::<PyResult<_>>()?;
-        // Pickle writes an object once, however often it is listed.
+        // Pickle writes an object only once, even if the list contains it several times.
         let maps = self.given.iter().map(|&board| boards[board].clone_ref(py));
         Ok(((maps.collect(), self.batch.len()), options))
     }

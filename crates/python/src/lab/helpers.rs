@@ -8,7 +8,7 @@ use std::process;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// A number of threads, including the calling one; helpers start at the first task.
+/// The calling thread and its helpers. The helpers are started by the first task.
 pub(crate) struct Helpers {
     threads: usize,
     pool: Option<Pool>,
@@ -28,8 +28,8 @@ impl Helpers {
         self.threads
     }
 
-    /// Calls the task on every thread, with the thread's number (0 for the calling one) and the
-    /// number of threads; returns when all calls have returned.
+    /// Calls the task on every thread, with the thread's number (0 for the calling thread) and the
+    /// number of threads. Returns when all calls have returned.
     ///
     /// # Panics
     /// If the task panics.
@@ -47,8 +47,8 @@ impl Helpers {
     fn pool(&mut self) -> Option<&ThreadPool> {
         let process = process::id();
         if let Some(pool) = self.pool.take_if(|pool| pool.process != process) {
-            // The threads and their locks belong to the parent, so dropping the pool would wait for
-            // ever.
+            // After a fork, the threads exist only in the parent. Dropping the pool would wait for
+            // them for ever.
             mem::forget(pool);
         }
         if self.threads == 1 {

@@ -8,7 +8,8 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyMemoryView, PyTuple};
 
-/// A number type for which every bit pattern is valid, because Python code may write any.
+/// A number type for which every bit pattern is valid. This is needed because Python code may write
+/// any bits.
 pub(crate) trait Number: Copy {}
 impl Number for i16 {}
 impl Number for u8 {}
@@ -21,7 +22,7 @@ impl Number for f32 {}
 pub(crate) struct SharedMemory<T> {
     name: &'static str,
     array: Py<PyUntypedArray>,
-    /// Never exposed to Python code, which could release it.
+    /// Never exposed to Python code, which could release the view.
     _view: Py<PyMemoryView>,
     start: *mut T,
     len: usize,
@@ -33,11 +34,11 @@ unsafe impl<T: Send> Send for SharedMemory<T> {}
 unsafe impl<T: Sync> Sync for SharedMemory<T> {}
 
 impl<T: Number> SharedMemory<T> {
-    /// Zeros in an array of this shape; `dtype` is NumPy's name of a type of the size of `T`.
+    /// An array of zeros of this shape. `dtype` is the NumPy name of a type with the size of `T`.
     pub fn new(py: Python<'_>, name: &'static str, dtype: &str, shape: &[usize]) -> PyResult<Self> {
         let len: usize = shape.iter().product();
         let bytes = len * size_of::<T>();
-        // Python keeps no memory for an empty `bytearray`.
+        // An empty `bytearray` has no memory, so at least one byte is allocated.
         let owner = PyByteArray::new_with(py, bytes.max(1), |_| Ok(()))
             .map_err(|_| PyMemoryError::new_err(format!("{name}: cannot allocate {bytes} bytes")))?;
         let view = PyMemoryView::from(&owner)?.unbind();

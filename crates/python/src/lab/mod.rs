@@ -21,8 +21,8 @@ use pyo3::prelude::*;
 
 use crate::callables::Host;
 
-/// Runs the command `getaway` with these arguments, the first of which is the program's name;
-/// returns the exit code. Python callables can be planners.
+/// Runs the command `getaway` with these arguments, starting with the program's name. Returns the
+/// exit code. Python callables can be planners.
 #[pyfunction]
 pub(crate) fn run_command_line(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
     py.detach(|| getaway_cli::run_main(arguments, Some(&Host::default())))

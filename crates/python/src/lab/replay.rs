@@ -15,8 +15,8 @@ const FRAME_HEIGHT_PX: u32 = 640;
 
 /// A game to watch, from its start to its current state.
 ///
-/// In a notebook it plays in the viewer, with the tick, the plan and the threats' paths. `html` is
-/// the same as a self-contained page, `svg` an animation without controls.
+/// A notebook shows it in the viewer, with the tick, the plan and the threats' paths. `html` gives
+/// the same viewer as a self-contained page, and `svg` gives an animation without controls.
 ///
 /// Args:
 ///     game: the game.
@@ -89,7 +89,7 @@ impl Replay {
         written.map_err(|error| PyOSError::new_err(format!("cannot write {}: {error}", file.display())))
     }
 
-    /// The viewer in a frame.
+    /// The viewer in an HTML frame.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let page = self.html(py)?.replace('&', "&amp;").replace('"', "&quot;");
         Ok(format!(

@@ -17,12 +17,12 @@ use crate::value::move_of_number;
 
 use super::batch::{Output, boards, check_window};
 
-/// One game for `getaway.gymnasium`, on any of several maps. Observations are new arrays whose
-/// shape fits all maps.
+/// One game for `getaway.gymnasium`, on one of several maps at a time. Each observation is a new
+/// array, with a shape that fits all maps.
 #[pyclass(module = "getaway._getaway")]
 pub(crate) struct Single {
     boards: Vec<Arc<Board>>,
-    /// A game on each map.
+    /// One game per map.
     batch: batch::Batch,
     /// The index of the map being played.
     current: usize,
@@ -107,7 +107,7 @@ impl Single {
         Ok((observation, f64::from(reward[0]), termination[0], false, info))
     }
 
-    /// Continues from a state of one of the maps.
+    /// Continues from a state of any of the maps.
     fn set_state<'py>(
         &mut self,
         py: Python<'py>,
@@ -115,7 +115,7 @@ impl Single {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         let state = state.get();
         let is_its = |board: &Arc<Board>| board.is_same(&state.board);
-        // The current map is preferred, because a list may contain a map twice.
+        // Prefers the current map, because the list may contain a map twice.
         let found =
             if is_its(&self.boards[self.current]) { Some(self.current) } else { self.boards.iter().position(is_its) };
         self.current = found.ok_or_else(|| {
@@ -143,7 +143,7 @@ impl Single {
         self.current
     }
 
-    /// The direction of the last step, for a picture.
+    /// The direction of the player's last step, for drawing it.
     #[getter]
     fn heading(&self) -> u8 {
         self.heading as u8

@@ -11,11 +11,11 @@ use crate::convert::{duration, milliseconds, optional_u64, variant, without_gil}
 use crate::game::{Board, Game, State};
 use crate::value::to_value_of;
 
-/// The default of [`SurvivalOptions`].
+/// The same value as the default of [`SurvivalOptions`].
 const MEMORY_MAX_BYTES: usize = 256 << 20;
 
-/// Simulated ticks between two checks for Ctrl-C, about a tenth of a second. A limit in time would
-/// make the answer depend on the machine.
+/// Simulated ticks between two checks for Ctrl-C: about a tenth of a second. An interval in time
+/// would make the answer depend on the machine.
 const SLICE_TICKS: u64 = 1_000_000;
 
 /// Solve a whole game before the first move, from the start of a map or from a state.
@@ -58,7 +58,7 @@ pub(crate) fn solve<'py>(
     let mut decider = Decider::new(SurvivalOptions { seed, memory_max_bytes, ..SurvivalOptions::default() });
     let began = Instant::now();
     let (mut simulated_ticks, mut decided) = (0, None);
-    // Slices allow for Ctrl-C; the search resumes where it stopped.
+    // The search runs in slices to check for Ctrl-C. Each slice resumes where the last one stopped.
     let solution = loop {
         let left_ticks =
             budget_ticks.map_or(SLICE_TICKS, |budget| SLICE_TICKS.min(budget.saturating_sub(simulated_ticks)));

@@ -21,7 +21,7 @@ pub(super) const SAFE_MOVES_TICKS: u64 = 100_000;
 /// Games per thread between two checks for Ctrl-C.
 const SLICE_GAMES: usize = 8;
 
-/// Memory per thread.
+/// Maximum memory per thread.
 const MEMORY_MAX_BYTES: usize = 64 << 20;
 
 fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Vec<Verdict> {
@@ -62,7 +62,7 @@ pub(crate) fn safe_moves<'py>(
     Ok(found)
 }
 
-/// Judges the games on several threads, in their order.
+/// Judges the games on several threads. Results are in the order of the games.
 pub(super) fn judge_games(
     py: Python<'_>,
     games: &[(&World, &game::State)],
@@ -89,7 +89,7 @@ fn judge_slice(games: &[(&World, &game::State)], threads: usize, budget_ticks: u
         }
     };
     thread::scope(|scope| {
-        // The calling thread also works, so it does not matter if threads cannot be started.
+        // The calling thread also works, so the task completes even if no thread can be started.
         let builders = (1..threads.min(games.len())).map(|_| thread::Builder::new().spawn_scoped(scope, work));
         let helpers: Vec<_> = builders.filter_map(Result::ok).collect();
         work();
