@@ -1,6 +1,6 @@
 //! Checks the analysis of games that weak planners lose on survivable maps. It replays every line
-//! to its end, and confirms the tick that lost the game by an exhaustive search from the next tick,
-//! which shares no code with the solver.
+//! to its end. It confirms the tick that lost the game by an exhaustive search from the next tick.
+//! This search shares no code with the solver.
 //!
 //! `cargo run --release --package getaway-viewer --example check_analysis -- --games 60 [--maps
 //! DIR] [--seconds 60]`. Exits with 1 if a check fails.
@@ -16,7 +16,7 @@ use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions, by_name};
 use getaway_viewer::{ANALYSIS_TICKS, Analysis};
 
 const PLANNERS: [&str; 3] = ["safest", "sampling", "cautious"];
-/// Budget per decision, weak on purpose.
+/// Budget per decision. It is small, so that the planners play weakly.
 const DECISION_TICKS: u64 = 2_000;
 const MAP_TICKS: u64 = 20_000_000;
 /// Maximum number of states per tick of the exhaustive search: about a gigabyte.
@@ -112,7 +112,7 @@ fn main() -> ExitCode {
     println!("{} maps that can be survived", solvable.len());
     let (mut lost, mut proven, mut confirmed, mut open, mut failed) = (0, 0, 0, 0, 0);
     let mut slowest = Duration::ZERO;
-    // Round-robin. A planner without randomness plays each map once.
+    // Maps and planners take turns. A planner without randomness plays each map once.
     let mut seen = HashSet::new();
     let games =
         (0..).flat_map(|seed| solvable.iter().flat_map(move |map| PLANNERS.map(|planner| (map, planner, seed))));

@@ -1,16 +1,17 @@
 //! The cause of a loss: the last tick from which survival was possible, the decision that lost the
 //! game, and a line that survives.
 //!
-//! Survival cannot come back once it is lost, so a game has a last tick at whose start some line
-//! survives, and later ticks are doomed. The solver decides single ticks, from the end backwards in
-//! growing strides and then by bisection, to find this boundary within the budget.
+//! Once no line survives, none survives from any later tick. A game therefore has a last tick from
+//! which a line survives, and all later ticks are doomed. To find this boundary within the budget,
+//! the solver decides single ticks: first from the end backwards in growing strides, then by
+//! bisection.
 //!
 //! *Room left* is the number of tiles on which the player can be alive [`ROOM_TICKS`] ticks later.
-//! It is counted by playing every move and keeping one state per tile and tick. Every counted tile
-//! can be reached alive, but tiles that only a dropped state would reach are missing. A known
-//! surviving line counts too.
+//! It is counted by playing every move and keeping one state per tile and tick. The player can
+//! reach every counted tile alive, but tiles that are reachable only from a dropped state are not
+//! counted. The tile of a known surviving line is always counted.
 //!
-//! Guarantees: the line survives to the end when played; `is_proven` means that no line survives
+//! Guarantees: the line, when played, survives to the end. `is_proven` means that no line survives
 //! from the next tick on. With a budget in ticks, the result depends only on the recording.
 
 use std::collections::BTreeMap;
@@ -26,11 +27,12 @@ use getaway::search::BudgetMeter;
 
 /// Number of ticks that the room left looks ahead.
 pub const ROOM_TICKS: u16 = 16;
-/// Simulated ticks per probe in the first round; each later round has four times as many.
+/// Simulated ticks per probe in the first round. Each further round has four times as many.
 const PROBE_TICKS: u64 = 250_000;
 const SLICE_TICKS: u64 = 50_000;
 const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
-/// The room falls steeply if it shrinks to at most one `FALL_RATIO`-th, from at least `FALL_MIN`.
+/// The room left falls steeply if it is at least `FALL_MIN` and a move divides it by at least
+/// `FALL_RATIO`.
 const FALL_RATIO: u16 = 3;
 const FALL_MIN: u16 = 9;
 
@@ -60,7 +62,7 @@ pub enum LossKind {
     LastTick,
     /// The bot chose a losing move.
     Blunder,
-    /// Not even the first tick could be decided.
+    /// The solver could not even decide the first tick.
     Undecided,
 }
 
@@ -78,7 +80,7 @@ pub struct Fall {
     pub is_decisive: bool,
 }
 
-/// Counts of the commands of a game, as far as its recording shows them.
+/// Counts of command problems in a game, as far as the recording shows them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CommandCounts {
     /// Commands that arrived after their tick.
@@ -124,7 +126,8 @@ pub struct Analysis {
     /// The styles of the threats that could reach the player after the last message.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// The last tick of the longest known line, this game included, if no line survives.
+    /// If no line survives: the last tick of the longest known line, where the game itself counts
+    /// as a line.
     pub longest_tick: Option<u16>,
     /// The room left, by tick from `first_tick` on.
     pub room: Vec<u16>,
@@ -218,7 +221,7 @@ impl Analysis {
         let is_proven = first_doomed.is_none_or(|next| boundary.doomed.is_some_and(|doomed| doomed <= next));
         let exact = ticks.iter().take_while(|tick| tick.is_exact).count();
         let uncertain_tick = ticks.get(exact).and_then(|tick| u16::try_from(tick.tick).ok());
-        // The state after the last line is as certain as that line.
+        // The state after the last recorded line is as certain as that line.
         let is_sure = |index: usize| ticks.get(index).or(ticks.last()).is_none_or(|tick| tick.is_exact);
         let is_certain = index.map_or_else(|| is_sure(0), |index| is_sure(index) && is_sure(index + 1));
         let catchers = catchers(world, last);
@@ -247,7 +250,8 @@ impl Analysis {
         if end != Status::Complete && first_doomed.is_some() {
             analysis.kind = Some(analysis.classify(&game, index, ticks));
         } else if end == Status::Running && analysis.commands.mispredicted > 0 && !analysis.close_threats.is_empty() {
-            // The bot's recording of an unpredicted catch, which the server does not report.
+            // The bot's own recording of a catch that was not predicted. The server does not report
+            // the catch to the bot.
             analysis.kind = Some(LossKind::Misprediction);
         }
         analysis.sentence = analysis.explain(index, ticks, styles);
@@ -279,7 +283,7 @@ impl Analysis {
         }
     }
 
-    /// The cause of a loss whose last savable state is the one at `index`.
+    /// The cause of a loss. `index` is that of the last state from which survival was possible.
     fn classify(&self, game: &PlayedGame, index: Option<usize>, ticks: &[LoggedTick]) -> LossKind {
         let Some(index) = index else {
             return if self.is_proven { LossKind::DoomedMap } else { LossKind::Undecided };
@@ -560,8 +564,9 @@ impl PlayedGame<'_> {
         boundary.savable.as_ref().map_or(end == 0, |&(index, _)| index + 1 == end)
     }
 
-    /// Probes single states with a budget each: from the end backwards until one survives, then by
-    /// bisecting the undecided range. States that stay undecided are skipped in both directions.
+    /// Probes single states, each with its own budget: from the end backwards until a state
+    /// survives, then by bisecting the undecided range. Skips states that stay undecided, and
+    /// continues on both sides of them.
     fn round(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, probe_ticks: u64, seed: u64) {
         let end = |boundary: &Boundary| boundary.doomed.unwrap_or(self.states.len());
         let low = |boundary: &Boundary| boundary.savable.as_ref().map_or(0, |&(index, _)| index + 1);
@@ -578,7 +583,7 @@ impl PlayedGame<'_> {
                 undecided.push(index);
             }
         }
-        // Approaches the undecided states upwards from the last savable state, then downwards.
+        // Probes towards the undecided states: upwards from the last savable state, then downwards.
         for is_upwards in [true, false] {
             loop {
                 let (first, end) = (low(boundary), end(boundary));
@@ -665,7 +670,7 @@ impl PlayedGame<'_> {
     }
 
     fn room(&self, boundary: &Boundary) -> Vec<u16> {
-        // Near the end of the game, only a surviving line has room.
+        // Near the end of the game, room is counted only along a surviving line.
         let (surviving_from, surviving) = match &boundary.savable {
             Some((index, line)) => {
                 let line = &line[..line.len().min(usize::from(ROOM_TICKS))];

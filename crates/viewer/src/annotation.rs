@@ -11,7 +11,7 @@ use getaway::planner::{CautiousRules, ObservedThreat};
 pub enum IntentKind {
     /// Unknown style.
     Unknown,
-    /// A bull whose direction is open.
+    /// A bull that goes straight on.
     BullStraightOn,
     /// A bull facing a wall.
     BullBlocked,
@@ -21,7 +21,7 @@ pub enum IntentKind {
     SharkChasing,
     /// An owl that sees the player's position.
     OwlLooking,
-    /// An owl on its way to where it last looked.
+    /// An owl on its way to the position that it saw at its last look.
     OwlReturning,
     /// An owl that has arrived or has not looked yet.
     OwlWaiting,
@@ -98,7 +98,8 @@ pub struct Intent {
 pub struct Annotation {
     /// By threat of the replay.
     pub intents: Vec<Intent>,
-    /// By open tile (by x, then by y): ticks during which no threat can reach it; `None`: never.
+    /// By open tile, ordered by x and then by y: the number of ticks during which no threat can
+    /// reach it. `None` if no threat ever can.
     pub arrivals: Vec<Option<u16>>,
     /// The tiles on which the player would be caught at the end of this tick.
     pub deadly: Vec<Position>,
@@ -109,7 +110,8 @@ pub struct Annotation {
 #[derive(Debug)]
 pub(super) struct Annotator {
     caution: CautiousRules,
-    /// By threat of the world, its index in the replay, which may have unknown threats.
+    /// By threat of the world: its index in the replay, which may also have threats of unknown
+    /// styles.
     indices: Vec<usize>,
 }
 
@@ -119,7 +121,7 @@ impl Annotator {
         Self { caution: CautiousRules::new(), indices }
     }
 
-    /// The annotation of a state; `positions` are those of all threats in the replay.
+    /// The annotation of a state. `positions` are the positions of all threats in the replay.
     pub fn annotate(&mut self, world: &World, state: &State, positions: &[Position]) -> Annotation {
         let pursuers: Vec<ObservedThreat> = positions.iter().copied().map(ObservedThreat::at).collect();
         let mut intents = vec![Intent::of(IntentKind::Unknown); positions.len()];
@@ -148,7 +150,7 @@ impl Intent {
     fn along(mut self, from: Position, step: impl Fn(Position, Position) -> Option<Direction>) -> Self {
         let Some(target) = self.target else { return self };
         let mut position = from;
-        // Each step is one nearer to the target, so this terminates.
+        // Each step reduces the distance to the target, so the loop ends.
         while let Some(direction) = step(position, target) {
             self.path.push(direction);
             position = position.towards(direction);
@@ -196,7 +198,8 @@ fn deer(world: &World, at: Position, home: Position, player: Position) -> Intent
     }
 }
 
-/// Tiles that a threat would enter if the player were on them, and no-jump threats' own tiles.
+/// The tiles that a threat would enter if the player were on them. In the no-jump variant, also the
+/// tiles of the threats.
 fn deadly(world: &World, state: &State) -> Vec<Position> {
     let (tick, stale) = (state.tick(), world.player(state));
     if tick > LAST_TICK {

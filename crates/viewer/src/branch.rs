@@ -1,6 +1,6 @@
-//! Branches: a game continued with other moves from some tick on.
+//! Branches: continuations of a game with different moves from some tick on.
 //!
-//! Guarantees: a branch requested by a page runs only planners of this library.
+//! Guarantees: a page can request only planners of this library.
 
 use thiserror::Error;
 
@@ -8,14 +8,15 @@ use super::replay::Replay;
 use getaway::game::{Move, Plan, State, World};
 use getaway::planner::{Budget, PlannerError, PlannerSpec};
 
-/// Number of annotated frames at the end of a branch; only these are shown while it grows.
+/// Number of annotated frames at the end of a branch. Only these frames are shown while the branch
+/// grows.
 const ANNOTATED_FRAMES: usize = 60;
 /// Simulated ticks of a planner per decision of a branch.
 const DECISION_TICKS: u64 = 20_000;
 /// Simulated ticks of a planner for a whole branch: a few seconds.
 const BRANCH_TICKS: u64 = 20_000_000;
 
-/// The continuation of a game: first the moves, then those of the planner.
+/// The continuation of a game: first the given moves, then the moves of a planner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
     pub moves: Vec<Move>,
@@ -64,7 +65,7 @@ fn planned_moves(world: &World, mut state: State, planner: &PlannerSpec) -> Vec<
     let (mut moves, mut spent) = (Vec::new(), 0);
     while !state.is_over() && spent < BRANCH_TICKS {
         let choice = planner.decide(world, &state, Budget::ticks(DECISION_TICKS));
-        // Planners that simulate nothing also take time.
+        // Decisions without simulation also take time, so each counts as at least 100 ticks.
         spent += choice.simulated_ticks + 100;
         world.step(&mut state, choice.player_move);
         moves.push(choice.player_move);

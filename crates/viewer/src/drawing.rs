@@ -58,7 +58,8 @@ impl Paint {
     }
 
     /// The strokes of a part, from the outside in: a halo that separates dark parts from dark
-    /// streets, an outline, and the line itself. `line` is the width of a line; an area has none.
+    /// streets, an outline, and the line itself. `line` is the width of a line, or `None` for an
+    /// area.
     pub fn strokes<C: Copy>(self, line: Option<f32>, inks: Inks<C>) -> Vec<(f32, C)> {
         let outlines = &drawing().layers.outlines;
         match (self, line) {
@@ -107,7 +108,7 @@ pub(crate) struct LayerStyle {
     /// Opacity of a tile that a threat can reach at once.
     pub heat_opacity: f32,
     pub trail_opacity: f32,
-    /// Radius of the trail's dots: the oldest, and the difference to the latest.
+    /// Radius of the oldest dot of the trail, and how much larger the latest dot is.
     pub trail_radius: [f32; 2],
     /// Distance from the cross on a fatal tile to the tile's edge.
     pub deadly_inset: f32,

@@ -1,8 +1,9 @@
-//! A recorded game with the commands that the server acted on and the threats' actual moves. These
-//! may differ from the bot's commands and from the rules' predictions.
+//! A recorded game, with the moves that the player and the threats actually made. The player's
+//! moves may differ from the bot's commands, and the threats' moves may differ from the rules'
+//! predictions.
 //!
-//! Guarantees: the state of a tick is the server's as far as the rules explain the recording. After
-//! a misprediction, visible fields are as recorded and hidden fields are as predicted.
+//! Guarantees: as long as the rules explain the recording, the state of a tick equals the server's.
+//! After a misprediction, visible fields are as recorded, and hidden fields are as predicted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -51,12 +52,12 @@ pub struct GameLog {
     pub file: String,
     pub team: Option<String>,
     pub notes: Option<GameNotes>,
-    /// The map's name: as recorded, or that of a known map with the same layout.
+    /// The map's name: the recorded name, or the name of a known map with the same layout.
     pub map: Option<String>,
     pub world: Arc<World>,
     /// The recorded names of the threats' styles.
     pub styles: Vec<String>,
-    /// By threat of the world, its index in the recording.
+    /// By threat of the world: its index in the recording.
     pub indices: Vec<usize>,
     pub ticks: Vec<LoggedTick>,
     pub last: Option<State>,
@@ -66,7 +67,7 @@ pub struct GameLog {
     pub is_cut: bool,
 }
 
-/// The other recording shows another game.
+/// The error of merging two recordings of different games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected another recording of the same game, but they differ in tick {tick}")]
 pub struct OtherGame {
@@ -97,8 +98,8 @@ impl RecordingSource {
 }
 
 impl GameLog {
-    /// Reads and replays a recording under `rules`, or else under the rules that it names, or else
-    /// under the server's. `maps` are searched for the played map.
+    /// Reads and replays a recording. It is replayed under `rules` if given, else under the rules
+    /// that it names, else under the server's rules. The played map is searched for in `maps`.
     /// Fails if the recording cannot be read, or its first line is not a playable state.
     pub fn read(source: &RecordingSource, rules: Option<&Rules>, maps: &[Map]) -> Result<Self, RecordingError> {
         let path = source.path();
@@ -130,11 +131,11 @@ impl GameLog {
         Ok(log)
     }
 
-    /// Adds the notes of another recording of the same game: a server's has the commands, a bot's
-    /// the decisions.
-    /// Fails if the other recording shows another game.
+    /// Adds the notes of another recording of the same game. The server's recording has the
+    /// commands, and the bot's recording has the decisions. Fails if the other recording shows
+    /// another game.
     pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
-        // Only the server knows the moves that were played.
+        // Only the server's recording shows which moves were played.
         let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());
         let (mut log, other) = if is_server(&other) && !is_server(&self) { (other, self) } else { (self, other) };
         let mut shared = 0;
@@ -223,7 +224,8 @@ impl GameLog {
         }
     }
 
-    /// The state after a tick. The message decides where the player went, whatever the bot sent.
+    /// The state after a tick. The player's position comes from the message, even if it contradicts
+    /// the bot's command.
     fn successor(&self, state: &State, commanded: Move, message: &GameMessage) -> Option<After> {
         let world = &self.world;
         let found = message.your_character.position;
@@ -251,7 +253,7 @@ impl GameLog {
     }
 
     /// The state after the last line. The last command counts as ignored if the server has ignored
-    /// one before and nothing else explains why no line follows.
+    /// a command before, and nothing else explains why no line follows.
     fn end(&self, state: &State, commanded: Move, line: &RecordedTick) -> After {
         let (next, stayed) = (self.world.after(state, commanded), self.world.after(state, Move::Stay));
         let has_lost = || self.ticks.iter().any(|tick| tick.played.is_some() && tick.commanded != tick.played);
@@ -291,8 +293,8 @@ impl GameLog {
         (!state.is_over()).then_some(state)
     }
 
-    /// The positions in a message. The number of threats is fixed; it can only differ in a
-    /// recording that diverges from the rules.
+    /// The positions in a message. The number of threats is that of the first message. A message
+    /// can have another number only if the recording diverges from the rules.
     fn positions(&self, message: &GameMessage) -> Positions {
         let threat = |threat: &MessageThreat| (threat.position, threat.direction.known().unwrap_or(Direction::Up));
         let mut threats: Vec<_> = message.threats.iter().map(threat).collect();
@@ -300,7 +302,7 @@ impl GameLog {
         Positions { player: message.your_character.position, threats }
     }
 
-    /// The map's name, or else the recording's.
+    /// The map's name, or the recording's name if the map is unknown.
     pub fn title(&self) -> &str {
         self.map.as_ref().unwrap_or(&self.file)
     }
@@ -318,7 +320,7 @@ impl GameLog {
         }
         let mut lost = self.ticks.iter().filter(|tick| tick.played.is_some() && tick.commanded != tick.played);
         match lost.next() {
-            // The threats followed the rules; only commands were not played.
+            // The threats followed the rules, but the server did not play some commands.
             Some(first) if self.ticks.iter().all(|tick| tick.is_exact) => Some(format!(
                 "the server did not play {} of the recorded commands, the first in tick {}",
                 1 + lost.count(),
@@ -340,7 +342,7 @@ fn is_at(threat: &Threat, found: &MessageThreat) -> bool {
     threat.position == found.position && found.direction.known().is_none_or(|direction| direction == threat.direction)
 }
 
-/// The map of `maps` that a first message shows. The map that the recording names comes first.
+/// The map in `maps` that the first message shows. Prefers the map that the recording names.
 fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Map]) -> Option<&'a Map> {
     let named = notes.and_then(|notes| notes.map.as_deref());
     let shows = |map: &&Map| {
@@ -357,8 +359,8 @@ fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Ma
     shown.first().copied()
 }
 
-/// The world of a recording. Messages do not distinguish see-through tiles from open ones; these
-/// come from the known map or else from the recording.
+/// The world of a recording. Messages do not distinguish see-through tiles from open tiles.
+/// See-through tiles come from the known map, or else are inferred from the recording.
 fn world_of(
     path: &Path,
     first: &GameMessage,

@@ -1,7 +1,7 @@
 //! Replays: a [`Replay`] is a game frame by frame, with the simulator's annotations. It is packed
 //! for the viewer page and rendered as images.
 //!
-//! Guarantees: everything shown about a game comes from the rules and planners that the bot uses.
+//! Guarantees: all information about a game comes from the rules and planners that the bot uses.
 //! The page and the images only draw: they compute nothing about the game, and take sprites,
 //! colours and layers from one file, `page/drawing.json`.
 

@@ -20,7 +20,7 @@ use getaway::protocol::to_json;
 use getaway::recording::RecordingError;
 
 const ANALYSIS_TIME: Duration = Duration::from_secs(4);
-/// Maximum number of games: each takes a few megabytes once it was viewed.
+/// Maximum number of games. A game takes a few megabytes after it has been viewed.
 const GAMES_MAX: usize = 1000;
 /// The name of a gallery's list.
 const INDEX: &str = "index";
@@ -35,7 +35,8 @@ pub struct GameLibrary {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// Unique in the library: the recording's name without extensions, with a number if necessary.
+    /// The recording's name without extensions, with a number if necessary to be unique in the
+    /// library.
     name: String,
     /// The game, or the reason why it cannot be read.
     game: Result<Arc<LibraryGame>, String>,
@@ -77,7 +78,7 @@ struct ListGame {
     place: [i32; 2],
     /// True if a command was late, missing, unreadable or ignored, or the bot disconnected.
     has_incidents: bool,
-    /// Only if the game was analysed.
+    /// Present only if the game was analysed.
     #[serde(skip_serializing_if = "Option::is_none")]
     analysis: Option<ListAnalysis>,
 }
@@ -90,7 +91,8 @@ struct ListAnalysis {
 }
 
 impl GameLibrary {
-    /// Creates an empty library. `rules` override those of the recordings; `maps` are known maps.
+    /// Creates an empty library. `rules` override the rules of the recordings, and `maps` are the
+    /// known maps.
     pub fn new(rules: Option<Rules>, maps: Vec<Map>) -> Self {
         Self { entries: Mutex::default(), maps, rules }
     }
@@ -103,7 +105,7 @@ impl GameLibrary {
         self.add_log(GameLog::read(source, self.rules.as_ref(), &self.maps)?)
     }
 
-    /// Adds a file, which is only listed with its error if it cannot be read.
+    /// Adds a file. A file that cannot be read is listed with its error.
     ///
     /// # Errors
     /// If the library is full.
@@ -112,7 +114,7 @@ impl GameLibrary {
         match read {
             Ok(log) => self.add_log(log).map(drop),
             Err(error) => {
-                // A gallery does not show where its files are.
+                // A gallery does not reveal the folders of its files.
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let error = error.to_string().replace(&path.display().to_string(), &name);
                 self.add_entry(&file_stem(path), Err(error)).map(drop)
@@ -134,7 +136,7 @@ impl GameLibrary {
         if entries.len() == GAMES_MAX {
             return Err(LibraryError::Full);
         }
-        // In a gallery, names are those of files, whose case some systems ignore.
+        // In a gallery, the names are file names, and some systems ignore the case of file names.
         let is_free = |name: &str| {
             let name = name.to_lowercase();
             name != INDEX && entries.iter().all(|entry| entry.name.to_lowercase() != name)
@@ -189,8 +191,8 @@ impl GameLibrary {
         Some(to_json(game.analysis.get_or_init(|| Analysis::of_log(&game.log, analysis_budget()))))
     }
 
-    /// The states of a game up to a frame, without those before a gap in the recording; `None`
-    /// without such a game, or without a state in that frame.
+    /// The states of a game up to a frame, from the last gap in the recording on. `None` if there
+    /// is no such game, or the frame has no state.
     pub fn states(&self, number: u64, index: usize) -> Option<GameStates> {
         let LibraryGame { log, .. } = &*self.game(number)?;
         let ticks = log.ticks.get(..=index).unwrap_or(&log.ticks);

@@ -1,7 +1,8 @@
 //! The replay of the game in progress.
 //!
-//! Guarantees: the game pushes each state and continues. Annotations are computed only on request,
-//! in the requesting thread, once for all clients, and never under a lock that the game takes.
+//! Guarantees: the game only pushes each state, and never waits. Annotations are computed on
+//! request in the requesting thread, once for all clients, and never under a lock that the game
+//! takes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,9 +13,10 @@ use super::replay::{ReplayBuilder, forecast, shareable};
 use getaway::game::{State, World};
 use getaway::recording::WireNotes;
 
-/// Minimum time between forecasts: each takes milliseconds on a machine that also plays.
+/// Minimum time between forecasts. A forecast takes milliseconds on a machine that may also run the
+/// bot.
 const FORECAST_INTERVAL: Duration = Duration::from_millis(250);
-/// A forecast that matches the game is kept while at least this many of its ticks remain.
+/// A forecast that still matches the game is kept while it has at least this many future ticks.
 const FORECAST_TICKS_MIN: usize = 20;
 
 /// The replay of the latest game.
@@ -141,7 +143,7 @@ impl Built {
     }
 }
 
-/// Locks even a poisoned mutex: the next request repairs any inconsistency under these locks.
+/// Locks a mutex even if it is poisoned, because the next request repairs inconsistent data.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,14 +1,14 @@
 //! The packed format of a replay: a JSON header and binary frames, unpacked by the page.
 //!
-//! Numbers are differences from the previous frame, as zigzag-encoded 7-bit varints: most are 0,
-//! which compresses well. The first frame of a range is relative to zeros, so each range can be
-//! decoded by itself.
+//! Numbers are differences from the previous frame, as zigzag-encoded 7-bit varints. Most
+//! differences are 0, which compresses well. The first frame of a range is relative to zeros, so
+//! each range can be decoded separately.
 //!
 //! A frame: a flags byte, the tick, the player's x and y, and each threat's x, y and direction. An
 //! annotation adds, for each threat, the intent's kind and count, the target's x and y (-1 for
 //! none), the path's length, and the path with two bits per step. The number of deadly tiles, their
-//! x and y, and the earliest arrival on each open tile follow. Paths and deadly tiles are not
-//! differences. Forecast frames have neither tick nor annotation.
+//! x and y, and the earliest arrival on each open tile follow. Paths and deadly tiles are stored
+//! directly, not as differences. Forecast frames have neither tick nor annotation.
 
 use serde::Serialize;
 
@@ -47,13 +47,14 @@ struct Header<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     shareable: &'a Option<Shareable>,
     game: u64,
-    /// Index of the first frame that follows, and the number of frames.
+    /// Index of the first packed frame, and the number of frames.
     from: usize,
     count: usize,
     forecast: usize,
 }
 
-/// Packs the header and the frames from `from` on; `game` is the game's number on this server.
+/// Packs the header and the frames from `from` on. `game` is the number of the game on the page's
+/// server.
 pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
     let from = from.min(replay.frames.len());
     let layout = &replay.layout;

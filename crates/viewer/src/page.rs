@@ -32,14 +32,14 @@ const SCRIPTS: [&str; 8] = [
 /// The source of a page's game.
 #[derive(Clone, Copy, Debug)]
 pub enum PageSource<'a> {
-    /// Embedded in the page.
+    /// A replay that is embedded in the page.
     Replay(&'a Replay),
-    /// Embedded with its analysis and, if one exists, the line that survives.
+    /// An embedded replay with its analysis and, if there is one, the surviving line.
     Analysed(&'a Replay, &'a Analysis, Option<&'a Replay>),
-    /// The same, with a link to the list of its gallery.
+    /// Like `Analysed`, with a link to the list of the gallery.
     InGallery(&'a Replay, &'a Analysis, Option<&'a Replay>),
-    /// The list of a gallery, from [`GameLibrary::list`](crate::GameLibrary::list): each game has a
-    /// page of its name in the same folder.
+    /// The list of a gallery, from [`GameLibrary::list`](crate::GameLibrary::list). Each game has
+    /// its own page in the same folder, under the game's name.
     Gallery(&'a str),
     /// The recorded games of the server, listed by its [`GameLibrary`](crate::GameLibrary).
     Library,
@@ -62,7 +62,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Builds a page; it links to the playground at an address, if it has one.
+    /// Builds a page. With an address of a playground, the page links to it.
     pub fn new(source: PageSource, playground: Option<&str>) -> Self {
         let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
         let ([before, after], policy) = Self::around(if is_served { "'self'" } else { "'none'" }, playground);
@@ -70,12 +70,13 @@ impl Page {
     }
 
     /// The page before and after its data ([`game_json`]), for documents with one viewer and many
-    /// games. The data may add `tick`, where to open, and `beside`, a second game with its `title`.
+    /// games. Such a document may add to the data: `tick`, the tick to open, and `beside`, a second
+    /// game with its `title`.
     pub fn halves(playground: Option<&str>) -> [String; 2] {
         Self::around("'none'", playground).0
     }
 
-    /// The page around its data, and its policy; scripts may connect to `connect`.
+    /// The page before and after its data, and its policy. Scripts may connect to `connect`.
     fn around(connect: &str, playground: Option<&str>) -> ([String; 2], String) {
         let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
         let policy = format!(
@@ -127,7 +128,7 @@ fn packed_json(replay: &Replay) -> String {
     let (header, bytes) = pack(replay, 0, 0);
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
     let zipped = zipped.write_all(&bytes).and_then(|()| zipped.finish()).expect("writing to memory cannot fail");
-    // A name may contain anything, including the end of the script element.
+    // A name may contain any text, including the end of the script element.
     let mut json = format!("{{\"header\":{},\"data\":\"", for_script(&header));
     let _ = write!(json, "{}\"}}", BASE64.encode(&zipped));
     json

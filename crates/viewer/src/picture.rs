@@ -22,7 +22,7 @@ const GIF_FRAMES_PER_SECOND: f64 = 20.0;
 const GIF_FRAME_HUNDREDTHS: u16 = 5;
 const LAST_GIF_FRAME_HUNDREDTHS: u16 = 200;
 const MAX_SIDE: u32 = 4096;
-/// Maximum size of a tile in pixels, for a PNG and a GIF; smaller on large maps.
+/// Maximum size of a tile in pixels, for a PNG and for a GIF. Tiles are smaller on large maps.
 const PNG_TILE: u32 = 48;
 const PNG_SIDE: u32 = 1600;
 const GIF_TILE: u32 = 28;
@@ -157,7 +157,7 @@ pub fn pixels(world: &World, state: &State, heading: Direction, tile: u32) -> Re
     Ok(Pixels { width: canvas.width(), height: canvas.height(), rgb: samples(&canvas) })
 }
 
-/// The canvas is fully painted, so nothing is transparent.
+/// The canvas is fully painted, so it has no transparent pixels.
 fn samples(canvas: &Pixmap) -> Vec<u8> {
     canvas.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect()
 }
@@ -228,7 +228,7 @@ struct DrawnPart {
 struct StreetLine {
     color: Color,
     width: f32,
-    /// Offset to the right and down, so that lines in the same street stay apart.
+    /// Offset to the right and down, which keeps lines in the same street apart.
     shift: f32,
     dash: Option<[f32; 2]>,
 }
@@ -553,7 +553,7 @@ fn paths_of(sprite: &Sprite) -> Vec<DrawnPart> {
     parts.filter_map(|part| Some(DrawnPart { path: path_of(&part.d)?, paint: part.paint, line: part.line })).collect()
 }
 
-/// Parses path data; `None` if it is invalid, which a test rules out.
+/// Parses path data; `None` if it is invalid. A test checks that all path data is valid.
 fn path_of(data: &str) -> Option<Path> {
     let mut path = PathBuilder::new();
     let f = |point: kurbo::Point| (point.x as f32, point.y as f32);
@@ -588,7 +588,7 @@ fn brush(color: Color) -> Brush<'static> {
 
 fn fill_rect(canvas: &mut Pixmap, x: f32, y: f32, width: f32, height: f32, color: Color) {
     if let Some(rect) = Rect::from_xywh(x, y, width, height) {
-        // Whole pixels need no anti-aliasing.
+        // The edges lie on whole pixels, so they need no anti-aliasing.
         let brush = Brush { anti_alias: false, ..brush(color) };
         canvas.fill_rect(rect, &brush, Transform::identity(), None);
     }

@@ -1,6 +1,7 @@
-//! A game that is played move by move, and in which moves can be taken back.
+//! A game that is played move by move. Moves can be taken back.
 //!
-//! Guarantees: a frame is annotated once, so a further move costs one frame and one forecast.
+//! Guarantees: each frame is annotated only once, so adding a move takes the time of one frame and
+//! one forecast.
 
 use std::sync::Arc;
 
@@ -27,7 +28,7 @@ impl PlayedGame {
         Self { world, states: vec![start], moves: Vec::new(), builder }
     }
 
-    /// Replaces the moves of the game; those after its end are ignored. Returns the index of the
+    /// Replaces the moves of the game. Moves after its end are ignored. Returns the index of the
     /// first frame that changed.
     pub fn play(&mut self, moves: &[Move]) -> usize {
         let kept = self.moves.iter().zip(moves).take_while(|(before, now)| before == now).count();

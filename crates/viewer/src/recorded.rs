@@ -1,4 +1,4 @@
-//! The parts of a recording that need no replay: positions, title, team.
+//! The parts of a recording that are available without replaying it: positions, title and team.
 
 use std::path::Path;
 

@@ -20,11 +20,12 @@ const FORECAST_TICKS_MAX: u64 = 200_000;
 /// The start of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The tick; a no-jump catch within a tick gives it two frames.
+    /// The tick. If the player is caught within a tick of the no-jump variant, this tick has two
+    /// frames.
     pub tick: u32,
     /// The positions at the start of the tick.
     pub positions: Positions,
-    /// `None` after a recording diverges from the rules.
+    /// The annotation; `None` from the tick in which a recording diverges from the rules.
     pub annotation: Option<Annotation>,
 }
 
@@ -71,7 +72,7 @@ pub struct Mark {
 /// A game for display.
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// The title: the map's name, or else the recording's.
+    /// The title: the map's name, or the recording's name if the map is unknown.
     pub title: String,
     /// The subtitle: the planner or team.
     pub subtitle: String,
@@ -95,7 +96,7 @@ pub struct Replay {
     pub note: Option<String>,
     /// Facts for the page's header.
     pub header: GameHeader,
-    /// The part that an address of the playground can hold.
+    /// The part of the game that fits into an address of the playground.
     pub shareable: Option<Shareable>,
 }
 
@@ -121,8 +122,8 @@ pub struct GameHeader {
     /// By frame, if recorded: the delay of the command in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
-    /// The rules that the bot had learnt: in order, a first frame and the sentences that hold from
-    /// it on.
+    /// The rules that the bot had learnt, in order: a frame, and the sentences that hold from this
+    /// frame on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<(usize, Vec<String>)>,
 }
@@ -188,7 +189,7 @@ impl Replay {
         replay
     }
 
-    /// A replay with one frame, the state, and without annotations.
+    /// A replay with a single frame for this state, without an annotation.
     #[cfg(feature = "picture")]
     pub(crate) fn of_state(world: &World, state: &State) -> Self {
         let mut builder = ReplayBuilder::new("", "", world);
@@ -271,7 +272,7 @@ impl Replay {
 pub(super) struct ReplayBuilder {
     pub replay: Replay,
     annotator: Annotator,
-    /// By threat of the world, its index in the replay.
+    /// By threat of the world: its index in the replay.
     indices: Vec<usize>,
     has_left: bool,
 }
@@ -314,7 +315,8 @@ impl ReplayBuilder {
         self.add(Frame { tick: state.tick().into(), positions: positions_of(world, state), annotation: None });
     }
 
-    /// Appends a recorded tick, with the replayed state if the two agree.
+    /// Appends a recorded tick. `replayed` is the state that the rules predict, if it agrees with
+    /// the recording.
     fn push_logged(&mut self, world: &World, tick: &LoggedTick, replayed: Option<&State>) {
         let positions = tick.positions.clone();
         let annotation = replayed.map(|state| self.annotator.annotate(world, state, &threat_positions(&positions)));
@@ -346,8 +348,8 @@ impl ReplayBuilder {
     }
 }
 
-/// The part of a game that an address can hold; `None` unless the game starts in the first tick.
-/// `name` is that of the map.
+/// The part of a game that fits into an address. `None` unless the game starts in the first tick.
+/// `name` is the name of the map.
 pub(super) fn shareable(name: &str, world: &World, first: Option<&State>) -> Option<Shareable> {
     first.filter(|&first| *first == world.start()).and_then(|_| Shareable::of_world(name, world))
 }

@@ -1,4 +1,4 @@
-//! Games as the playground's addresses hold them.
+//! Games in the form in which the playground's addresses contain them.
 
 use std::sync::LazyLock;
 
@@ -16,13 +16,13 @@ static BUNDLED: LazyLock<Vec<Map>> = LazyLock::new(|| {
     entries.iter().filter_map(|entry| entry.load().ok()).collect()
 });
 
-/// A game in few bytes. Serialized as an object with these fields; empty ones are left out.
+/// A game in few bytes. Serialized as an object with these fields; empty fields are left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedGame {
     /// The name of the map.
     pub name: String,
-    /// The map, unless it is the bundled one of this name.
+    /// The map, unless it is the bundled map of this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<Layout>,
     /// The fields of the rules that differ from the server's.
@@ -65,12 +65,12 @@ fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
     fields(rules).into_iter().filter(|(name, value)| server.get(name) != Some(value)).collect()
 }
 
-/// The part of a replay that an address can hold.
+/// The part of a replay that fits into an address.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shareable {
     #[serde(flatten)]
     game: SharedGame,
-    /// The number of moves from the first frame on that follow the rules; `None` for all.
+    /// The number of moves, from the first frame on, that follow the rules. `None` if all do.
     #[serde(skip_serializing_if = "Option::is_none")]
     move_count: Option<usize>,
 }
@@ -84,8 +84,8 @@ impl Shareable {
         fits.then(|| Self { game: SharedGame::new(&name, world.layout(), world.rules()), move_count: None })
     }
 
-    /// The frames of a recording that starts in the first tick, up to the first that the rules do not
-    /// explain.
+    /// The frames of a recording that starts in the first tick, up to the first frame that the
+    /// rules do not explain.
     pub(super) fn of_log(log: &GameLog) -> Option<Self> {
         let is_known = log.styles.len() == log.world.threat_count();
         if !is_known || log.ticks.first()?.state.as_ref() != Some(&log.world.start()) {

@@ -1,5 +1,6 @@
 //! Games as SVG: a single text that notebooks, browsers and most editors can draw and animate. It
-//! has no script, loads no files, and has no identifiers that could clash with another drawing's.
+//! has no script, loads no files, and has no identifiers that could clash with those of another
+//! drawing.
 
 use std::fmt::Write;
 
@@ -10,7 +11,7 @@ use getaway::game::{Direction, Layout, State, Status, Tile, World};
 
 /// The side of a tile in units of the drawing, the same as a sprite's.
 const TILE: i32 = 100;
-/// The height of the caption below the map, in units of the drawing.
+/// The height of the caption below the map, in the same units.
 const CAPTION: i32 = 100;
 /// The width of a drawing, in pixels per column, up to a limit.
 const TILE_PIXELS: i32 = 32;
@@ -120,7 +121,7 @@ fn draw_streets(out: &mut String, layout: &Layout) {
     let _ = write!(out, "<path fill=\"none\" stroke=\"{}\" stroke-width=\"6\" d=\"{edges}\"/>", color("line"));
 }
 
-/// An animation; its duration is 0 for a still.
+/// An animation. A still drawing has a duration of 0.
 struct Animation {
     seconds: f64,
 }
@@ -141,7 +142,7 @@ impl Animation {
         }
         let _ = write!(out, "<g transform=\"rotate({})\">", angle(facing));
         if turns.windows(2).any(|pair| pair[0] != pair[1]) {
-            // An actor turns when it leaves: it already faces as in the next frame.
+            // An actor turns before it moves, so it already faces the direction of the next frame.
             let values = list(turns[1..].iter().map(i16::to_string));
             self.movement(out, "rotate", "discrete", &values);
         }

@@ -9,11 +9,12 @@ class AnalysisPanel {
   constructor(player) {
     this.player = player;
     this.source = null;
-    /** True if the user plays the game from its first tick, so there is no other to go back to. */
+    /** True if the user plays the game from its first tick. There is then no recorded game to go back to. */
     this.isGameOfUser = false;
     /**
-     * The branch on the board: `{ index, moves, wanted, replay, game, analysis, hadPlan, history }`.
-     * `game` is the replay that it left in frame `index`; `wanted` are the moves asked for, or null.
+     * The branch on the board: `{ index, moves, wanted, replay, game, analysis, hadPlan, history
+     * }`. `game` is the replay that the branch leaves in frame `index`. `wanted` are the moves
+     * requested from the server, or null.
      */
     this.branch = null;
     player.takeOver = this;
@@ -91,7 +92,7 @@ class AnalysisPanel {
   async showLine() {
     const { player, source, analysis, branch } = this;
     const index = player.replay.indexOfTick(analysis.last_savable_tick);
-    // The server knows the game, but not the frames of a branch.
+    // The server knows only the frames of the game, not those of a branch.
     const start = Math.min(index, branch?.index ?? index);
     const moves = (branch?.moves.slice(0, index - start) ?? "") + analysis.line;
     const replay = source.line ? await Replay.fromPage(source.line) : await this.fetchBranch(start, moves, "-");
@@ -100,7 +101,7 @@ class AnalysisPanel {
     player.seek(index);
   }
 
-  /** Shows another replay beside the one on the board, or none; see `Player.other`. */
+  /** Shows another replay beside the replay on the board, or removes it; see `Player.other`. */
   openBeside(other) {
     const { player } = this;
     player.compare(other);
@@ -147,13 +148,13 @@ class AnalysisPanel {
     this.adopt("", answer);
   }
 
-  /** Shows the branch with other moves; `answer` is the replay from where it starts. */
+  /** Shows the branch with other moves. `answer` is the replay of the branch, from its start. */
   adopt(moves, answer) {
     const { branch, player } = this;
     let kept = 0;
     while (kept < moves.length && moves[kept] === branch.moves[kept]) kept++;
     branch.replay.continueWith(answer, branch.index, branch.index + kept);
-    // Moves after the end were not played.
+    // The server does not play moves after the end of the game.
     branch.moves = moves.slice(0, answer.last);
     player.showFilters();
     player.compare(null);
@@ -162,7 +163,7 @@ class AnalysisPanel {
     element("undo").disabled = !branch.history.length;
   }
 
-  /** Lets a planner play on: on the board after a takeover, or else beside the game. */
+  /** Lets a planner continue: on the board if the user has taken over, or else beside the game. */
   async letPlay() {
     const { player, branch, source } = this;
     const planner = element("branch-planner").value.trim() || "survival";
@@ -185,7 +186,7 @@ class AnalysisPanel {
     player.seek(index);
   }
 
-  /** Handles a key while a branch is in progress; returns whether the branch uses it. */
+  /** Handles a key while a branch is in progress. Returns true if the branch uses the key. */
   key(event) {
     if (!this.branch || event.shiftKey) return false;
     if (event.key === "Escape") this.leave();
@@ -196,13 +197,13 @@ class AnalysisPanel {
     return true;
   }
 
-  /** The index on show, or the one that was asked for. */
+  /** The displayed index, or the index that has been requested from the server. */
   get indexOnShow() {
     const { player, branch } = this;
     return branch?.wanted != null ? branch.index + branch.wanted.length : (player.target ?? player.index);
   }
 
-  /** Moves from the position on show on; later moves are dropped unless they are equal. */
+  /** Makes a move in the displayed position. Drops later moves, unless the move equals the next one. */
   async move(letter) {
     const { branch, player } = this;
     if (!branch) return;
@@ -240,7 +241,7 @@ class AnalysisPanel {
     this.play(last.moves);
   }
 
-  /** Asks for the branch with other moves; only the latest answer counts. */
+  /** Requests the branch with other moves. Only the latest answer counts. */
   async play(moves) {
     const { player, branch } = this;
     branch.wanted = moves;

@@ -15,7 +15,7 @@ const REASONS = {
 };
 
 class Library {
-  /** `games`: the list of a gallery; null for the games of the server. */
+  /** `games`: the list of a gallery, or null to list the games of the server. */
   constructor(player, panel, games) {
     this.player = player;
     this.panel = panel;
@@ -55,7 +55,7 @@ class Library {
     this.findReasons();
   }
 
-  /** Asks, one by one, why the games were lost, while the list is open. */
+  /** While the list is open, requests for one game after the other why it was lost. */
   async findReasons() {
     if (this.isGallery || this.isAsking) return;
     this.isAsking = true;
@@ -139,7 +139,7 @@ class Library {
     return row;
   }
 
-  /** Opens the game that an address names; returns whether it names one. */
+  /** Opens the game that an address names. Returns true if it names one. */
   async openAddress(address) {
     const name = new URLSearchParams(new URL(address).hash.slice(1)).get("game");
     if (name === null) return false;
@@ -158,7 +158,7 @@ class Library {
     return Replay.fromAnswer(await answer.arrayBuffer());
   }
 
-  /** Opens a game at the tick of an address, or else at its start. */
+  /** Opens a game at the tick that an address names, or at its start. */
   async open(game, address = location.href) {
     const replay = await this.fetchReplay(game).catch(() => showBanner("The server does not respond."));
     if (!replay) return;

@@ -5,7 +5,7 @@ const POLL_INTERVAL_MS = 250;
 const CLOSE_AWAY = 1001;
 const RECONNECT_DELAY_MS = 1000;
 
-/** Follows the server's game: the websocket pushes states at once, requests fetch annotations. */
+/** Follows the server's game. The websocket delivers states immediately, and requests fetch annotations. */
 class Follower {
   constructor(player, panel, { socket: hasSocket, human }) {
     this.player = player;
@@ -16,7 +16,7 @@ class Follower {
     /** Number of annotated frames; later frames come from the websocket. */
     this.annotatedCount = 0;
     this.hasEnded = false;
-    /** True if the server has started the next game while this one is still displayed. */
+    /** True if the server has started the next game while the page still displays the last one. */
     this.isNextOn = false;
     this.hasNewState = true;
     element("follow").hidden = false;
@@ -29,7 +29,7 @@ class Follower {
   async poll() {
     try {
       const { following, replay } = this.player;
-      // A user who plays, or is looking at the end of a game, is not switched to the next one.
+      // Users who play or look at the end of a game are not switched to the next game.
       const stays = this.panel.branch || (!following && replay && (replay.isOver || this.isNextOn));
       if (this.hasNewState && !stays && !this.hasEnded) {
         await this.fetch();
@@ -97,7 +97,7 @@ class Follower {
     socket.addEventListener("message", (event) => this.receive(JSON.parse(event.data)));
     socket.addEventListener("close", ({ code }) => {
       if (code === CLOSE_AWAY) return this.end();
-      // Without its socket the page polls, which shows whether the server still runs.
+      // Without its websocket, the page polls. This shows whether the server is still running.
       this.hasNewState = true;
       setTimeout(() => this.connect(), RECONNECT_DELAY_MS);
     });
@@ -113,7 +113,7 @@ class Follower {
     if (this.player.replay) this.player.follow(false);
   }
 
-  /** Counts a failed request; the third in a row is reported. */
+  /** Counts a failed request. Reports the third failure in a row. */
   fail() {
     this.failures++;
     this.showMessage("The server does not respond.");

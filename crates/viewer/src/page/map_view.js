@@ -144,7 +144,7 @@ class MapView {
     return x >= 0 && y >= 0 && x < width && y < height ? [x, y] : null;
   }
 
-  /** Draws a replay at a playhead position; `chosen` is a threat or null. */
+  /** Draws a replay at a playhead position. `chosen` is the index of a threat, or null. */
   draw(replay, playhead, layers, chosen) {
     this.fit(replay);
     this.drawStreets(replay);
@@ -154,7 +154,7 @@ class MapView {
     const index = Math.min(Math.floor(playhead), replay.last);
     const { annotation, positions } = replay.frames[index];
     const next = replay.positionsAfter(index, 1) && index < replay.last ? replay.frames[index + 1].positions : positions;
-    // With reduced motion, the actors jump from tile to tile.
+    // If the user prefers reduced motion, the actors jump from tile to tile.
     const fraction = still.matches ? 0 : playhead - index;
     if (annotation && layers.arrival) this.drawArrivals(replay, annotation);
     if (annotation && layers.deadly) this.drawDeadly(annotation);
@@ -185,7 +185,7 @@ class MapView {
     }
   }
 
-  /** Draws an actor between two frames: interpolated for one step, at once for a jump. */
+  /** Draws an actor between two frames. A step is interpolated; a jump is not. */
   drawActor(name, positions, next, at, fraction, directions) {
     const [dx, dy] = [next[at] - positions[at], next[at + 1] - positions[at + 1]];
     const moves = Math.abs(dx) + Math.abs(dy) === 1;
@@ -199,7 +199,7 @@ class MapView {
     return { x, y };
   }
 
-  /** The player's direction at its last move, and after the next one. */
+  /** The player's directions of its last and of its next move. */
   playerDirection(replay, index) {
     const heading = (from) => {
       for (let i = from; i > Math.max(0, from - 60); i--) {
@@ -284,7 +284,7 @@ class MapView {
     context.globalAlpha = 1;
   }
 
-  /** Draws a line through future positions, shifted so that lines in the same street stay apart. */
+  /** Draws a line through future positions. The shift keeps lines in the same street apart. */
   drawFuturePath(replay, index, at, ticks, color, width, shift, dash) {
     const { context } = this;
     context.strokeStyle = color;

@@ -8,13 +8,13 @@ const TEXT_INTERVAL_MS = 100;
 /** Speed at which a move of the user is drawn. */
 const GLIDE_TICKS_PER_SECOND = 12;
 
-/** Shows a sentence above the map; empty to remove it. */
+/** Shows a sentence above the map. An empty text removes it. */
 function showBanner(text) {
   element("banner-text").textContent = text;
   element("banner").hidden = !text;
 }
 
-/** Calls back with the files that are dropped onto the page. */
+/** Calls `receive` with the files that are dropped onto the page. */
 function receiveDrops(receive) {
   const isFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   addEventListener("dragover", (event) => {
@@ -37,7 +37,7 @@ class Player {
     this.otherView = new MapView(element("other-canvas"));
     /** A second replay: `{ replay, offset, title }`, from frame `offset` of the first. */
     this.other = null;
-    /** The index of the first frame in which the two differ, or null. */
+    /** The index of the first frame in which the two replays differ, or null. */
     this.divergence = null;
     this.analysis = null;
     this.timeline = new Timeline(element("marks"), element("scrub"), element("mark-text"));
@@ -66,7 +66,7 @@ class Player {
     return Math.max(0, Math.min(this.position, this.replay.last));
   }
 
-  /** The index of the playhead; a longer second replay takes it beyond the first. */
+  /** The index of the playhead. It may lie beyond the first replay if the second is longer. */
   get position() {
     return Math.floor(this.playhead + 1e-6);
   }
@@ -82,7 +82,7 @@ class Player {
     return replay.frames[this.index].tick;
   }
 
-  /** Shows a second replay beside the first, or none. */
+  /** Shows a second replay beside the first, or removes it if `other` is null. */
   compare(other) {
     this.other = other;
     this.divergence = other ? this.findDivergence() : null;
@@ -131,7 +131,7 @@ class Player {
     this.refresh();
   }
 
-  /** Shows another course of the same game, at the same tick as far as it has that. */
+  /** Shows another version of the same game, at the same tick or at its end. */
   exchange(replay, analysis, other = null) {
     const { playhead, pinned } = this;
     this.show(replay);
@@ -141,7 +141,7 @@ class Player {
     this.pin(pinned);
   }
 
-  /** Shows or hides a layer; returns whether it was shown. */
+  /** Shows or hides a layer. Returns true if it was shown before. */
   setLayer(name, isShown) {
     const box = element("layers").querySelector(`[name=${name}]`);
     const wasShown = box.checked;
@@ -278,7 +278,7 @@ class Player {
       this.playhead = Math.min(this.target, this.playhead + seconds * GLIDE_TICKS_PER_SECOND);
       if (this.playhead >= this.target) this.target = null;
     } else if (this.following) {
-      // Stays about one tick behind the game, and catches up faster from farther behind.
+      // Stays about one tick behind the game. The further behind, the faster it catches up.
       this.playhead = Math.min(last, this.playhead + Math.max((last - this.playhead) * Math.min(1, seconds * 8), seconds * 2));
     } else if (this.playing) {
       this.playhead += seconds * LAYERS.ticks_per_second * this.speed;
@@ -388,7 +388,7 @@ class Player {
     return moves.length ? `next moves, by tick: ${moves.join(" ")}` : "next moves, by tick: none known";
   }
 
-  /** True if the picture moves by itself, so the button says pause. */
+  /** True if the picture moves by itself. The button is then a pause button. */
   get isRunning() {
     return this.playing || (this.following && this.replay.header.isLive);
   }
@@ -399,7 +399,8 @@ class Player {
     try {
       if (location.hash !== hash) history.replaceState(null, "", hash);
     } catch {
-      // Some hosts do not let embedded pages change the address, and browsers limit the rate.
+      // Some hosts do not let embedded pages change the address, and browsers limit how often it
+      // changes.
     }
   }
 
@@ -447,7 +448,7 @@ class Player {
     this.refresh();
   }
 
-  /** Goes to an index; from the one before it, the actors are seen to move. */
+  /** Goes to an index. If it is the next index, the actors visibly move there. */
   glide(index) {
     this.seek(Math.abs(index - 0.5 - this.playhead) <= 0.5 ? this.playhead : index - 1);
     this.target = index;
@@ -502,7 +503,7 @@ class Player {
     });
     click("help-button", () => element("help").showModal());
     click("help-close", () => element("help").close());
-    // A frame may already have put the displayed tick back into the page's address.
+    // By now, the page may already have written the displayed tick into its address again.
     addEventListener("hashchange", (event) => this.followHash(event.newURL));
     still.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));

@@ -5,7 +5,7 @@ class PlaygroundLink {
   constructor(player) {
     this.player = player;
     this.link = element("playground-link");
-    /** The replay and the number of its frames that `data` holds. */
+    /** The replay and the number of frames that `data` encodes. */
     this.replay = null;
     this.count = 0;
     this.data = null;
@@ -33,7 +33,8 @@ class PlaygroundLink {
     const stream = new Blob([JSON.stringify({ ...game, moves })]).stream().pipeThrough(new CompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     if (this.replay !== replay || this.count !== count) return;
-    // The compression and system that the playground expects in the header, whatever the browser's.
+    // Browsers differ in these two bytes of the gzip header: the compression level and the system.
+    // The playground expects these values.
     bytes.set([2, 255], 8);
     this.data = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
     this.update();

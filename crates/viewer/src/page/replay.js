@@ -3,7 +3,7 @@
 const element = (id) => document.getElementById(id);
 const DRAWING = JSON.parse(element("drawing").textContent);
 
-/** Sends a request to the server, which only answers POST requests of this page. */
+/** Sends a POST request. The server answers only POST requests of its own page. */
 const ask = (path, options) => fetch(path, { method: "POST", ...options });
 
 /** Decodes differences: zigzag varints. */
@@ -140,7 +140,7 @@ class Replay {
     return replay;
   }
 
-  /** Replaces the frames after an index by those of a branch that starts in frame `start`. */
+  /** Replaces the frames after an index by the frames of a branch that starts in frame `start`. */
   continueWith(branch, start, index) {
     const isNew = (mark) => mark.index > index;
     const marks = branch.header.marks.map((mark) => ({ ...mark, index: mark.index + start }));
@@ -165,7 +165,7 @@ class Replay {
     return this.frames.length - 1;
   }
 
-  /** The positions some ticks after a frame: played, or from a forecast that the game matches. */
+  /** The positions some ticks after a frame: played positions, or a forecast if the game matches it so far. */
   positionsAfter(index, ticks) {
     const at = index + ticks;
     if (at <= this.last) return this.frames[at].positions;
@@ -185,7 +185,7 @@ class Replay {
     return this.header.styles.map((_, i) => i).filter((i) => positions[2 + 3 * i] === positions[0] && positions[3 + 3 * i] === positions[1]);
   }
 
-  /** The end of the game in words; empty while it runs. */
+  /** The end of the game in words; empty if it has not ended. */
   get outcome() {
     const { status, pointsPerTick } = this.header;
     const { tick } = this.frames[this.last];
@@ -195,7 +195,7 @@ class Replay {
     return `caught by ${names.length ? `the ${names.join(" and the ")}` : "a threat"} in tick ${tick}`;
   }
 
-  /** The index of the last frame of a tick, or of the nearest one. */
+  /** The index of the last frame of a tick, or of the nearest tick. */
   indexOfTick(tick) {
     const index = this.frames.findLastIndex((frame) => frame.tick <= tick);
     return Math.max(0, index);

@@ -86,7 +86,7 @@ class Timeline {
     return Timeline.INSET + (index / Math.max(1, last)) * (this.canvas.clientWidth - 2 * Timeline.INSET);
   }
 
-  /** Joins marks of one kind that are too close to be told apart: `{ kind, text, index, last, count }`. */
+  /** Joins marks of the same kind that would be too close to distinguish: `{ kind, text, index, last, count }`. */
   clusters(marks, end) {
     const clusters = [];
     const open = {};
@@ -128,7 +128,7 @@ class Timeline {
     }
   }
 
-  /** Draws the room left by tick, and the moves after which it was much smaller. */
+  /** Draws the curve of the room left, and marks the moves after which it is much smaller. */
   drawCurve(replay, end, analysis, ratio) {
     const { curve } = this;
     curve.hidden = !analysis?.room.length;
@@ -142,7 +142,7 @@ class Timeline {
     const at = (tick) => this.x(replay.indexOfTick(tick), end);
     const y = (room) => height - 2 - (room / most) * (height - 4);
     context.beginPath();
-    // Some frames of a game that is still being judged have no number.
+    // While a game is being judged, some of its frames have no number yet.
     analysis.room.forEach((room, i) => {
       const isKnown = (index) => (analysis.room[index] ?? null) !== null;
       if (!isKnown(i)) return;

@@ -1,5 +1,5 @@
-//! Guarantees: lost games of known causes are explained by these causes. The tick that lost them is
-//! the one that exhaustive search finds, and the displayed line survives to the end.
+//! Guarantees: the analysis finds the causes of lost games with known causes. It finds the same
+//! decisive tick as an exhaustive search, and its line survives to the end.
 
 use std::collections::HashSet;
 
@@ -73,8 +73,8 @@ fn is_doomed(world: &World, state: &State) -> bool {
     state.is_caught() || exhaustive_end(world, state, 200_000).is_some_and(|tick| tick <= LAST_TICK)
 }
 
-/// Finds the first tick from `from` on in which one move dooms a surviving game, with the catch at
-/// least `delay` ticks later. Returns the index and the move.
+/// Finds the first tick from `from` on in which a single move dooms the game and the catch follows
+/// at least `delay` ticks later. Returns the index and the move.
 fn find_blunder(
     world: &World,
     states: &[State],
@@ -159,8 +159,8 @@ fn replay_says_what_the_bot_had_learnt_from_which_frame_on() {
     assert_eq!(Replay::of_log(&log).header.learnt, [(2, learnt)]);
 }
 
-/// Records a game of these lines, reads it back and analyses it. After the lines, the player stays
-/// until the game is over, with lines made by `rest`.
+/// Records a game with these lines, reads it back and analyses it. After the lines, the player
+/// stays until the game is over; `rest` makes the lines of these ticks.
 fn analyse(world: &World, lines: Vec<RecordedLine>, rest: impl Fn() -> RecordedLine) -> (GameLog, Analysis) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl.gz");
@@ -212,7 +212,7 @@ fn lost_games_are_explained_by_their_causes() {
     let heard_until = |moves: &[Move]| moves.iter().map(|&player_move| heard(player_move)).collect::<Vec<_>>();
     let is_stay = |player_move| player_move == Move::Stay;
 
-    // A planner with a forced blunder, early or late, that otherwise survives.
+    // A planner that survives, except for a forced blunder early or late in the game.
     for (from, delay) in [(300, 2), (1500, 1)] {
         let (moves, states, index, wrong) = blunder(&world, from, delay, |player_move| player_move != Move::Stay);
         let mut lines = heard_until(&moves[..index]);
@@ -256,7 +256,7 @@ fn lost_games_are_explained_by_their_causes() {
     for line in &mut lines[5..8] {
         let late = CommandNote { ms: 4.0, tick: Some(3), actions: Vec::new() };
         let wire = line.notes.wire.as_mut().unwrap();
-        // The tick was played as if the command had been in time.
+        // The states stay as if the command had been in time.
         wire.command = None;
         wire.late.push(late);
     }
@@ -344,8 +344,8 @@ fn doomed_map_is_explained() {
     assert_eq!(analysis.sentence, expected);
 }
 
-/// A bot's recording of a game whose threats draw other random numbers than the player expects.
-/// Also returns the styles of the threats that really caught it.
+/// A bot's recording of a game in which the threats draw other random numbers than the bot expects.
+/// Also returns the styles of the threats that actually caught the player.
 fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<String>) {
     let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
     let truth = World::new(believed.layout(), &rules).unwrap();
@@ -371,7 +371,7 @@ fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<
     (log, analysis, catchers)
 }
 
-/// The server ends the game without a message, so a bot never sees what caught it.
+/// The server ends the game without a message, so the bot does not see which threat caught it.
 #[test]
 fn catch_that_the_rules_do_not_predict_is_explained_from_the_bots_own_recording() {
     let believed = world("cul-de-sacs");
@@ -435,7 +435,7 @@ fn analysis_with_a_budget_in_ticks_is_reproducible() {
     assert_eq!(analyse(), analyse());
 }
 
-/// A server's recording has the commands, a bot's the decisions.
+/// The server's recording has the commands, and the bot's recording has the decisions.
 #[test]
 fn recordings_of_the_server_and_of_the_bot_are_merged() {
     let world = world("roundabout");

@@ -1,4 +1,5 @@
-//! Guarantees: the viewer shows every game by the rules, for every map, recording and variant.
+//! Guarantees: for every map, recording and variant, the viewer shows the game as the rules
+//! determine it.
 
 use std::io::Write;
 use std::path::Path;
