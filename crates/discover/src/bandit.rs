@@ -1,8 +1,9 @@
 //! The bandit over arms: it plays the arm with the highest index, mean + C/t, where t counts the
 //! plays of the arm (Maes, Lupien St-Pierre and Ernst, section III-C).
 //!
-//! Guarantees: the plays are those of the sequential bandit. An arm's t-th outcome is a function of
-//! the arm and t, so plays that will probably be needed are computed ahead in parallel.
+//! Guarantees: the bandit makes the same plays in parallel as sequentially. An arm's t-th outcome
+//! is a function of the arm and t, so plays that will probably be needed can be computed ahead in
+//! parallel.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -12,7 +13,7 @@ use rayon::prelude::*;
 
 pub(crate) type ArmPlay = (usize, u64);
 
-/// Plays computed ahead per thread: enough that threads seldom wait for the slowest.
+/// Plays computed ahead per thread. With this many, threads seldom wait for the slowest thread.
 const AHEAD_PER_THREAD: usize = 32;
 
 /// The plays and rewards of an arm.
@@ -38,7 +39,7 @@ impl Arm {
     }
 }
 
-/// An arm in the queue, ordered by index; ties go to the earlier arm.
+/// An arm in the queue, ordered by index. Of equal arms, the earlier comes first.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     index: f64,
@@ -89,7 +90,7 @@ impl Bandit {
         self.queue.peek().expect("every arm is in the queue").arm
     }
 
-    /// Records a finite reward of the arm to play next.
+    /// Records a finite reward for the arm that is to be played next.
     pub fn record(&mut self, reward: f64) {
         let arm = self.next_arm();
         self.arms[arm] = self.arms[arm].played(reward);
@@ -97,7 +98,7 @@ impl Bandit {
         *self.queue.peek_mut().expect("every arm is in the queue") = Entry { index, arm };
     }
 
-    /// The arms by mean reward, highest first; arms never played come last.
+    /// The arms by mean reward, highest first. Arms that were never played come last.
     pub fn leaders(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.arms.len()).collect();
         let mean = |arm: usize| self.arms[arm].mean().unwrap_or(f64::NEG_INFINITY);
@@ -105,7 +106,7 @@ impl Bandit {
         order
     }
 
-    /// The next `count` plays if every reward were its arm's mean.
+    /// The next `count` plays, on the assumption that every reward equals the mean of its arm.
     fn forecast(&self, count: usize) -> Vec<ArmPlay> {
         let mut queue = self.queue.clone();
         let mut ahead: HashMap<usize, Arm> = HashMap::new();
@@ -121,11 +122,11 @@ impl Bandit {
             .collect()
     }
 
-    /// Plays until `plays` plays have been made in total, on the current rayon pool.
+    /// Makes plays on the current rayon pool until there are `plays` plays in total.
     ///
-    /// `play` returns the reward of an arm's play with this number, from 0. `report` is called
-    /// after every round with the arms and rewards of the new plays, and may end the run by
-    /// breaking.
+    /// `play` is called with an arm and the number of its play, from 0, and returns the reward.
+    /// `report` is called after every round with the arms and rewards of the new plays, and may end
+    /// the run by breaking.
     pub fn run<B>(
         &mut self,
         plays: u64,
@@ -136,7 +137,8 @@ impl Bandit {
     }
 }
 
-/// Plays made in advance, locally or remotely, and taken in the order of the sequential bandit.
+/// Plays that are made in advance, locally or remotely, and consumed in the order of the sequential
+/// bandit.
 pub(crate) struct Speculation<'a> {
     pub(crate) bandit: &'a mut Bandit,
     plays: u64,
@@ -151,8 +153,8 @@ impl<'a> Speculation<'a> {
         Self { bandit, plays, made, known: HashMap::new(), awaited: HashSet::new() }
     }
 
-    /// At most `count` distinct plays that will probably be needed next; none if the known and
-    /// awaited plays suffice according to the forecast.
+    /// At most `count` distinct plays that will probably be needed next. None if, according to the
+    /// forecast, the known plays and the plays in progress are enough.
     pub(crate) fn next(&mut self, count: usize) -> Vec<ArmPlay> {
         let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
         let ahead = count.saturating_add(self.known.len() + self.awaited.len()).min(left);

@@ -9,16 +9,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::seed::mix;
 
-/// Maximum number of problems in memory; others are drawn anew for each play.
+/// Maximum number of problems in memory. Further problems are drawn again for each play.
 const KEPT_MAX: usize = 4096;
 
-/// A set of problems; no choice depends on the unseen ones.
+/// A set of problems. No decision of a discovery depends on the unseen problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
-    /// For the bandit and for tuning.
+    /// Problems for the bandit and for tuning.
     Training,
-    /// For the final ranking.
+    /// Problems for the final ranking.
     Unseen,
 }
 
@@ -28,14 +28,14 @@ pub struct Play {
     pub split: Split,
     /// The number of the problem in its set.
     pub number: u64,
-    /// Evaluations of whole sequences.
+    /// The budget in evaluations of whole sequences.
     pub budget_evals: u64,
 }
 
 /// Plays expressions on problems.
 pub trait Bank: Send + Sync {
-    /// Searches the problem once within the budget; returns the best score. The score depends only
-    /// on the arguments and the bank's seed: all expressions use the same random numbers.
+    /// Searches the problem once within the budget, and returns the best score. The score depends
+    /// only on the arguments and the bank's seed, and all expressions use the same random numbers.
     fn play(&self, expression: &Expression, play: Play) -> f64;
 
     /// The divisor that turns scores into rewards between about 0 and 1.

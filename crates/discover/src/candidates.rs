@@ -9,10 +9,10 @@ use std::collections::HashSet;
 
 use getaway::search::{Component, Expression, Policy, REPEAT_MAX};
 
-/// Maximum number of operators: with five, the paper's vocabulary has 24,691 candidates.
+/// Maximum number of operators. With five, the paper's vocabulary has 24,691 candidates.
 pub const OPERATORS_MAX: usize = 5;
 
-/// The components of candidates.
+/// The components from which candidates are built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vocabulary {
     pub operators: Vec<Component>,
@@ -20,7 +20,7 @@ pub struct Vocabulary {
     pub leaves: Vec<Component>,
 }
 
-/// Candidates in the order of enumeration, shorter ones first.
+/// Candidates in the order of enumeration, shorter candidates first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidates {
     /// The candidates, without an outermost `repeat`.
@@ -84,7 +84,7 @@ impl Vocabulary {
         }
     }
 
-    /// All candidates with at most `operators` operators before normalisation; panics above
+    /// All candidates with at most `operators` operators before normalisation. Panics above
     /// [`OPERATORS_MAX`].
     pub fn candidates(&self, operators: usize) -> Candidates {
         assert!(operators <= OPERATORS_MAX, "at most {OPERATORS_MAX} operators");
@@ -146,7 +146,7 @@ mod tests {
     fn grown_vocabulary_has_every_leaf_and_operator() {
         let grown = Vocabulary::grown();
         let one = grown.candidates(1).expressions;
-        // Each leaf alone, and in each operator except the three repeats.
+        // Each leaf occurs alone, and within each operator except the three repeats.
         assert_eq!(one.len(), grown.leaves.len() * (1 + grown.operators.len() - 3));
         assert_eq!(Vocabulary::named("grown"), Some(grown));
         assert_eq!(Vocabulary::named("other"), None);

@@ -1,4 +1,4 @@
-//! A discovery from the first play to the ranking.
+//! Runs a discovery, from the first play to the ranking.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -19,7 +19,8 @@ use crate::ranking::Comparison;
 use crate::remote::{Cluster, RemotePlay};
 
 const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
-/// Candidate searches of UCT per step; `None` never steps but grows one tree from the start.
+/// Candidate numbers of UCT searches per step. With `None`, UCT never steps: it grows a single tree
+/// from the start.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
 /// Scores per thread between two checks of the stop flag.
 const CHUNK_PER_THREAD: usize = 16;
@@ -56,7 +57,7 @@ pub struct Settings {
     pub budget_evals: u64,
     /// Plays per arm, on average.
     pub plays: u64,
-    /// The constant of the bandit's index, for scores divided by the bank's scale.
+    /// The constant of the bandit's index, in units of the bank's scale.
     pub c: f64,
     pub seed: u64,
     /// The number of unseen problems.
@@ -66,8 +67,8 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Checks that a discovery with the settings `found` makes the same plays in the same order,
-    /// apart from its length.
+    /// Checks that a discovery with the settings `found` makes the same plays in the same order.
+    /// Only its length may differ.
     fn check(&self, found: &Self) -> Result<(), String> {
         let &Self { plays, unseen, finalists, .. } = self;
         if (Self { plays, unseen, finalists, ..found.clone() }) == *self {
@@ -81,9 +82,9 @@ impl Settings {
 #[derive(Clone, Debug)]
 pub struct Progress<'a> {
     pub stage: Stage,
-    /// Plays or scores made, including those of earlier runs.
+    /// Number of plays or scores so far, including earlier runs.
     pub done: u64,
-    /// Plays or scores made since the last call.
+    /// Number of plays or scores since the last call.
     pub made: u64,
     /// Total plays or scores of the stage.
     pub total: u64,
@@ -95,11 +96,11 @@ pub struct Progress<'a> {
 pub enum Stage {
     /// The bandit plays.
     Bandit,
-    /// UCT's constant is chosen on the training problems.
+    /// UCT's constant and its number of searches per step are chosen on the training problems.
     Tuning,
     /// Finalists and named algorithms play the unseen problems.
     Ranking,
-    /// The same algorithms play at other budgets, for the page.
+    /// The same algorithms play at other budgets, for the HTML page.
     Budgets,
 }
 
@@ -120,7 +121,7 @@ impl Stage {
 pub enum Budgets {
     /// The budget of the settings.
     Own,
-    /// Other budgets too, for the page.
+    /// Also other budgets, for the HTML page.
     Several,
 }
 
@@ -130,7 +131,7 @@ pub struct Ranked {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub expression: String,
-    /// The bandit's plays of the expression; `None` if it is not a candidate.
+    /// The number of plays that the bandit gave the expression; `None` if it is not a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plays: Option<u64>,
     /// The mean score of these plays.
@@ -147,7 +148,7 @@ pub struct Ranked {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Convergence {
     pub expression: String,
-    /// Total plays of all arms, and the arm's mean score at that time.
+    /// Points of the curve: the total plays of all arms, and the arm's mean score at that time.
     pub points: Vec<(u64, f64)>,
 }
 
@@ -157,7 +158,7 @@ pub struct BudgetCurve {
     /// The algorithm's name, if it has one.
     pub name: Option<String>,
     pub expression: String,
-    /// Evaluations, mean score, and the bounds of its 95% confidence interval.
+    /// Points of the curve: evaluations, mean score, and the bounds of its 95% confidence interval.
     pub points: Vec<(u64, f64, f64, f64)>,
 }
 
@@ -170,10 +171,10 @@ pub struct DiscoveryReport {
     pub plays_in_all: u64,
     /// Algorithms by mean on the unseen problems, highest first.
     pub ranking: Vec<Ranked>,
-    /// The best finalist against each named algorithm. The p-values are corrected for comparing
-    /// every finalist with every named algorithm.
+    /// Comparisons of the best finalist with each named algorithm. The p-values are corrected as if
+    /// every finalist were compared with every named algorithm.
     pub comparisons: Vec<Comparison>,
-    /// The convergence of the finalists' means, for the page.
+    /// The convergence of the finalists' means, for the HTML page.
     #[serde(skip)]
     pub convergence: Vec<Convergence>,
     /// Scores by budget, if requested.
@@ -298,17 +299,16 @@ pub struct Discovery<'b> {
 }
 
 impl<'b> Discovery<'b> {
-    /// Creates a discovery among one or more arms. With a state file it resumes the file's
-    /// discovery, which may differ in plays, finalists or unseen problems; the result equals that
-    /// without a file.
-    /// Fails if the state file cannot be used.
+    /// Creates a discovery among one or more arms. With a state file, it resumes the file's
+    /// discovery, whose plays, finalists and unseen problems may differ in number. The result is
+    /// the same as without a file. Fails if the state file cannot be used.
     pub fn new(
         settings: Settings,
         arms: Vec<Expression>,
         bank: &'b dyn Bank,
         state: Option<&Path>,
     ) -> Result<Self, JournalError> {
-        // The bandit uses scores, not rewards, so that no rounding separates it from the file.
+        // The bandit uses scores, not rewards: the file has scores, and a conversion could round.
         let bandit = Bandit::new(arms.len(), settings.c * bank.scale());
         let (history, scores) = (Vec::new(), HashMap::new());
         let (journal, cluster) = (None, None);
@@ -322,7 +322,7 @@ impl<'b> Discovery<'b> {
         Ok(discovery)
     }
 
-    /// Makes the plays on a cluster with the same problems; the rest is played locally.
+    /// Makes the plays on a cluster that has the same problems.
     #[must_use]
     pub fn on_cluster(self, cluster: Cluster<'b>) -> Self {
         Self { cluster: Some(cluster), ..self }
@@ -330,7 +330,7 @@ impl<'b> Discovery<'b> {
 
     fn replay(&mut self, entry: Entry) -> Result<(), String> {
         match entry {
-            // Beyond the end of this discovery.
+            // The file's discovery was longer: plays beyond the end of this one are ignored.
             Entry::Play { .. } if self.history.len() as u64 == self.plays_in_all() => Ok(()),
             Entry::Play { arm, .. } if arm != self.bandit.next_arm() => {
                 Err(format!("arm {arm}, expected {}", self.bandit.next_arm()))
@@ -357,7 +357,7 @@ impl<'b> Discovery<'b> {
         self.settings.plays * self.arms.len() as u64
     }
 
-    /// Plays and scores per second of this run; 0 if there were none.
+    /// Plays and scores per second in this run; 0 if there were none.
     pub fn plays_per_s(&self) -> f64 {
         if self.made == 0 { 0.0 } else { self.made as f64 / self.elapsed.as_secs_f64() }
     }
@@ -452,8 +452,8 @@ impl<'b> Discovery<'b> {
         }
     }
 
-    /// The leading arms, except those whose plays all scored like an earlier leader's: they are
-    /// probably the same algorithm, written differently.
+    /// The leading arms. Skips an arm if all its plays scored like those of an earlier leader: it
+    /// is probably the same algorithm, written differently.
     fn leaders(&self) -> Vec<usize> {
         let mut scores = vec![Vec::new(); self.arms.len()];
         for &(arm, score) in &self.history {
@@ -530,8 +530,8 @@ impl<'b> Discovery<'b> {
         Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())
     }
 
-    /// The named algorithms, with every rollout policy of the candidates. UCT's variant is chosen
-    /// on the training problems.
+    /// The named algorithms, with every rollout policy that the candidates use. The variant of UCT
+    /// is chosen on the training problems.
     fn named(
         &mut self,
         stop: &AtomicBool,
@@ -551,7 +551,7 @@ impl<'b> Discovery<'b> {
         for (index, (&policy, tuned)) in policies.iter().zip(scores.chunks(count)).enumerate() {
             let mut variants = variants.by_ref().take(count);
             if scores.chunks(count).take(index).any(|earlier| earlier == tuned) {
-                // The problem has no such policy, so its rollouts are random.
+                // The problem does not have this policy, so it would play random rollouts.
                 variants.for_each(drop);
                 continue;
             }
@@ -657,7 +657,7 @@ fn uct(repeats: Option<u32>, c: f64) -> Vec<Component> {
     repeats.map_or(vec![select], |count| vec![Component::Step, Component::Repeat(count), select])
 }
 
-/// The mean and its interval, which has no width for a single score.
+/// The mean and its confidence interval. With a single score, the interval has width 0.
 fn interval(scores: &[f64]) -> Interval {
     let estimate = average(scores).unwrap_or(0.0);
     mean(scores, CONFIDENCE).unwrap_or(Interval { estimate, low: estimate, high: estimate })

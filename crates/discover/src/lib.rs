@@ -3,8 +3,9 @@
 //! St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player Games*, arXiv
 //! 1208.4692).
 //!
-//! A [`Vocabulary`] enumerates the [`Candidates`], a [`Bandit`] allots the plays, and a [`Bank`]
-//! makes them. A [`Discovery`] runs these steps with a state file, and returns a [`DiscoveryReport`].
+//! A [`Vocabulary`] enumerates the [`Candidates`], a [`Bandit`] chooses which candidate to play,
+//! and a [`Bank`] plays it. A [`Discovery`] runs these steps with a state file, and returns a
+//! [`DiscoveryReport`].
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;

@@ -1,4 +1,4 @@
-//! The problems by name.
+//! Creates the banks of problems by the problems' names.
 
 use getaway::game::Rules;
 use getaway::map::{GeneratorError, GeneratorOptions};
@@ -43,8 +43,8 @@ pub enum ProblemError {
     Maps(#[from] GeneratorError),
 }
 
-/// The bank of a problem, with random numbers from `seed`. Only `survival` uses `maps`.
-/// Fails if the name is unknown, or no map can be generated.
+/// The bank of a problem. Its random numbers derive from `seed`. Only `survival` uses `maps`. Fails
+/// if the name is unknown, or no map can be generated.
 pub fn bank(name: &str, maps: &MapOptions, seed: u64) -> Result<Box<dyn Bank>, ProblemError> {
     if name == "survival" {
         let maps = SurvivalMaps::new(maps.generator.clone(), maps.rules)?;

@@ -58,12 +58,12 @@ pub struct Comparison {
     pub losses: usize,
     /// The p-value of the paired test.
     pub p: f64,
-    /// The p-value corrected for the comparisons of the table.
+    /// The p-value, corrected for the number of comparisons in the table.
     pub p_corrected: f64,
 }
 
 impl Comparison {
-    /// Compares scores; `p_corrected` is not yet corrected.
+    /// Compares scores. [`Comparison::correct`] must then correct `p_corrected`.
     pub fn new(left: &str, right: &str, right_expression: &str, left_scores: &[f64], right_scores: &[f64]) -> Self {
         let differences = differences(left_scores, right_scores);
         let p = paired_test(left_scores, right_scores);

@@ -1,4 +1,4 @@
-//! Plays made by other processes: the problems' specification and the plays.
+//! Plays on other processes, which receive the specification of the problems and then the plays.
 //!
 //! Guarantees: a score depends only on the problem and the play, not on the process. Processes of
 //! other versions or builds are refused.
@@ -34,7 +34,7 @@ struct SpecProblems {
     rules: Rules,
 }
 
-/// An error in making plays for another process.
+/// An error while this process makes plays for another process.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
     /// The text is not a specification, or is from another build.
@@ -64,8 +64,8 @@ pub fn spec(problem: &str, maps: &MapOptions, seed: u64) -> String {
     to_json(&Spec { discovery })
 }
 
-/// The bank for a line of JSON from [`spec`].
-/// Fails if the line is not a specification, is from another build, or names an unknown problem.
+/// Creates the bank that a line of JSON from [`spec`] describes. Fails if the line is not a
+/// specification, is from another build, or names an unknown problem.
 pub fn bank_of_spec(spec: &str) -> Result<Box<dyn Bank>, SpecError> {
     let spec: Spec = serde_json::from_str(spec).map_err(|error| SpecError::Spec(error.to_string()))?;
     let SpecProblems { version, problem, seed, kind, width, height, threats, styles, braid_permille, rules } =

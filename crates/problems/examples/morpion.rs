@@ -1,13 +1,13 @@
 //! Runs a search expression on Morpion Solitaire, and compares its mean score with the published
-//! one.
+//! mean.
 //!
 //! ```text
 //! cargo run --release --example morpion -- \
 //!     --variant 5D --expression "step(lookahead(simulate))" --games 1000
 //! ```
 //!
-//! `--seed N` plays other games. With `--evaluations N` each search restarts until it has made N
-//! evaluations, instead of making one pass.
+//! `--seed N` plays other games. By default, each search makes one pass; with `--evaluations N`, it
+//! restarts until it has made N evaluations.
 
 #[path = "../tests/published/mod.rs"]
 mod published;

@@ -9,19 +9,21 @@
 //!     --boards boards.txt --with-memory 2 --policy game --runs 2
 //! ```
 //!
-//! The file has one line per row, top row first, and a blank line between boards. By default it is
-//! `samegame/boards.txt` in the folder `GETAWAY_SHARED`, or `../shared`.
+//! The file has one line per row, top row first, and a blank line between boards. The default is
+//! `samegame/boards.txt` in the folder that the variable `GETAWAY_SHARED` names, or in `../shared`.
 //!
 //! A run is one pass of the expression per board. `--evaluations N` and `--seconds S` limit a pass.
-//! `--first N` and `--last N` choose boards, counted from 1. With `--moves selective`, the larger
-//! groups of the game's most frequent colour may not be removed before they are connected.
+//! `--first N` and `--last N` choose boards, counted from 1. With `--moves selective`, groups of
+//! the game's most frequent colour with more than two blocks may be removed only when all blocks of
+//! this colour are connected or no other group is left.
 //!
 //! `--without-memory LEVEL` and `--with-memory LEVEL` run a nested search without or with memory of
 //! the best sequence. Its rollouts follow `--policy`: `random`, `greedy`, or a variant of `greedy`.
-//! The variant `game` spares the colour that is most frequent at the start of the game instead of
-//! the rollout. `connected` stops sparing once the blocks of the colour are connected.
-//! `game-connected` does both. `--lanes true` runs many rollouts at a time: this is several times
-//! faster, and uses other random numbers.
+//! The policy `greedy` spares the colour that is most frequent at the start of the rollout; the
+//! variant `game`, the colour that is most frequent at the start of the game. The variant
+//! `connected` stops sparing the colour once its blocks are connected. `game-connected` does both.
+//! `--lanes true` runs many rollouts at a time, which is several times faster but uses other random
+//! numbers.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are those of Morpion Solitaire")]

@@ -7,7 +7,7 @@ pub trait Distribution: Send + Sync {
     /// A problem of the distribution.
     type Problem: Problem + Send + Sync;
 
-    /// The problem with this number, a function of `number` alone.
+    /// The problem with this number. It depends only on `number`.
     fn draw(&self, number: u64) -> Self::Problem;
 
     /// The initial state of a search.
@@ -18,6 +18,6 @@ pub trait Distribution: Send + Sync {
         reward
     }
 
-    /// Roughly the best score that a search can reach; the unit in which scores become rewards.
+    /// Roughly the best score that a search can reach. Scores are divided by it to become rewards.
     fn scale(&self) -> f64;
 }

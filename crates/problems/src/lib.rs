@@ -1,5 +1,5 @@
-//! Problems for the search grammar of [`getaway::search`]: this game on generated maps, and others
-//! with published scores for comparison. A [`Distribution`] draws problems by number.
+//! Problems for the search grammar of [`getaway::search`]: this game on generated maps, and further
+//! problems with published scores for comparison. A [`Distribution`] draws problems by number.
 
 pub mod distribution;
 pub mod morpion;

@@ -13,7 +13,7 @@ use crate::distribution::Distribution;
 
 /// Columns and rows of the grid. Known games stay far from the border.
 const SIZE: usize = 32;
-/// Maximum number of legal moves, far above that of any known game.
+/// Maximum number of legal moves, far above the maximum of any known game.
 const MOVES_MAX: usize = 128;
 const LANES: usize = 2 * SIZE;
 /// The direction vectors: across, down, and the two diagonals.
@@ -22,8 +22,8 @@ const STEPS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
 /// Number of dot patterns of a window: a point and four dots on either side.
 const WINDOWS: usize = 1 << 9;
 
-/// For lines of four and of five dots, by window: a bit for each start of a line that lacks one
-/// dot.
+/// For lines of four and of five dots, by window: a bit for each start of a line that lacks exactly
+/// one dot.
 const COMPLETABLE: [[u8; WINDOWS]; 2] = [completable(4), completable(5)];
 
 const fn completable(length: usize) -> [u8; WINDOWS] {
@@ -57,7 +57,7 @@ pub struct Move {
     x: u8,
     y: u8,
     direction: u8,
-    /// The number of the line's dots that come before the new one.
+    /// The number of dots of the line before the new dot.
     before: u8,
 }
 
@@ -84,7 +84,7 @@ impl Move {
 /// A position: the dots, the lines and the legal moves.
 #[derive(Clone, Copy)]
 pub struct Board {
-    /// A bit per dot, by direction and lane.
+    /// A bit per dot, by direction and lane. A lane is a row of points along the direction.
     dots: [[u32; LANES]; 4],
     /// A bit per dot (disjoint) or segment (touching) used by lines, by direction and lane.
     used: [[u32; LANES]; 4],
@@ -261,7 +261,8 @@ impl Problem for Morpion {
         for index in 0..board.legal_count {
             let other = board.legal[index];
             let is_same_dot = other.x == action.x && other.y == action.y;
-            // Uses the new line's direction for all moves, which avoids an unpredictable branch.
+            // The direction of the new line is used even for moves of other directions, which
+            // avoids an unpredictable branch.
             let (other_lane, other_new) = lane_and_bit(direction, usize::from(other.x), usize::from(other.y));
             let other_first = other_new as u32 - u32::from(other.before);
             let is_blocked = (other.direction == action.direction)
@@ -286,7 +287,7 @@ impl Problem for Morpion {
         board.legal[random.below(board.legal_count)]
     }
 
-    /// The line and its new dot, whenever the move is played.
+    /// The code identifies the line and its new dot, independent of when the move is played.
     fn code(&self, _: &Board, action: Move, _depth: usize, _index: usize) -> u64 {
         u64::from(u32::from_be_bytes([action.x, action.y, action.direction, action.before]))
     }
@@ -304,7 +305,7 @@ impl Distribution for Morpion {
         problem.start()
     }
 
-    /// Maximum length of 4D and 4T games; typical good length of 5D and 5T games.
+    /// For 4D and 4T, the maximum length of a game; for 5D and 5T, a typical good length.
     fn scale(&self) -> f64 {
         match (self.length, self.touching) {
             (4, false) => 35.0,

@@ -1,12 +1,13 @@
-//! A literal nested Monte Carlo search, as a reference for that of the grammar. It can also run
-//! without memory of the best sequence.
+//! A literal nested Monte Carlo search, as a reference for the search of the grammar. It can also
+//! run without memory of the best sequence.
 
 use getaway::search::{Generator, Policy, Problem};
 
 /// The memory of a nested search between steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// No memory: each step plays the first action that was best in this step.
+    /// No memory: each step plays the action that was best in this step; of equal actions, the
+    /// first.
     None,
     /// The best sequence so far; each step plays its next action.
     BestSequence,
@@ -39,8 +40,8 @@ pub fn nested<P: Problem>(
     nested_over(problem, state, level, &rollout, memory, random)
 }
 
-/// Like [`nested`], but with the caller's rollout, which plays to the end of the game and appends
-/// the actions.
+/// Like [`nested`], but with the caller's rollout. The rollout plays to the end of the game and
+/// appends its actions.
 pub fn nested_over<P: Problem>(
     problem: &P,
     state: &P::State,

@@ -83,7 +83,7 @@ impl Formula {
         if symbol == Symbol::End {
             return stack == 1;
         }
-        // Each further binary function removes one value from the stack.
+        // Each remaining symbol can be a binary function, which removes one value from the stack.
         let after = (stack + 1).saturating_sub(symbol.operands());
         stack >= symbol.operands() && length < LENGTH_MAX && length + after <= LENGTH_MAX
     }
@@ -108,7 +108,7 @@ impl Formula {
         let mut top = 0;
         for &symbol in self.symbols() {
             top -= symbol.operands();
-            // The standard library's functions have platform-dependent last bits.
+            // The last bits of the standard library's functions depend on the platform.
             stack[top] = match symbol {
                 Symbol::X => x,
                 Symbol::One => 1.0,
@@ -141,8 +141,8 @@ impl Regression {
         Self { points: std::array::from_fn(|index| (x(index), target(x(index)))) }
     }
 
-    /// A random problem with its formula, which depends on x and is finite and at most 100 at all
-    /// points.
+    /// A random problem with its formula. The formula depends on x, and its values at all points
+    /// are finite and at most 100.
     pub fn random(seed: u64) -> (Self, Vec<Symbol>) {
         let mut random = Generator::from_seed(seed);
         let any = Self::of(|x| x);

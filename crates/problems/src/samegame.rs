@@ -5,9 +5,9 @@
 //! The game ends when no group is left.
 //!
 //! A board is three bit sets of cells, one per binary digit of the colours. A column is a lane of
-//! 16 bits, the highest of which is always clear; the sixteenth lane is always empty. *Corners* are
-//! cells with an equal neighbour above or to the right, but none below or to the left. Most groups
-//! have one corner, so drawing a corner draws a group.
+//! 16 bits, whose highest bit is always clear; the sixteenth lane is always empty. *Corners* are
+//! cells with a neighbour of the same colour above or to the right, but none below or to the left.
+//! Every group has a corner, and most have only one, so groups are drawn by drawing corners.
 
 pub mod lanes;
 
@@ -20,7 +20,7 @@ pub const COLOURS: usize = 5;
 /// Points for an empty board.
 pub const EMPTY_BONUS: u32 = 1000;
 
-/// The columns of a set. The last one is always empty.
+/// The number of columns of a set. The last column is always empty.
 const LANES: usize = SIZE + 1;
 const WINDOW: usize = 4;
 const COLUMN: u16 = (1 << SIZE) - 1;
@@ -44,7 +44,7 @@ impl Cells {
         self.words() == [0; 4]
     }
 
-    /// Returns true if the sets have a cell in common.
+    /// Returns true if the sets have a common cell.
     pub fn meets(self, other: Self) -> bool {
         !self.and(other).is_empty()
     }
@@ -63,8 +63,8 @@ impl Cells {
         })
     }
 
-    /// Column and row of a cell, which is numbered by column, then from the bottom. `index` must be
-    /// below the length.
+    /// Column and row of the cell at `index`, in the order of columns and then from the bottom.
+    /// `index` must be below the length.
     #[inline]
     fn nth(self, index: usize) -> (usize, usize) {
         let mut index = index as u32;
@@ -144,7 +144,7 @@ impl Cells {
         while open != 0 {
             let column = open.trailing_zeros() as usize;
             open &= open - 1;
-            // The lane beyond either border is the empty one.
+            // The empty lane lies beyond both borders.
             for next in [(column + LANES - 1) % LANES, (column + 1) % LANES] {
                 let reached = found.0[column] & self.0[next] & !found.0[next];
                 if reached != 0 {
@@ -156,7 +156,7 @@ impl Cells {
         found
     }
 
-    /// Four columns as a word, from `first` (at most 12) on.
+    /// Four columns from `first` on, as a word. `first` is at most 12.
     #[inline]
     fn window(&self, first: usize) -> u64 {
         let lane = |at: usize| u64::from(self.0[first + at]);
@@ -173,9 +173,9 @@ impl Cells {
     }
 
     /// The cells connected with the given one, as one column and a word of four columns. The given
-    /// cell must be in the leftmost column of its group. `None` if there may be more cells. A shift
-    /// by 1 bit is a step up or down, because the bit between columns is clear; a shift by 16 bits
-    /// is a step sideways.
+    /// cell must be in the leftmost column of its group. `None` if the group may have further
+    /// cells. A shift by 1 bit is a step up or down, because the bit between columns is clear. A
+    /// shift by 16 bits is a step sideways.
     #[inline]
     fn connected_nearby(&self, column: usize, row: usize) -> Option<(usize, u64)> {
         let first = column.min(LANES - WINDOW);
@@ -183,7 +183,7 @@ impl Cells {
         let grow = |from: u64| (from | from << 1 | from >> 1 | from << 16 | from >> 16) & cells;
         let mut found = grow(1 << (16 * (column - first) + row));
         loop {
-            // Two steps per branch, because the branch is often mispredicted.
+            // Each iteration makes two steps, because its branch is often mispredicted.
             let grown = grow(found);
             if grown == found {
                 break;
@@ -316,7 +316,7 @@ impl Board {
     #[inline]
     fn cells_of(&self, colour: u8) -> Cells {
         let number = u16::from(colour) + 1;
-        // All bits are set if the digit differs from the corresponding digit of the number.
+        // By digit, the bits that the cells of this colour have: all ones or all zeros.
         let wanted: [u16; DIGITS] = std::array::from_fn(|digit| (number >> digit & 1).wrapping_neg());
         let [low, middle, high] = &self.digits;
         let differs = |lane: usize| low.0[lane] ^ wanted[0] | middle.0[lane] ^ wanted[1] | high.0[lane] ^ wanted[2];
@@ -339,9 +339,9 @@ impl Board {
         Group { cells: self.cells_of(colour).connected(column, row), colour }
     }
 
-    /// A uniformly random group with a cell in `corners`, which must contain all corners of its
-    /// groups. A drawn corner counts only if it is the lowest cell in the leftmost column of its
-    /// group.
+    /// A uniformly random group among those that have cells in `corners`. The set must contain all
+    /// corners of these groups. A drawn corner counts only if it is the lowest cell in the leftmost
+    /// column of its group, so every group is equally likely.
     #[inline]
     fn draw(&self, mut corners: Cells, random: &mut Generator) -> Group {
         let mut count = corners.len() as usize;
@@ -357,7 +357,7 @@ impl Board {
         }
     }
 
-    /// A random group of a colour other than `spared`, for as long as `until` requires.
+    /// A random group. Its colour is not `spared` as long as `until` demands this.
     #[inline]
     fn draw_sparing(&self, spared: u8, until: Until, random: &mut Generator) -> Group {
         let cells = self.cells_of(spared);
@@ -390,7 +390,7 @@ impl Board {
             let mut digits =
                 (0..DIGITS).fold(0, |all, digit| all | u64::from(self.digits[digit].0[column]) << (16 * digit));
             let mut gone = u32::from(gone);
-            // Closes gaps from the top, so that the rows below keep their numbers.
+            // Closes gaps from the top, so that the numbers of the lower rows stay valid.
             while gone != 0 {
                 let top = 32 - gone.leading_zeros();
                 let gap = (gone << (32 - top)).leading_ones();
@@ -437,12 +437,12 @@ fn everywhere(column: u32) -> u64 {
 
 const SPARED_PRIOR: f64 = -5.0;
 
-/// How long a rollout spares a colour.
+/// The condition under which a rollout continues to spare a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// While groups of other colours exist.
     NoOthers,
-    /// While groups of other colours exist and its own blocks are not connected.
+    /// While groups of other colours exist and the spared colour's blocks are not connected.
     Connected,
 }
 
@@ -453,7 +453,7 @@ pub struct Sparing {
     /// True if the start of the rollout determines the most frequent colour, false if the start of
     /// the game does.
     pub is_by_rollout: bool,
-    /// The time for which the colour is spared.
+    /// The condition under which the colour is spared.
     pub until: Until,
 }
 
@@ -470,15 +470,17 @@ impl SameGame {
         Self { start, spared: start.spared, is_selective: false }
     }
 
-    /// The game with fewer legal moves of Cazenave, *Nested Rollout Policy Adaptation with
-    /// Selective Policies*, 2016. Larger groups of the initially most frequent colour may be
-    /// removed only when all its blocks are connected or no other group is left.
+    /// The variant with fewer legal moves (Cazenave, *Nested Rollout Policy Adaptation with
+    /// Selective Policies*, 2016). Groups of the initially most frequent colour with more than two
+    /// blocks may be removed only when all blocks of this colour are connected or no other group is
+    /// left.
     #[must_use]
     pub fn selective(self) -> Self {
         Self { is_selective: true, ..self }
     }
 
-    /// Plays random moves that spare a colour to the end, and appends them to `played`.
+    /// Plays to the end of the game with random moves that spare a colour. Appends the moves to
+    /// `played`.
     pub fn play_sparing(&self, board: &mut Board, sparing: Sparing, random: &mut Generator, played: &mut Vec<Group>) {
         let spared = if sparing.is_by_rollout { board.most_frequent() } else { self.spared };
         while !board.is_over() {
@@ -505,9 +507,11 @@ impl Problem for SameGame {
                 let row = corners.0[column].trailing_zeros() as usize;
                 let colour = board.colour(column, row).expect("a corner is occupied");
                 let cells = &cells[usize::from(colour)];
-                // A group is found at its first cell, before any other corner of it.
+                // The first cell of a group comes before its other corners, so a group is found
+                // there.
                 if let Some((first, window)) = cells.connected_nearby(column, row) {
-                    // Clears the corners in the word, because reading the set back is slow.
+                    // Clears the corners of the group lane by lane, because reading the set back as
+                    // words is slow.
                     for (at, lane) in corners.0[first..first + WINDOW].iter_mut().enumerate() {
                         *lane &= !((window >> (16 * at)) as u16);
                     }
@@ -556,15 +560,15 @@ impl Problem for SameGame {
         board.spared = board.most_frequent();
     }
 
-    /// A random group. Groups of the most frequent colour at the rollout's start are drawn only if
-    /// there are no others, so that their blocks combine into one large group (`TabuColorRandom` of
-    /// Schadd and others, *Single-Player Monte-Carlo Tree Search*, 2008). The rule also applies to
-    /// selective games.
+    /// A random group. Groups of the colour that is most frequent at the rollout's start are drawn
+    /// only if there are no other groups, so that the blocks of this colour combine into one large
+    /// group (`TabuColorRandom` of Schadd and others, *Single-Player Monte-Carlo Tree Search*,
+    /// 2008). The rule also applies to selective games.
     fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
         board.draw_sparing(board.spared, Until::NoOthers, random)
     }
 
-    /// The cells and the colour of a group, whenever it is removed.
+    /// The code identifies the cells and the colour of a group, independent of when it is removed.
     #[inline]
     fn code(&self, _: &Board, group: Group, _depth: usize, _index: usize) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -572,7 +576,8 @@ impl Problem for SameGame {
         group.cells.words().into_iter().fold(u64::from(group.colour), mix)
     }
 
-    /// Groups of the initially most frequent colour are unlikely, except pairs, which cost little.
+    /// Groups of the initially most frequent colour get a low prior. The exception is pairs,
+    /// because removing them costs little.
     fn prior(&self, _: &Board, group: Group) -> f64 {
         if group.colour == self.spared && group.cells.len() > 2 { SPARED_PRIOR } else { 0.0 }
     }
@@ -593,7 +598,7 @@ impl Distribution for RandomBoards {
         problem.start
     }
 
-    /// About the mean of the best known scores for the twenty standard boards.
+    /// Approximately the mean of the best known scores on the twenty standard boards.
     fn scale(&self) -> f64 {
         4000.0
     }

@@ -1,9 +1,9 @@
 //! Sudoku: fill in as many cells as possible.
 //!
-//! The next cell to fill is the first of those with the fewest possible values. Filling it removes
-//! its value from the rest of its row, column and box. The game ends when a cell has no value left,
-//! or all cells are filled. The score is the number of filled cells (Cazenave, *Nested Monte-Carlo
-//! Search*, 2009, section 5).
+//! The next cell to fill is the first cell with the fewest possible values. Filling it removes the
+//! value from the other cells of its row, column and box. The game ends when a cell has no value
+//! left, or all cells are filled. The score is the number of filled cells (Cazenave, *Nested
+//! Monte-Carlo Search*, 2009, section 5).
 
 use getaway::search::{Generator, Problem};
 
@@ -16,7 +16,7 @@ const CELLS_MAX: usize = ORDER_MAX * ORDER_MAX * ORDER_MAX * ORDER_MAX;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sudoku {
     order: usize,
-    /// The given values from 0, row by row.
+    /// The given values, numbered from 0, row by row.
     givens: Vec<Option<u8>>,
 }
 
@@ -31,7 +31,7 @@ pub struct Fill {
 /// A grid during the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// By cell, a bit for each possible value. A filled cell has one bit.
+    /// By cell, a bit for each possible value. A filled cell has a single bit.
     possible: [u16; CELLS_MAX],
     is_filled: [bool; CELLS_MAX],
     filled: u16,
@@ -40,8 +40,8 @@ pub struct Grid {
 }
 
 impl Sudoku {
-    /// The grid of this order, 2 to 4, with these values from 0.
-    /// Fails if the order, the number of cells or a value is out of range.
+    /// A grid of this order, from 2 to 4, with these given values, numbered from 0. Fails if the
+    /// order, the number of cells or a value is out of range.
     pub fn new(order: usize, givens: Vec<Option<u8>>) -> Result<Self, String> {
         let side = order * order;
         if !(2..=ORDER_MAX).contains(&order) || givens.len() != side * side {
@@ -73,7 +73,8 @@ impl Sudoku {
     }
 
     /// A random solvable grid in which each cell is given with probability `share`. Its solution is
-    /// the cyclic one with permuted values, rows and columns that keep the boxes intact.
+    /// the cyclic pattern, with permuted values and with rows and columns permuted so that boxes
+    /// stay intact.
     pub fn random(order: usize, share: f64, seed: u64) -> Self {
         let mut random = Generator::from_seed(seed);
         let side = order * order;
@@ -149,7 +150,7 @@ fn permutation(count: usize, random: &mut Generator) -> Vec<usize> {
     numbers
 }
 
-/// Rows or columns in an order that keeps the boxes intact.
+/// The rows or columns in a random order that keeps the boxes intact.
 fn lines(order: usize, random: &mut Generator) -> Vec<usize> {
     let bands = permutation(order, random);
     bands
@@ -204,7 +205,7 @@ impl Problem for Sudoku {
     }
 }
 
-/// Random grids of 16x16 with a third of the cells given, one per number.
+/// Random grids of 16x16, one per number. A third of the cells are given.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomGrids;
 

@@ -89,7 +89,7 @@ impl SurvivalMaps {
 impl Distribution for SurvivalMaps {
     type Problem = Survival;
 
-    /// Skips seeds for which the generator finds no room.
+    /// Skips seeds for which the generator finds no room for the threats.
     fn draw(&self, number: u64) -> Survival {
         let map = (0..).find_map(|index| generate_nth(&self.options, number, index).ok());
         let map = map.expect("one of the maps has room for the threats");

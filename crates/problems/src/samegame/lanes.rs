@@ -1,11 +1,12 @@
 //! Nested search of SameGame with many rollouts at a time.
 //!
-//! A *lane* plays one rollout, and 32 lanes advance together. A `Vector` has 16 bits of every lane,
-//! such as the cells of one column. A lane whose game is over takes the next rollout. Searches of
-//! lower levels also advance together, so that there are always rollouts to take.
+//! A *lane* plays one rollout, and 32 lanes advance together. A `Vector` has 16 bits for every
+//! lane, such as the cells of one column. When the game of a lane is over, the lane starts the next
+//! rollout. Searches of lower levels also advance together, so that the lanes never run out of
+//! rollouts.
 //!
-//! Guarantees: the result equals that of the literal search with one generator per rollout, seeded
-//! by level, step and action, whatever the order of the rollouts.
+//! Guarantees: the order of the rollouts does not affect the result. It equals the result of the
+//! literal search if each rollout has its own generator, seeded by level, step and action.
 
 #![allow(clippy::needless_range_loop, reason = "loops over the lanes of many vectors become vector instructions")]
 
@@ -25,11 +26,11 @@ const ZERO: Vector = [0; LANES];
 
 const NO_COLOUR: u16 = (1 << DIGITS) - 1;
 
-/// No move: the drawn cell was not the first of its group.
+/// No move, because the drawn cell is not the first cell of its group.
 const REJECTED: u16 = u16::MAX;
 
-/// The random numbers of one rollout: a sequence with an odd step, hashed (Wellons, *Hash
-/// Prospector*, 2018), with a period of 2^32.
+/// The random numbers of one rollout: hashes (Wellons, *Hash Prospector*, 2018) of a counter that
+/// advances by an odd step. The period is 2^32.
 #[derive(Clone, Copy, Debug)]
 struct LaneRandom {
     state: u32,
@@ -42,8 +43,8 @@ impl LaneRandom {
     }
 }
 
-/// The next state of the generator, and an index below `count`, or 0 if `count` is 0. The
-/// probability of an index deviates from the exact one by at most one part in `2^16 / count`.
+/// The next state of the generator, and a random index below `count`, or 0 if `count` is 0. The
+/// relative error of an index's probability is at most `count / 2^16`.
 #[inline]
 fn below(state: u32, step: u32, count: u16) -> (u32, u16) {
     let state = state.wrapping_add(step);
@@ -76,7 +77,7 @@ fn remove_at(board: &mut Board, (column, row): Cell) {
 struct Start {
     board: Board,
     key: u64,
-    /// The moves are needed only if the result has more points than this.
+    /// The search needs the moves of the result only if it has more points than this.
     beat: Option<u32>,
 }
 
@@ -88,22 +89,22 @@ struct MoveLine {
 
 #[repr(C, align(64))]
 struct Lanes {
-    /// By digit and column, as in [`Board`].
+    /// The cells by digit and column, as in [`Board`].
     digits: [[Vector; SIZE]; DIGITS],
     corners: [Vector; SIZE],
-    /// Nonzero if there is a corner.
+    /// By lane: nonzero if the board has a corner.
     any_corner: Vector,
     /// The digits of the spared colour's number, each in all bits.
     spared: [Vector; DIGITS],
     points: Vector,
     column: Vector,
-    /// The bit of the drawn cell's row; 0 if the lane has no game.
+    /// By lane: the bit of the drawn cell's row, or 0 if the lane has no game.
     row: Vector,
     /// The digits of the drawn cell's colour, each in all bits.
     colour: [Vector; DIGITS],
     /// The known cells of the drawn cell's group, with an empty column on either side.
     found: [Vector; SIZE + 2],
-    /// All bits if the group may have more cells.
+    /// By lane: all bits are set if the group may have further cells.
     is_growing: Vector,
     gone: [Vector; SIZE],
     states: [u32; LANES],
@@ -142,7 +143,7 @@ impl Lanes {
         for digit in 0..DIGITS {
             self.spared[digit][lane] = (number >> digit & 1).wrapping_neg();
         }
-        // The maximum score of one move fits into an element of a vector.
+        // An element of a vector can hold the maximum score of a move.
         const { assert!((SIZE * SIZE - 2).pow(2) + EMPTY_BONUS as usize <= u16::MAX as usize) };
         self.points[lane] = board.points as u16;
         let LaneRandom { state, step } = LaneRandom::from_key(*key);
@@ -168,8 +169,8 @@ impl Lanes {
         played
     }
 
-    /// Draws a corner in every lane whose group is complete. It spares a colour while there are
-    /// others.
+    /// Draws a corner in every lane whose group is complete. Corners of the spared colour are drawn
+    /// only if there are no others.
     #[inline]
     fn draw(&mut self) {
         let Self { digits, corners, spared, is_growing, states, steps, .. } = self;
@@ -194,11 +195,12 @@ impl Lanes {
         }
         let mut index = ZERO;
         for lane in 0..LANES {
-            // A lane whose group grows draws again next time.
+            // A lane whose group is still growing does not draw, so its generator stays where it
+            // is.
             let step = steps[lane] & u32::from(is_growing[lane] == 0).wrapping_neg();
             (states[lane], index[lane]) = below(states[lane], step, count[lane]);
         }
-        // Once a cell is found, the index wraps and exceeds every count.
+        // After a cell is found, the index wraps around and exceeds every further count.
         let (mut at, mut set, mut within) = (ZERO, ZERO, ZERO);
         let mut numbers = [ZERO; DIGITS];
         for column in 0..SIZE {
@@ -252,7 +254,8 @@ impl Lanes {
                 found[column + 1][lane] = found[column + 1][lane] & is_growing[lane] | first;
             }
         }
-        // Most groups are complete after passes to the right and back; the third pass checks this.
+        // Most groups are complete after a pass to the right and a pass back. The third pass checks
+        // this.
         let mut added = ZERO;
         (0..SIZE).for_each(|column| grow(column, &same, found, &mut added));
         (0..SIZE).rev().for_each(|column| grow(column, &same, found, &mut added));
@@ -263,8 +266,8 @@ impl Lanes {
         }
     }
 
-    /// Accepts groups that are complete and whose first cell is the drawn one. Returns columns and
-    /// rows.
+    /// Accepts complete groups whose first cell is the drawn cell. Returns the columns and rows of
+    /// the drawn cells.
     #[inline]
     fn accept(&mut self) -> Vector {
         let Self { column: at, row, found, is_growing, gone, .. } = self;
@@ -410,13 +413,13 @@ struct Progress {
     start: Start,
     board: Board,
     played: Vec<Cell>,
-    /// The best points so far, and the moves from the current board that give them, last move
+    /// The most points so far, and the moves from the current board that lead to them, last move
     /// first.
     best: Option<(u32, Vec<Cell>)>,
 }
 
 impl Nested<'_> {
-    /// Searches of a level from each start; level 0 is a rollout.
+    /// Runs one search of `level` from each start. Level 0 is a rollout.
     fn search_all(&mut self, level: usize, starts: &[Start]) -> Vec<MoveLine> {
         if level == 0 { self.play_all(starts) } else { self.search_chunks(level, starts) }
     }
@@ -495,7 +498,7 @@ impl Nested<'_> {
                     self.lanes.load(lane, &starts[waiting], self.policy);
                     rollouts[lane] = Some((waiting, self.history.len()));
                     waiting += 1;
-                    // The game may be over before the first move.
+                    // The game of a start may already be over.
                     if !starts[waiting - 1].board.is_over() {
                         over &= over - 1;
                     }
@@ -515,7 +518,7 @@ impl Nested<'_> {
 /// [`nested`](crate::nested::nested) except for its random numbers.
 ///
 /// # Panics
-/// If the game is selective and the policy `random`, whose rollouts ignore selectivity.
+/// If the game is selective and the policy is `random`, because random rollouts ignore selectivity.
 pub fn nested(game: &SameGame, level: usize, policy: Policy, memory: Memory, seed: u64) -> u32 {
     assert!(!game.is_selective || policy == Policy::Greedy, "random rollouts of a selective game are not supported");
     let mut nested = Nested { game, policy, memory, lanes: Box::new(Lanes::EMPTY), history: Vec::new() };

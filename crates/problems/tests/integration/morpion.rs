@@ -1,5 +1,5 @@
-//! Compares Morpion Solitaire with published numbers of positions, which validates the rules, and
-//! with published mean scores, which validates the grammar. Long runs use the example `morpion`.
+//! Validates the rules of Morpion Solitaire by published numbers of positions, and the search
+//! grammar by published mean scores. Long runs use the example `morpion`.
 
 use std::collections::BTreeMap;
 

@@ -37,7 +37,8 @@ fn count(formula: &Formula, most: usize, counts: &mut Vec<u64>) {
 
 #[test]
 fn number_of_formulas_follows_the_recurrence_of_the_grammar() {
-    // Two operands, four unary and four binary functions: a(n) = 4 a(n-1) + 4 sum a(i) a(n-1-i).
+    // With two operands, four unary functions and four binary functions: a(n) = 4 a(n-1) + 4 sum
+    // a(i) a(n-1-i).
     let mut expected = vec![0_u64, 2];
     for length in 2..=5 {
         let pairs: u64 = (1..length - 1).map(|left| expected[left] * expected[length - 1 - left]).sum();

@@ -123,7 +123,7 @@ fn boards_in_play() -> impl Iterator<Item = (SameGame, Board)> {
     })
 }
 
-/// Asserts that `draw` returns each of these groups equally often, and no other.
+/// Asserts that `draw` returns each of these groups equally often, and no other group.
 fn assert_equally_likely(groups: &[Group], mut draw: impl FnMut() -> Group) {
     let mut counts = vec![0_u32; groups.len()];
     let expected = 2000.0;
@@ -214,13 +214,13 @@ fn greedy_rollouts_spare_the_colour_that_is_most_frequent_where_they_start() {
     let mut actions = Vec::new();
     game.actions(&later, &mut actions);
     game.apply(&mut later, *actions.iter().find(|group| group.colour == 1).expect("three blocks of colour 1"));
-    // Colours 0 and 2 are equally frequent when the rollout starts, so it spares the first one.
+    // Colours 0 and 2 are equally frequent when the rollout starts, so it spares colour 0.
     for seed in 0..20 {
         let mut search = Search::new("simulate(greedy)".parse().expect("an expression"), seed);
         let line = search.run(&game, &later, Budget::passes(1)).best.expect("a game");
         assert_eq!(line.actions[0].colour, 2);
     }
-    // No rollout has started here, so the spared colour is that of the initial board.
+    // No rollout has started here, so the spared colour comes from the initial board.
     let drawn = |seed| game.greedy(&later, &mut Vec::new(), &mut Generator::from_seed(seed), &mut 0).colour;
     assert!((0..50).any(|seed| drawn(seed) == 0) && (0..50).any(|seed| drawn(seed) == 2));
 }
