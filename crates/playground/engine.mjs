@@ -4,14 +4,14 @@
 export class EngineError extends Error {}
 
 export class Engine {
-  /** `module`: a compiled module; `report` gets the intermediate answers, as text. */
+  /** `module`: a compiled module. `report` is called with each intermediate answer, as text. */
   constructor(module, report = () => {}) {
     this.report = report;
     const page = { report: (start, length) => this.report(this.text(start, length)) };
     this.exports = new WebAssembly.Instance(module, { page }).exports;
   }
 
-  // Growing the memory replaces its buffer, so views are not kept.
+  // A view must not be kept, because the buffer is replaced when the memory grows.
   bytes(start, length) {
     return new Uint8Array(this.exports.memory.buffer, start, length);
   }
@@ -20,7 +20,7 @@ export class Engine {
     return new TextDecoder().decode(this.bytes(start, length));
   }
 
-  /** Answers a request with bytes; `file` is its attachment. Throws an `EngineError`. */
+  /** Answers a request with bytes. `file` is the request's attachment. Throws an `EngineError`. */
   ask(name, args = null, file = new Uint8Array()) {
     const request = new TextEncoder().encode(`${name}\n${JSON.stringify(args)}`);
     this.bytes(this.exports.reserve_request(request.length), request.length).set(request);

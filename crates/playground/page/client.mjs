@@ -1,5 +1,5 @@
-// Asks an engine in a worker. Answers depend on the request alone, so a worker can be ended at any
-// time and replaced by another.
+// Sends requests to an engine in a worker. An answer depends only on its request, so a worker can
+// be ended and replaced at any time.
 
 /** The request was ended by `stop`. */
 export class Stopped extends Error {}
@@ -25,11 +25,11 @@ export class EngineClient {
     this.pending.delete(id);
     if (answer) return request.resolve(answer);
     request.reject(new Error(isBroken ? `The engine stopped: ${error}.` : error));
-    // A module that has trapped is in an unknown state.
+    // After a trap, the module is in an unknown state, so its worker is replaced.
     if (isBroken) this.stop();
   }
 
-  /** Resolves with bytes; `report` gets the intermediate answers. */
+  /** Resolves with the bytes of the answer. `report` is called with each intermediate answer. */
   ask(name, args = null, { file, report = () => {} } = {}) {
     if (!this.worker) this.start();
     const id = ++this.count;

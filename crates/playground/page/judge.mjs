@@ -1,5 +1,5 @@
-// Judges the moves of every position of the game, in a worker of its own: the position on show
-// first, then the others from the end on.
+// Judges the moves of every position of the game in a separate worker: first the displayed
+// position, then the others from the end of the game backwards.
 
 /* global element */
 
@@ -18,7 +18,7 @@ function short({ outcome, final_tick: finalTick }) {
   return { survives: "✓ safe", doomed: `✗ ${finalTick}` }[outcome] ?? `≥ ${finalTick}`;
 }
 
-/** The fault of a played move, or null. */
+/** The fault of a played move, or null if it has none. */
 function fault({ tick, moves }, letter) {
   const played = moves.find((move) => move.letter === letter);
   if (played.outcome !== "doomed") return null;
@@ -35,7 +35,7 @@ export class Judge {
     this.session = session;
     this.client = client;
     this.isOn = false;
-    /** By the moves before the position. */
+    /** The judgements of positions. The key of a position is the moves before it. */
     this.judgements = new Map();
     /** The moves before the position that is being judged, or null. */
     this.asked = null;
@@ -92,7 +92,7 @@ export class Judge {
     if (at === null) return this.stop();
     const key = this.before(at);
     if (this.asked !== null) {
-      // Only the position on show is worth the interruption of another.
+      // Only the displayed position justifies interrupting the judgement of another.
       if (this.asked === key || at !== this.session.index) return;
       this.stop();
     }
@@ -134,7 +134,7 @@ export class Judge {
     board.request();
   }
 
-  /** Shows the curve of the game and the moves that lost it or ticks of it. */
+  /** Shows the curve of the game, and the moves that lost the game or shortened it. */
   showFaults() {
     const { board, game } = this.session;
     element("faults").replaceChildren();

@@ -1,4 +1,5 @@
-// The playground: starts the engine, the board and the tools, and keeps the address.
+// The playground: starts the engine, the board and the tools, and keeps the page's address up to
+// date.
 
 /* global drawLegend, element, showBanner, still */
 
@@ -9,11 +10,11 @@ import { RulesForm } from "./rules.mjs";
 import { Session } from "./session.mjs";
 import { Autopilot, Prove, Why } from "./tasks.mjs";
 
-/** The map of the first chase, its planner, and the tick in which it opens: every threat moves. */
+/** The chase of the demonstration. It opens where threats begin to move in every tick. */
 const DEMO = { map: "market-square", planner: "show-off", budget_ticks: 2000, index: 904 };
 const ADDRESS_DELAY_MS = 400;
 
-/** The tools of the page: one panel at a time. */
+/** The tools of the page. One panel is visible at a time. */
 class Tabs {
   constructor(tabs) {
     this.tabs = [...tabs.querySelectorAll("[role=tab]")];
@@ -37,19 +38,20 @@ class Tabs {
       tab.tabIndex = isOpen ? 0 : -1;
       element(tab.getAttribute("aria-controls")).hidden = !isOpen;
     }
-    // Canvases in a hidden panel have no size.
+    // Canvases in a hidden panel have no size, so they must be drawn again.
     dispatchEvent(new Event("resize"));
   }
 }
 
-/** Keeps the game on show in the address. */
+/** Keeps the displayed game in the page's address. */
 class Address {
   constructor(session, client) {
     Object.assign(this, { session, client, timer: null });
     /** The fragment that the page itself has written. */
     this.written = location.hash;
     for (const name of ["game", "moves", "position"]) session.addEventListener(name, () => this.plan());
-    // By then the page may already have written the game on show into its address.
+    // Reads the event's URL, because the page may already have written the displayed game into its
+    // address.
     addEventListener("hashchange", ({ newURL }) => {
       const { hash } = new URL(newURL);
       if (hash !== this.written) this.open(hash);
@@ -79,7 +81,8 @@ class Address {
     try {
       if (location.hash !== fragment) history.replaceState(null, "", page + fragment);
     } catch {
-      // Browsers limit the rate, and some hosts do not let embedded pages change the address.
+      // Browsers limit how often the address changes, and some hosts do not let embedded pages
+      // change it.
     }
   }
 
@@ -113,7 +116,7 @@ class Address {
   }
 }
 
-/** Shows a chase until the user takes the wheel. */
+/** Shows a chase until the user takes over. */
 async function showDemo(session, client, { maps, rules }) {
   const { tiles, player, threats } = maps.find(({ name }) => name === DEMO.map) ?? maps[0];
   const game = { name: DEMO.map, map: { tiles, player, threats }, rules, moves: "" };
@@ -126,7 +129,7 @@ async function showDemo(session, client, { maps, rules }) {
 
 async function start() {
   const module = await WebAssembly.compileStreaming(fetch("engine.wasm")).catch(async () =>
-    // Some servers do not know the type of the file.
+    // Does not stream, because some servers send a wrong type for the file.
     WebAssembly.compile(await (await fetch("engine.wasm")).arrayBuffer()),
   );
   const [client, tasks, judging] = Array.from({ length: 3 }, () => new EngineClient(module));

@@ -19,7 +19,7 @@ export function save(name, content, type) {
 }
 
 export class Maps {
-  /** `verify` takes the bytes of a certificate. */
+  /** `verify` is called with the bytes of a certificate. */
   constructor(session, client, rulesOf, verify) {
     Object.assign(this, { session, client, rulesOf, verify });
     this.bundled = [];
@@ -56,7 +56,7 @@ export class Maps {
     );
   }
 
-  /** Starts a game on a map under the rules on show. */
+  /** Starts a game on a map under the displayed rules. */
   async play(name, map) {
     try {
       await this.session.open({ name, map, rules: this.rulesOf(), moves: "" });
@@ -94,7 +94,7 @@ export class Maps {
     save("layout.png", await this.client.ask("encode_png", this.session.game.map), "image/png");
   }
 
-  /** Opens a file by its first bytes: a PNG, a certificate, a recording or a text map. */
+  /** Opens a PNG, certificate, recording or text map. The first bytes decide the type. */
   async openFile(file) {
     if (file.size > FILE_BYTES_MAX) return showBanner(`${file.name} has ${file.size} bytes: expected at most ${FILE_BYTES_MAX}.`);
     const bytes = new Uint8Array(await file.arrayBuffer());
@@ -133,7 +133,7 @@ export class Editor {
     this.maps = maps;
     this.view = new MapView(element("editor-canvas"));
     this.tool = "street";
-    /** The tile of the keyboard. */
+    /** The tile that the keyboard edits. */
     this.cursor = [1, 1];
     this.isOpen = false;
     const click = (id, action) => element(id).addEventListener("click", action);
@@ -244,7 +244,7 @@ export class Editor {
     const { rows, player, threats } = this;
     const header = { width: rows[0].length, height: rows.length, rows: rows.map((row) => row.join("")), styles: threats.map(([style]) => style), status: "running", from: 0 };
     const replay = new Replay(header);
-    // A player that is not on the map is drawn outside of it.
+    // If the map has no player yet, the player is drawn outside the map.
     const places = threats.flatMap(([, x, y]) => [x, y, 2]);
     replay.append(header, { frames: [{ tick: 1, positions: Int16Array.of(...(player ?? [-99, -99]), ...places), annotation: null }], forecast: [] });
     return replay;

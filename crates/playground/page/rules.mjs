@@ -1,4 +1,4 @@
-// The rules of the game on show, as a form.
+// The rules of the displayed game, as a form.
 
 /* global element, showBanner */
 
@@ -72,7 +72,7 @@ export class RulesForm {
     return { ...this.rules, [outer]: inner ? { ...this.rules[outer], [inner]: value } : value };
   }
 
-  /** Plays the moves of the game on show under other rules, if those can be played. */
+  /** Plays the moves of the displayed game under other rules, if the rules are valid. */
   async change(rules) {
     const { session } = this;
     try {

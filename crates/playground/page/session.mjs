@@ -1,4 +1,4 @@
-// The game on show: its map, rules and moves, and the user's changes to it.
+// The displayed game: its map, rules and moves, and the user's changes.
 
 /* global Player, Replay, element, showBanner, theme, STEP */
 
@@ -6,11 +6,11 @@ const LETTERS = { ArrowLeft: "L", ArrowRight: "R", ArrowUp: "U", ArrowDown: "D",
 const MOVES = "LRUD.";
 const HISTORY_MAX = 5000;
 
-/** The viewer's player, with marks for judged moves and without an address of its own. */
+/** The viewer's player with marks for judged moves. It does not change the page's address. */
 class Board extends Player {
   constructor() {
     super();
-    /** The judgement of the position on show, or null. */
+    /** The judgement of the displayed position, or null. */
     this.judgement = null;
   }
 
@@ -56,8 +56,8 @@ class Board extends Player {
 }
 
 /**
- * Events: `game` after another map or other rules, `moves` after other moves, `position` after
- * another tick.
+ * Events: `game` after a change of the map or the rules, `moves` after a change of the moves,
+ * `position` after a change of the tick.
  */
 export class Session extends EventTarget {
   constructor(client) {
@@ -70,21 +70,21 @@ export class Session extends EventTarget {
     this.board.onTexts = () => this.notice();
     /** `{ name, map, rules, moves }`, or null while the board is empty. */
     this.game = null;
-    /** The recorded game on show, `{ file, name }`: read-only until the user moves. */
+    /** The displayed recording, `{ file, name }`, or null. It is read-only until the user moves. */
     this.recording = null;
-    /** True until the user has done something: the address stays empty. */
+    /** True until the user's first action. Until then, the address stays empty. */
     this.isDemo = false;
-    /** True once the user has changed a game that a planner plays. */
+    /** True if the user has changed a game that a planner plays. */
     this.wasTaken = false;
     this.history = [];
     this.opened = 0;
     this.isSending = this.isDirty = false;
-    /** The index to show after the answer, and whether a planner is still playing. */
+    /** The index to show after the next answer, and whether a planner is still playing. */
     this.wanted = { index: 0, isGrowing: false };
     this.noticed = -1;
   }
 
-  /** The number of moves before the position on show, or before the one that was asked for. */
+  /** The number of moves before the displayed position, or before the requested position. */
   get index() {
     const { board } = this;
     if (this.isSending && !this.wanted.isGrowing) return this.wanted.index;
@@ -102,7 +102,7 @@ export class Session extends EventTarget {
     this.emit("position");
   }
 
-  /** Shows a game at one of its positions. Rejects with a sentence if the engine refuses it. */
+  /** Shows a position of a game. Rejects with a sentence if the engine refuses the game. */
   async open(game, index = 0) {
     const opened = ++this.opened;
     const answer = await this.client.ask("replay", { game, is_whole: true });
@@ -112,7 +112,7 @@ export class Session extends EventTarget {
     this.game.moves = game.moves.slice(0, this.board.replay.last);
   }
 
-  /** Shows a recorded game; a recording that leaves the rules has no `game`. */
+  /** Shows a recorded game. `game` is its part that follows the rules, or null. */
   openRecording(recording, replay, game) {
     this.opened++;
     this.recording = recording;
@@ -145,7 +145,7 @@ export class Session extends EventTarget {
     this.emit("game");
   }
 
-  /** Moves the player from the position on show on; later moves are dropped unless they are equal. */
+  /** Moves in the displayed position. Drops later moves, unless the move equals the next one. */
   move(letter) {
     const { board, game, index } = this;
     if (!board.replay) return;
@@ -199,7 +199,7 @@ export class Session extends EventTarget {
     this.send();
   }
 
-  /** Asks for the frames that changed; one request at a time, always for the latest moves. */
+  /** Requests the changed frames: one request at a time, always for the latest moves. */
   async send() {
     this.isDirty = true;
     if (this.isSending) return;
@@ -229,7 +229,7 @@ export class Session extends EventTarget {
     this.emit("moves");
   }
 
-  /** Handles a key before the viewer does; returns whether it was used. */
+  /** Handles a key before the viewer does. Returns true if it used the key. */
   key(event) {
     if (event.shiftKey) return false;
     const { board } = this;

@@ -1,5 +1,5 @@
-// The long tasks: planners, analyses, solutions and certificates. One at a time, in a worker that a
-// stop button ends.
+// The long tasks: planners, analyses, solutions and certificates. Each kind runs one task at a
+// time, in a worker that a stop button ends.
 
 /* global Replay, element, showBanner, theme, dark */
 
@@ -9,14 +9,14 @@ import { save } from "./maps.mjs";
 const click = (id, action) => element(id).addEventListener("click", action);
 const toText = (number) => number.toLocaleString("en");
 
-/** Runs one task at a time with its button and its stop button. */
+/** Runs one task at a time, with a start button and a stop button. */
 class Task {
   constructor(client, start, stop) {
     Object.assign(this, { client, start: element(start), stop: element(stop) });
     this.stop.addEventListener("click", () => client.stop());
   }
 
-  /** `work` gets the client, and `fail` a sentence. A task that fails or is stopped returns null. */
+  /** Calls `work` with the client. After an error, calls `fail` with a sentence and returns null. */
   async run(work, fail) {
     this.client.stop();
     this.start.disabled = true;
@@ -77,7 +77,7 @@ export class Autopilot {
     await this.continue(request);
   }
 
-  /** Extends the game on show as the planner decides. */
+  /** Extends the displayed game by the planner's moves. */
   async continue(request) {
     const { session } = this;
     const { board } = session;
@@ -87,7 +87,7 @@ export class Autopilot {
     const { opened } = session;
     let isFollowed = true;
     const extend = (moves, isGrowing) => {
-      // The user has moved, or opened another game.
+      // Stops following if the user has moved, or opened another game.
       isFollowed &&= opened === session.opened && !session.wasTaken;
       if (!isFollowed) return this.client.stop();
       session.setMoves(before + moves, index, { isGrowing: true });
@@ -122,7 +122,7 @@ export class Autopilot {
   }
 }
 
-/** Says why a game was lost. */
+/** Explains why a game was lost. */
 export class Why {
   constructor(session, client) {
     this.session = session;
@@ -230,7 +230,7 @@ export class Prove {
     const status = element("solve-status");
     status.textContent = "Solving…";
     const request = { game: this.game, seed: 0, budget_ticks: Number(element("solve-budget").value) };
-    // The line and the bound found so far stay.
+    // Keeps the line and the bound that were found so far on display.
     const fail = (text) => (status.textContent = this.reports.length ? `${status.textContent} ${text}` : text);
     const solved = await this.task.run((client) => client.json("solve", request, { report: (found) => this.show(found) }), fail);
     if (!solved) return;

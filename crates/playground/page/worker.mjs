@@ -1,4 +1,5 @@
-// A worker with an engine of its own: answers one request after the other. To stop it, end it.
+// A worker with its own engine. It answers one request after the other, and can only be stopped by
+// ending it.
 
 import { Engine, EngineError } from "./engine.mjs";
 

@@ -1,11 +1,11 @@
-//! Addresses: a whole game and the displayed tick, as the part of a page's address after `#`.
+//! Addresses: a complete game and the displayed tick, in the part of a page's address after `#`.
 //!
 //! `game=DATA&tick=N`, where DATA is base64url of gzip of JSON. The JSON has the name of the map,
-//! the map unless it is the bundled one of this name, the fields of the rules that differ from the
-//! server's, and the moves.
+//! the map unless it is the bundled map of this name, the rules that differ from the server's, and
+//! the moves.
 //!
-//! Guarantees: an address opens the game that it was made from, or fails: gzip's checksum covers
-//! the game. Decoding takes bounded memory.
+//! Guarantees: an address opens the game that it was made from, or fails, because gzip's checksum
+//! covers the game. Decoding takes bounded memory.
 
 use std::io::{Read, Write};
 
@@ -25,8 +25,8 @@ use crate::Game;
 /// Maximum length of an address in characters.
 const ADDRESS_CHARS_MAX: usize = 16_000;
 const JSON_BYTES_MAX: u64 = 256 << 10;
-/// The header of gzip: method, no flags, no time, best compression, unknown system. Its checksum
-/// does not cover the header.
+/// The header of gzip: method, no flags, no time, best compression, unknown system. It must be
+/// equal, because gzip's checksum does not cover it.
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255];
 
 /// A game at one of its ticks.
@@ -77,7 +77,7 @@ fn read(address: &str) -> Result<Position, String> {
     let mut json = Vec::new();
     let mut unzipped = GzDecoder::new(&zipped[..]).take(JSON_BYTES_MAX);
     unzipped.read_to_end(&mut json).map_err(|_| damaged())?;
-    // Bytes after the end of the gzip stream would not be covered by its checksum.
+    // The checksum does not cover bytes after the end of the gzip stream, so they are refused.
     if !unzipped.into_inner().into_inner().is_empty() {
         return Err(damaged());
     }
@@ -114,7 +114,7 @@ mod tests {
         std::iter::repeat_with(next).take(2000).collect()
     }
 
-    /// Games of random moves, up to the catch, on 40 maps under six sets of rules.
+    /// Games of random moves, up to the catch, on 40 maps and under six sets of rules.
     fn positions() -> impl Iterator<Item = Position> {
         let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
         (0..200_u16).map(move |seed| {
@@ -168,8 +168,8 @@ mod tests {
                 }
                 let damaged = String::from_utf8(damaged).expect("text");
                 match decode(&damaged) {
-                    // The tick may be damaged to another tick of the game, and unused bits of the last
-                    // compressed byte may change.
+                    // Such damage keeps the game: the tick changes to another tick of the game, or
+                    // unused bits of the last compressed byte change.
                     Ok(opened) => assert_eq!(opened.game, position.game, "{damaged}"),
                     Err(sentence) => {
                         assert!(sentence.starts_with("This address does not open a game: "), "{sentence}");

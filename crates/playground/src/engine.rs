@@ -23,10 +23,11 @@ use crate::rules::Form;
 const SLICE_TICKS: u64 = 1_000_000;
 /// Decisions between two reports of a planner's moves.
 const REPORT_TICKS: usize = 20;
-/// Maximum steps of a verification: a page has less patience than a terminal.
+/// Maximum steps of a verification, fewer than on the command line, because users of a page wait
+/// less long.
 const VERIFY_STEPS_MAX: u64 = 10_000_000_000;
 
-/// A game, and the number of its moves before a position.
+/// A position: a game, and the number of its moves before the position.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct At {
@@ -42,7 +43,7 @@ struct GenerateRequest {
     width: i32,
     height: i32,
     threats: usize,
-    /// Empty for all.
+    /// The styles of the threats; empty for all styles.
     styles: Vec<Style>,
     braid_permille: u32,
     seed: u64,
@@ -52,7 +53,8 @@ struct GenerateRequest {
 #[serde(deny_unknown_fields)]
 struct ReplayRequest {
     game: Game,
-    /// True to return every frame; false to start at the first that differs from the last request.
+    /// True to return every frame; false to start at the first frame that differs from the last
+    /// answer.
     is_whole: bool,
 }
 
@@ -61,10 +63,10 @@ struct ReplayRequest {
 struct PlayRequest {
     game: Game,
     index: usize,
-    /// A name or an expression.
+    /// The planner's name or an expression.
     planner: String,
     seed: u64,
-    /// Per decision.
+    /// Simulated ticks per decision.
     budget_ticks: u64,
 }
 
@@ -107,13 +109,13 @@ struct Verified {
 /// Answers requests.
 #[derive(Debug, Default)]
 pub struct Engine {
-    /// The last game whose replay was asked for.
+    /// The last game whose replay was requested.
     played: Option<(Game, PlayedGame)>,
 }
 
 impl Engine {
-    /// Answers the request `name` with `arguments` in JSON; `attachment` holds the bytes of a file,
-    /// and `report` gets intermediate answers.
+    /// Answers the request `name` with `arguments` in JSON. `attachment` has the bytes of a file,
+    /// and `report` is called with each intermediate answer.
     ///
     /// | name | arguments | answer |
     /// |---|---|---|
@@ -202,7 +204,7 @@ fn sentence(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Parses a recording; `arguments` is the file's name in JSON.
+/// Parses a recording. `arguments` is the file's name in JSON.
 fn log(arguments: &str, bytes: &[u8]) -> Result<GameLog, String> {
     let source = RecordingSource::Memory(parse::<String>(arguments)?.into(), bytes.into());
     GameLog::read(&source, None, &bundled_maps()?).map_err(sentence)
@@ -275,7 +277,7 @@ fn solve(request: &SolveRequest, report: &mut dyn FnMut(&str)) -> Result<Vec<u8>
         let slice = SLICE_TICKS.min(budget_ticks - spent);
         let found = decider.solve(&world, &world.start(), Budget::ticks(slice));
         simulated_ticks += found.simulated_ticks;
-        // Slices without work must end, too.
+        // Counts at least one tick per slice, so that the loop ends even if slices do no work.
         spent = budget_ticks.min(spent + found.simulated_ticks.max(1));
         let is_optimal = found.is_optimal();
         let solution = Solution { simulated_ticks, ..found };

@@ -30,7 +30,8 @@ impl Game {
         Self { name: map.name, map: map.layout, rules, moves: Plan::default() }
     }
 
-    /// The part of a recorded game that follows the rules from the first tick on, if any.
+    /// The part of a recorded game that follows the rules. `None` unless the recording starts in
+    /// the first tick.
     pub fn of_log(log: &GameLog) -> Option<Self> {
         let first = log.ticks.first()?;
         if first.state.as_ref() != Some(&log.world.start()) {

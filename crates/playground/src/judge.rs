@@ -1,14 +1,14 @@
 //! The judgement of the five moves of a state.
 //!
-//! Guarantees: "survives" comes with a line that was played to the end; "doomed" and every bound
-//! are proven.
+//! Guarantees: each "survives" has a line that was played to the end. Each "doomed" and each bound
+//! is proven.
 
 use serde::Serialize;
 
 use getaway::game::{Move, State, World};
 use getaway::planner::{Budget, Decider, Outcome, Solution, SurvivalOptions};
 
-/// Simulated ticks per move, round by round. Most moves are decided in the first.
+/// Simulated ticks per move, by round. Most moves are decided in the first round.
 const ROUNDS: [u64; 4] = [20_000, 100_000, 1_000_000, 4_000_000];
 const MEMORY_MAX_BYTES: usize = 64 << 20;
 
@@ -26,18 +26,18 @@ pub struct Judgement {
 pub struct JudgedMove {
     /// The move.
     pub letter: char,
-    /// True if a wall is in the way, so that the move has the same effect as staying.
+    /// True if the move leads into a wall. It then has the same effect as staying.
     pub is_blocked: bool,
     /// The outcome of the game after the move.
     pub outcome: Outcome,
     /// The last tick of the longest line found; 2001 if it survives.
     pub final_tick: u16,
-    /// No line after the move ends in a later tick.
+    /// The proven bound: no line after the move ends in a later tick.
     pub bound: u16,
 }
 
-/// Judges the moves of a state in rounds; `report` gets the judgement after each round but the
-/// last.
+/// Judges the moves of a state in rounds. `report` is called with the judgement after each round
+/// except the last.
 pub fn judge(world: &World, state: &State, mut report: impl FnMut(&Judgement)) -> Judgement {
     let distinct: Vec<Move> = world.moves(state).collect();
     let mut searches: Vec<Search> =

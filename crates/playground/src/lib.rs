@@ -1,9 +1,9 @@
 //! The engine in a browser: one function, [`Engine::answer`], for all requests of the page.
 //!
 //! Guarantees: an answer depends only on its request, except that a replay omits unchanged frames.
-//! So a page can end a worker in the middle of an answer and ask another one. Answers equal those
-//! of the native program, byte for byte: work is limited in simulated ticks, never in time. Invalid
-//! input gives one sentence.
+//! So a page can end a worker in the middle of an answer, and send the request to another worker.
+//! Answers equal those of the native program, byte for byte: work is limited in simulated ticks,
+//! never in time. Invalid input gives one sentence.
 
 mod address;
 mod engine;

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use getaway::game::Rules;
 use getaway::inference::{Orders, Parameter, differences, sentence};
 
-/// The fields of the rules, and how they differ from the server's.
+/// The fields of the rules, and the differences from the server's rules.
 #[derive(Debug, Serialize)]
 pub struct Form {
     fields: Vec<Field>,
@@ -19,9 +19,9 @@ struct Field {
     /// The field in JSON; a dot separates a nested field.
     name: String,
     value: Value,
-    /// The values to choose from, unless it is a number.
+    /// The values to choose from; empty for a number.
     options: Vec<Value>,
-    /// The value's consequence, as a sentence.
+    /// The effect of the value, as a sentence.
     sentence: String,
     is_changed: bool,
 }
@@ -49,7 +49,7 @@ impl Form {
     }
 }
 
-/// The values that the rules accept in a field of words, or of directions in an order.
+/// The values that a field accepts, if it is a word or an order of directions.
 fn options(rules: &Value, pointer: &str, value: &Value) -> Vec<Value> {
     const WORDS: [&str; 6] = ["present", "stale", "server", "unknown", "missing", "mismatched"];
     let is_accepted = |word: &Value| {

@@ -1,8 +1,8 @@
 //! The interface of the WebAssembly module: one engine, and byte buffers in its memory.
 //!
-//! A request is its name, a line feed and its arguments. The page reserves a buffer for the request
-//! and one for the attachment, fills them, calls `answer`, and reads the answer at `answer_start`
-//! and `answer_length`.
+//! A request consists of its name, a line feed and its arguments. The page reserves a buffer for
+//! the request and one for the attachment, fills them, calls `answer`, and reads the answer at
+//! `answer_start` and `answer_length`.
 
 use std::cell::RefCell;
 
@@ -10,7 +10,7 @@ use crate::Engine;
 
 #[link(wasm_import_module = "page")]
 unsafe extern "C" {
-    /// Passes an intermediate answer to the page, which copies it before it returns.
+    /// Passes an intermediate answer to the page. The page copies the text before the call returns.
     fn report(start: *const u8, length: usize);
 }
 
@@ -44,7 +44,7 @@ extern "C" fn reserve_attachment(length: usize) -> *mut u8 {
     })
 }
 
-/// Answers the request in the buffers: 0, or 1 if the answer is the sentence of an error.
+/// Answers the request in the buffers. Returns 0, or 1 if the answer is the sentence of an error.
 #[unsafe(no_mangle)]
 extern "C" fn answer() -> u32 {
     let Buffers { request, attachment, .. } = BUFFERS.take();

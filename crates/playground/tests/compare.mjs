@@ -26,7 +26,7 @@ const MAPS = 60;
 const CERTIFICATES = 12;
 const BUDGET_TICKS = 3_000_000;
 
-/** Generated maps that are decided within the budget, and the bundled ones. */
+/** Games on the bundled maps, and on generated maps that are decided within the budget. */
 function solvedGames() {
   const found = [];
   const solve = (name, map, noJump) => {
@@ -37,7 +37,7 @@ function solvedGames() {
   for (const { name, tiles, player, threats } of bundled) solve(name, { tiles, player, threats }, false);
   for (let seed = 0; found.length < MAPS; seed++) {
     assert(seed < 10 * MAPS, "too few maps are decided");
-    // Every second map is hard: most of those are doomed.
+    // Every second map is hard. Most hard maps are doomed.
     const hard = { kind: "labyrinth", width: 15, height: 13, threats: 6, braid_permille: 0 };
     const options = seed % 2 ? { kind: ["maze", "city"][(seed >> 1) % 2], width: 21, height: 17, threats: 5, braid_permille: 700 } : hard;
     const { name, tiles, player, threats } = engine.askJson("generate", { ...options, styles: [], seed });
@@ -137,7 +137,7 @@ test("planners play the same moves as natively", () => {
     const moves = engine.askJson("play", { game, index: 0, planner, seed: 7, budget_ticks: 2000 });
     engine.report = () => {};
     assert(moves.length > 0 && reports.every((part) => moves.startsWith(part)), planner);
-    // The bot plays survival's plans with slack for late commands.
+    // `getaway play` makes survival's plans with slack for late commands, so its moves differ.
     if (planner !== "survival") assert.equal(moves, recorded.moves, planner);
   }
 });

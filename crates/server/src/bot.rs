@@ -15,7 +15,7 @@ pub(super) enum Answer {
     Actions(Vec<Action>),
     /// No valid command arrived before the deadline.
     None,
-    /// The bot disconnected, or broke a rule and must be disconnected.
+    /// The bot has disconnected, or broke a rule and must be disconnected.
     Disconnected(Disconnect),
 }
 
@@ -39,7 +39,7 @@ impl<'a> BotConnection<'a> {
         Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
     }
 
-    /// Sends a state; tolerates a bot that is briefly slow to read.
+    /// Sends a state. Waits for a bot that is briefly slow to read.
     pub async fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
         match timeout(WRITE_TIMEOUT, self.socket.send(Message::Text(frame))).await {
             Ok(Ok(())) => Ok(()),
@@ -48,8 +48,8 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command of a tick whose state was sent at `sent`. Ignores other frames, notes
-    /// the first of each kind per game, and records everything in `wire`.
+    /// Waits for the command of a tick whose state was sent at `sent`. Ignores other frames, and
+    /// reports the first ignored frame of each kind per game. Records all frames in `wire`.
     pub async fn answer(
         &mut self,
         tick: u32,
@@ -123,7 +123,8 @@ fn frame_text(received: &Option<Result<Message, axum::Error>>) -> String {
     }
 }
 
-/// Records an ignored frame, unless it has no effect: second commands and commands for other ticks.
+/// Records an ignored frame. Second commands and commands for other ticks are not recorded, because
+/// they have no effect.
 fn record_ignored(wire: &mut WireNotes, mistake: Mistake, frame: ClientFrame, ms: f64, text: String) {
     match frame {
         ClientFrame::Command(Command { tick, actions }) if mistake == Mistake::LateCommand => {

@@ -38,8 +38,8 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
     close(socket, code, &reason).await;
 }
 
-/// Returns the close code and reason for a client that the server disconnects before its game.
-/// Reports them unless the client left by itself or no games are left.
+/// Returns the close code and reason for a client that is disconnected before its game. Reports the
+/// reason, unless the client left by itself or all games have been played.
 fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     let Disconnect { reason, code } = disconnect;
     if matches!(code, close_code::POLICY | close_code::INVALID | close_code::SIZE | close_code::AGAIN) {
@@ -48,7 +48,8 @@ fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     (code, reason)
 }
 
-/// Waits for the frame that determines the role; reports the first ignored frame of each kind.
+/// Waits for the frame that determines the client's role. Reports the first ignored frame of each
+/// kind.
 async fn role(socket: &mut WebSocket, shared: &Shared) -> Result<Role, Disconnect> {
     let (mut rate_limiter, mut mistakes) = (RateLimiter::new(), Mistakes::default());
     loop {
@@ -88,7 +89,7 @@ fn team_of(register: &Register) -> &str {
     register.team_name.as_deref().unwrap_or(DEFAULT_TEAM)
 }
 
-/// Plays the next game; the caller must hold the turn.
+/// Plays the next game. The caller must hold the turn.
 async fn play(socket: &mut WebSocket, shared: &Shared, register: &Register) -> (CloseCode, String) {
     let Some(number) = shared.next_game() else {
         return (close_code::AWAY, "all games have been played".to_owned());
@@ -285,7 +286,7 @@ mod tests {
         socket
     }
 
-    /// Reads raw bytes until the connection is closed, so that pings are not answered.
+    /// Reads raw bytes until the connection is closed, and so does not answer pings.
     async fn read_without_pongs(mut socket: WebSocketStream<TcpStream>) -> String {
         let mut bytes = Vec::new();
         let _ = timeout(TIMEOUT, socket.get_mut().read_to_end(&mut bytes)).await.expect("the connection ends");
@@ -300,7 +301,7 @@ mod tests {
         let server = Server::bind("127.0.0.1", 0, options).await.expect("a free port");
         let address = server.local_addr().expect("an address").to_string();
         let running = tokio::spawn(server.run(|_| Ok::<(), ()>(())));
-        // The bot never answers, so the game makes no progress.
+        // The bot sends no command, so the game makes no progress.
         let player = join(&address, json!({"type": "REGISTER", "teamName": "thinks"})).await;
         let silent_viewer = join(&address, json!({"type": "VIEWER"})).await;
         let silent_bot = join(&address, json!({"type": "REGISTER", "teamName": "waits"})).await;
@@ -319,7 +320,7 @@ mod tests {
         };
         assert!(of_viewer.contains("ping timeout") && of_bot.contains("ping timeout"), "{of_viewer}; {of_bot}");
         assert_eq!(states, 1, "the game makes no progress");
-        // An answering peer is still pinged long after the others were dropped.
+        // A peer that answers is still pinged long after the others have been dropped.
         while pings < 6 {
             let message = timeout(TIMEOUT, viewer.next())
                 .await

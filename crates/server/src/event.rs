@@ -27,9 +27,9 @@ pub enum Event {
     },
     /// A websocket handshake was refused.
     Refused {
-        /// A description of what was found and expected.
+        /// What was found in the request, and what was expected.
         reason: String,
-        /// Advice on what to change.
+        /// Advice on how to connect correctly.
         remedy: String,
     },
     /// A game has ended.

@@ -1,6 +1,6 @@
 //! One game, from the first state to the result.
 //!
-//! Guarantees: the game equals that of [`World`] in every tick. Viewers and disk errors do not
+//! Guarantees: in every tick, the game equals the game of [`World`]. Viewers and disk errors do not
 //! affect it. A slow, silent or disconnected bot affects only its own game.
 
 use std::path::PathBuf;
@@ -64,7 +64,8 @@ pub(super) struct HostedGame<'a> {
     pub viewers: &'a Viewers,
     pub live: &'a LiveReplay,
     pub recording: Option<Recorder>,
-    /// Called with log messages: the first mistake of each kind, a disconnect, a failed recording.
+    /// Called with log messages: the bot's first mistake of each kind, its disconnect, and a failed
+    /// recording.
     pub note: &'a (dyn Fn(String) + Sync),
 }
 
@@ -77,7 +78,7 @@ struct Play<'a> {
 }
 
 impl<'a> HostedGame<'a> {
-    /// Plays a game; returns the result, and the close code and reason for the bot.
+    /// Plays a game. Returns the result, and the close code and reason for the bot.
     pub async fn play(self, socket: &mut WebSocket) -> (GameResult, Disconnect) {
         let (world, team) = (self.world, self.team);
         let writer = MessageWriter::new(world, team);
@@ -89,7 +90,7 @@ impl<'a> HostedGame<'a> {
             play.tick(&mut bot).await;
         }
         let seconds = start.elapsed().as_secs_f64();
-        // The final state is sent to viewers only.
+        // Only viewers receive the final state.
         play.game.live.push(&play.state);
         play.game.viewers.publish(play.writer.write(&play.state).into());
         play.end_recording().await;
@@ -105,7 +106,8 @@ impl Play<'_> {
         self.game.viewers.publish(frame.clone());
         let mut wire = WireNotes::default();
         let answer = if self.disconnect.is_some() {
-            // The bot has disconnected, so the tick need not wait; other tasks may run.
+            // The bot has disconnected, so the tick does not wait for a command. Other tasks get a
+            // chance to run.
             tokio::task::yield_now().await;
             Answer::None
         } else {

@@ -1,11 +1,11 @@
-//! The local game server, with the real server's protocol; plays one game at a time.
+//! The local game server. It has the real server's protocol and plays one game at a time.
 //!
-//! Guarantees: a game over the websocket equals that of [`World`](getaway::game::World). A
-//! connection can affect only its own game, and a game waits only for its bot. Nothing is printed;
-//! the server reports [`Event`]s.
+//! Guarantees: a game over the websocket equals the game of [`World`](getaway::game::World). A
+//! connection can affect only its own game, and a game waits only for its bot. The crate prints
+//! nothing: the server reports [`Event`]s.
 //!
-//! Each connection has one task. A fair semaphore gives bots their turn, and the bot's task plays
-//! its game. Viewers receive states through queues on which the game never waits.
+//! Each connection has one task. A fair semaphore decides whose turn it is, and the bot's task then
+//! plays its game. Viewers receive states through queues, for which the game never waits.
 
 mod bot;
 mod client;
@@ -64,7 +64,7 @@ const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 /// Checks that a recording can be written, without leaving a file. Creates missing folders.
 fn check_recording(path: PathBuf, existing: Existing) -> Result<(), RecordingError> {
     if existing == Existing::Overwrite && path.exists() {
-        // Not truncated yet: the old recording is kept until the game starts.
+        // Opens without truncating, to keep the old recording until the game starts.
         let opened = OpenOptions::new().write(true).open(&path);
         return opened.map(drop).map_err(|source| RecordingError::Write { path, source });
     }
@@ -101,8 +101,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds the port; port 0 means a free one.
-    /// Fails if no maps are given, a recording cannot be written, or the address cannot be bound.
+    /// Binds the port; port 0 picks a free port. Fails if no maps are given, a recording cannot be
+    /// written, or the address cannot be bound.
     pub async fn bind(host: &str, port: u16, options: ServerOptions) -> Result<Self, ServerError> {
         if options.maps.is_empty() {
             return Err(ServerError::NoMaps);
@@ -145,8 +145,8 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Runs until all games are played, or without end. Reports events in order.
-    /// Fails with the first error returned by `on_event`.
+    /// Runs until all games have been played, or for ever without a limit of games. Reports events
+    /// in order. Fails with the first error returned by `on_event`.
     pub async fn run<E>(mut self, mut on_event: impl FnMut(Event) -> Result<(), E>) -> Result<(), E> {
         let mut all_played = self.shared.all_played.subscribe();
         let router = self.router.clone();
@@ -168,7 +168,7 @@ impl Server {
         Ok(())
     }
 
-    /// Lets the last bot and the pages receive the end of the game.
+    /// Waits until the last bot and the pages have received the end of the game.
     async fn drain(&self, router: &Router) {
         loop {
             tokio::select! {
@@ -182,7 +182,7 @@ impl Server {
 
     fn connect(&self, stream: TcpStream, router: &Router) {
         let Ok(permit) = Arc::clone(&self.connections).try_acquire_owned() else { return };
-        // Sends small packets at once, because a delay would delay the tick.
+        // Small packets are sent at once. Collecting them would delay the tick.
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(router.clone().layer(Extension(Arc::new(permit))));
         let mut http = hyper::server::conn::http1::Builder::new();

@@ -18,7 +18,7 @@ pub(super) struct Mistakes {
 }
 
 impl Mistakes {
-    /// Records a mistake; returns whether it is the first of its kind.
+    /// Records a mistake. Returns true if it is the first of its kind.
     pub fn is_first(&mut self, mistake: Mistake) -> bool {
         let is_first = !self.reported.contains(&mistake);
         if is_first {

@@ -18,7 +18,8 @@ pub struct ServerOptions {
     /// The number of games to play; `None` for no limit.
     pub games: Option<u64>,
     pub rules: Rules,
-    /// The recording of the first game, `game.jsonl`; later ones are `game-2.jsonl` and so on.
+    /// The recording of the first game, such as `game.jsonl`. Later games are recorded in
+    /// `game-2.jsonl` and so on.
     pub recording: Option<PathBuf>,
     pub existing_recordings: Existing,
     /// The address of a playground, to which the page links.
@@ -26,7 +27,8 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// An unlimited number of games on these maps with the real server's timing of 100 ms per tick.
+    /// Options for an unlimited number of games on these maps, with the real server's 100 ms per
+    /// tick.
     pub fn with_maps(maps: Vec<Map>) -> Self {
         Self {
             maps,
@@ -41,10 +43,10 @@ impl ServerOptions {
         }
     }
 
-    /// The map of a game, which depends only on the seed and the game's number.
+    /// The map of a game. It depends only on the seed and the game's number.
     pub(super) fn map_of_game(&self, number: u64) -> &Map {
         let mut rng = Pcg32::new(self.seed, number);
-        // Adjacent streams start with similar outputs, so the first ones are skipped.
+        // Adjacent streams of the generator start with similar numbers, so these are skipped.
         for _ in 0..16 {
             rng.next_u32();
         }

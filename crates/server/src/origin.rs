@@ -1,9 +1,9 @@
 //! Checks that a request comes from a program or from the page of this server.
 //!
-//! A browser lets every web page send requests to any address, including this machine.
-//! `Sec-Fetch-Site` relates the page to the address, if the browser trusts the address.
-//! `Origin` names the page: always for websockets and POST, rarely for GET. Under DNS rebinding the
-//! origin matches `Host`, but `Host` does not name this machine.
+//! A browser lets every web page send requests to any address, including this machine. If the
+//! browser trusts the address, the header `Sec-Fetch-Site` tells how the page is related to it. The
+//! header `Origin` names the page: always for websockets and POST, rarely for GET. Under DNS
+//! rebinding, `Origin` matches `Host`, but `Host` does not name this machine.
 //!
 //! The unspecified address (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine, and DNS
 //! rebinding cannot use it.
@@ -12,22 +12,22 @@ use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-/// The relation of a request's page to its target.
+/// The header with the relation of the page to the requested address.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// A description of what was found and expected.
+    /// What was found in the request, and what was expected.
     pub reason: String,
-    /// Advice on what to change.
+    /// Advice on how to connect correctly.
     pub remedy: &'static str,
 }
 
 const VALUE_CHARS_MAX: usize = 100;
 
-/// Checks a request. Programs may send GET, which includes websockets, without `Origin`; everything
-/// else needs the origin of this server's page. `on_loopback` means that the server listens on the
-/// loopback interface only.
+/// Checks a request. A GET, which includes websockets, may have no `Origin`, because programs send
+/// none. All other requests need the origin of this server's page. `on_loopback` is true if the
+/// server listens only on the loopback interface.
 pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
     let host = single(headers, &header::HOST);
     let host_name = host.ok().flatten().and_then(|host| host.to_str().ok());
@@ -47,7 +47,7 @@ pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> 
     let origin = single(headers, &header::ORIGIN);
     let is_own = |origin: &HeaderValue| {
         let is_at_host = |authority: &str| host_name.is_some_and(|host| host.eq_ignore_ascii_case(authority));
-        // A TLS proxy may stand in front of a public server.
+        // A public server may be behind a TLS proxy.
         let schemes = if on_loopback { &["http://"][..] } else { &["http://", "https://"] };
         let origin = origin.to_str().unwrap_or_default();
         schemes.iter().any(|scheme| origin.strip_prefix(scheme).is_some_and(is_at_host))
@@ -139,7 +139,7 @@ mod tests {
             ("127.0.0.1:8765", &["http://127.0.0.1:8765"], true, true),
             ("localhost:8765", &["http://LOCALHOST:8765"], true, true),
             ("[::1]:8765", &["http://[::1]:8765"], true, true),
-            // Other pages of this machine.
+            // Pages of other servers on this machine.
             ("127.0.0.1:8765", &["http://127.0.0.1:3000"], true, false),
             ("127.0.0.1:8765", &["http://localhost:3000"], true, false),
             ("127.0.0.1:8765", &["http://localhost:8765"], true, false),

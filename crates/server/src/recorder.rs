@@ -56,7 +56,8 @@ impl Recorder {
         &self.path
     }
 
-    /// Queues a tick. A full queue ends the recording; the ticks already queued are still written.
+    /// Queues a tick. If the queue is full, the recording ends. The ticks already queued are still
+    /// written.
     pub fn write(&self, frame: Utf8Bytes, actions: Vec<Action>, notes: TickNotes) -> Result<(), QueueError> {
         let bytes = frame.as_str().len();
         if self.queued_bytes.load(Ordering::Relaxed) + bytes > MAX_RECORDING_BACKLOG_BYTES {
@@ -69,7 +70,7 @@ impl Recorder {
         })
     }
 
-    /// Waits until all queued ticks are written, up to a time limit.
+    /// Waits until all queued ticks are written. Fails at a time limit.
     pub async fn finish(self) -> Result<(), String> {
         let Self { path, ticks, written, .. } = self;
         drop(ticks);
@@ -80,7 +81,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording without waiting for a slow disk; returns the reason.
+    /// Ends the recording without waiting for a slow disk. Returns the reason in words.
     pub async fn abort(self, error: QueueError) -> String {
         match error {
             QueueError::TooSlow => too_slow(&self.path),
@@ -118,7 +119,8 @@ impl Sink for RecordingWriter {
     }
 }
 
-/// Writes until the game ends or the disk fails. The game detects a failure by the closed queue.
+/// Writes until the game ends or the disk fails. After a failure, the queue is closed, which the
+/// game notices.
 fn write_all(
     mut sink: impl Sink,
     mut queue: mpsc::Receiver<Tick>,
@@ -146,7 +148,7 @@ mod tests {
 
     impl Sink for SlowDisk {
         fn write(&mut self, frame: &str, _: &[Action], _: &TickNotes) -> Result<(), RecordingError> {
-            // Without a sender, the disk is fast.
+            // Waits for a release. Returns at once if the sender is gone, as on a fast disk.
             let _ = self.releases.recv();
             self.lines.lock().unwrap().push(frame.to_owned());
             Ok(())
@@ -201,7 +203,7 @@ mod tests {
         assert_eq!(lines.lock().unwrap().len(), 4, "queued ticks are written");
 
         let (recorder, releases, lines) = on_slow_disk();
-        // The writer may already have taken one from the queue.
+        // The writer may already have taken one tick from the queue.
         let taken = (0..).take_while(|_| recorder.write("z".into(), Vec::new(), TickNotes::default()).is_ok()).count();
         assert!((MAX_RECORDING_BACKLOG_TICKS..=MAX_RECORDING_BACKLOG_TICKS + 1).contains(&taken), "{taken}");
         drop(releases);

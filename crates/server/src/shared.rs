@@ -11,7 +11,7 @@ use super::viewers::Viewers;
 
 pub(super) struct Shared {
     pub options: ServerOptions,
-    /// The turn to play, given in order of arrival.
+    /// The turn to play, which bots get in order of arrival.
     pub turn: Semaphore,
     pub waiting: Semaphore,
     pub games_started: AtomicU64,
@@ -40,17 +40,18 @@ impl Shared {
     }
 
     pub fn report(&self, event: Event) {
-        // The receiver is dropped at shutdown.
+        // Sending fails only at shutdown, when the receiver has been dropped.
         let _ = self.events.send(event);
     }
 }
 
 pub(super) async fn wait_for_end(all_played: &mut watch::Receiver<bool>) {
-    // The sender outlives all receivers.
+    // Waiting cannot fail, because the sender outlives all receivers.
     let _ = all_played.wait_for(|all_played| *all_played).await;
 }
 
-/// Runs slow work on a new thread; unlike tokio's pool, does not panic if none can start.
+/// Runs slow work on a new thread. Unlike tokio's pool, it does not panic if the thread cannot be
+/// started.
 pub(super) fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
     let (sender, receiver) = oneshot::channel();
     let _ = thread::Builder::new().spawn(move || drop(sender.send(work())));

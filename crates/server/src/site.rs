@@ -2,9 +2,9 @@
 //!
 //! Guarantees: every endpoint is in [`ENDPOINTS`], and every request passes [`origin::check`]
 //! first. Only the page is a GET, because any web page can send a GET, for example as an image, and
-//! not all browsers reveal its origin. Everything that reads games, computes or changes something
-//! is a POST, which needs the origin of this server's page. Requests name planners of this library
-//! only.
+//! not all browsers reveal its origin. All requests that read games, compute or change something
+//! are POST requests, which need the origin of this server's page. Requests can name only planners
+//! of this library.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ use getaway_viewer::{
     Analysis, Branch, GameLibrary, GameStates, LiveReplay, Page, RecordingSource, analysis_budget, body, pack,
 };
 
-/// Headers of every response: other sites must not frame, read or embed the page, and nothing is
-/// cached.
+/// Headers of every response. They forbid other sites to frame, read or embed the page, and forbid
+/// caching.
 const FIXED_HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -77,11 +77,12 @@ pub(crate) struct Site {
     page: Page,
     games: Games,
     on_loopback: bool,
-    /// The game server, if any. While it plays, the page cannot request computations, because the
-    /// bot needs the processor.
+    /// The game server, if this is its site. While a game is played, the page cannot request
+    /// computations, because the bot needs the processor.
     game_server: Option<Arc<Shared>>,
-    /// Requests are computed one at a time, so that pages use at most one thread. Without a bot, two
-    /// at a time: a game opens while the list waits for an analysis.
+    /// Limits concurrent computations. A game server allows one at a time, so that pages use at
+    /// most one thread. Otherwise two are allowed, so that a game can be opened while the list
+    /// waits for an analysis.
     permits: Semaphore,
 }
 
@@ -93,7 +94,7 @@ fn status(code: StatusCode) -> Failure {
 }
 
 impl Site {
-    /// Creates a site for `games`; `on_loopback` restricts it to clients on this machine.
+    /// Creates a site for `games`. `on_loopback` restricts it to clients on this machine.
     pub fn new(page: Page, games: Games, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
         let permits = Semaphore::new(if game_server.is_some() { 1 } else { 2 });
         Self { page, games, on_loopback, game_server, permits }
@@ -129,8 +130,8 @@ impl Site {
         }
     }
 
-    /// The states of a game up to a frame. Fails with 404 without such a frame, and with 409 if the
-    /// game server is still playing the game.
+    /// The states of a game up to a frame. Fails with 404 if there is no such frame, and with 409
+    /// if the game server is still playing the game.
     fn states(&self, game: u64, index: usize) -> Result<GameStates, Failure> {
         let found = match &self.games {
             Games::Recorded(library) => library.states(game, index),
@@ -202,7 +203,8 @@ async fn games(State(site): State<Arc<Site>>) -> Response {
     site.compute(list).await
 }
 
-/// Adds a recording dropped onto the page, named in a header; answers with its number or an error.
+/// Adds a recording that was dropped onto the page. A header has its name. The answer is its number
+/// or an error.
 async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) -> Response {
     let Games::Recorded(library) = &site.games else { return StatusCode::NOT_FOUND.into_response() };
     let name = headers.get("x-file-name").and_then(|name| name.to_str().ok()).unwrap_or("recording").to_owned();
@@ -219,8 +221,8 @@ async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) 
     site.compute(add).await
 }
 
-/// The replay of a game from a frame on: the header's length (four bytes, little-endian), the
-/// header, and the frames. Empty before the first game.
+/// The replay of a game from a frame on. The answer has the header's length (four bytes,
+/// little-endian), the header, and the frames. It is empty before the first game.
 async fn replay(State(site): State<Arc<Site>>, Path((game, from)): Path<(u64, usize)>) -> Response {
     let packed = move |site: &Site| {
         let (packed, missing) = match &site.games {
@@ -261,7 +263,7 @@ async fn branch(
     site.compute(played).await
 }
 
-/// The analysis of a game that leaves the game `game` in a frame.
+/// The analysis of a branch that leaves the game `game` in a frame.
 async fn branch_analysis(
     State(site): State<Arc<Site>>,
     Path((game, index, moves)): Path<(u64, usize, String)>,

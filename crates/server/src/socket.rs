@@ -38,22 +38,23 @@ pub(super) fn parse_incoming(received: Option<Result<Message, axum::Error>>) -> 
     }
 }
 
-/// Sends a message; `false` if the peer is gone or does not read.
+/// Sends a message. Returns false if the peer is gone or does not read.
 pub(super) async fn send(socket: &mut WebSocket, message: Message) -> bool {
     matches!(timeout(WRITE_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
 }
 
-/// Sends a close frame, and waits briefly for the answer, so that the peer receives all data.
+/// Sends a close frame, and waits briefly for the answer, which shows that the peer has received
+/// all data.
 pub(super) async fn close(mut socket: WebSocket, code: CloseCode, reason: &str) {
     let mut end = reason.len().min(MAX_CLOSE_REASON_BYTES);
     while !reason.is_char_boundary(end) {
         end -= 1;
     }
-    // "Abnormal" must not be sent; it only describes peers that are gone.
+    // The code "abnormal" must not be sent. It only describes peers that are gone.
     let code = if code == close_code::ABNORMAL { close_code::AWAY } else { code };
     let close_frame = Message::Close(Some(CloseFrame { code, reason: reason[..end].into() }));
     let handshake = async {
-        // If the peer closed first, the library answers while reading.
+        // This fails if the peer closed first. The library then answers the peer while reading.
         let _ = socket.send(close_frame).await;
         while let Some(Ok(_)) = socket.recv().await {}
     };

@@ -15,9 +15,8 @@ pub struct ViewerServer {
 }
 
 impl ViewerServer {
-    /// Binds the port; port 0 means a free one. Live pages fetch the replay in `live`, and
-    /// others the games of the library.
-    /// Fails if the port cannot be bound.
+    /// Binds the port; port 0 picks a free port. Live pages fetch the replay in `live`, and other
+    /// pages the games of the library. Fails if the port cannot be bound.
     pub async fn bind(
         port: u16,
         page: Page,
@@ -34,8 +33,7 @@ impl ViewerServer {
         self.listener.local_addr()
     }
 
-    /// Runs until the listener fails.
-    /// Fails if the listener fails.
+    /// Runs for ever. Fails if the listener fails.
     pub async fn run(self) -> io::Result<()> {
         axum::serve(self.listener, self.router).await
     }

@@ -1,4 +1,5 @@
-//! The viewers. Guarantees: the game never waits for a viewer; slow viewers are dropped.
+//! The viewers of a game. Guarantees: the game never waits for a viewer, and slow viewers are
+//! dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -15,13 +16,13 @@ pub(super) struct Viewers {
 #[derive(Default)]
 struct Inner {
     viewers: Vec<mpsc::Sender<Utf8Bytes>>,
-    /// Sent to viewers that join during a game.
+    /// The latest state, for viewers that join during a game.
     latest: Option<Utf8Bytes>,
 }
 
 impl Viewers {
     /// Adds a viewer; `None` if the limit is reached. The channel delivers the latest state and all
-    /// later ones, and is closed if the viewer is too slow.
+    /// later states. It is closed if the viewer is too slow.
     pub fn join(&self) -> Option<mpsc::Receiver<Utf8Bytes>> {
         let mut inner = self.lock();
         inner.viewers.retain(|viewer| !viewer.is_closed());
@@ -36,7 +37,7 @@ impl Viewers {
         Some(receiver)
     }
 
-    /// Sends a state to all viewers; drops those with a full queue.
+    /// Sends a state to all viewers. Drops viewers whose queue is full.
     pub fn publish(&self, frame: Utf8Bytes) {
         let mut inner = self.lock();
         let most_waiting = (MAX_VIEWER_BACKLOG_BYTES / frame.as_str().len().max(1)).max(1);
@@ -47,7 +48,7 @@ impl Viewers {
         inner.latest = Some(frame);
     }
 
-    /// The data is consistent under a poisoned lock, too.
+    /// The data is consistent even if the lock is poisoned.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

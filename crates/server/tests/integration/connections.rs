@@ -20,7 +20,7 @@ async fn connection_without_register_is_closed() {
     early.command(2, json!([])).await;
     early.send(json!({"type": "HELLO"})).await;
     early.send(json!({"type": "LEFT"})).await;
-    // The pong arrives after both frames have been reported.
+    // When the pong arrives, both frames have been reported.
     early.socket.send(Message::Ping(Default::default())).await.unwrap();
     assert!(matches!(early.socket.next().await, Some(Ok(Message::Pong(_)))));
     let malformed = {
@@ -80,7 +80,7 @@ async fn bots_play_in_order_of_arrival() {
         let mut client = server.connect().await;
         client.send(json!({"type": "REGISTER", "teamName": format!("bot {number}")})).await;
         waiting.push(client);
-        // Long enough for the server to accept them in this order.
+        // Long enough for the server to accept the bots in this order.
         sleep(Duration::from_millis(50)).await;
     }
     let gone = waiting.remove(1);
@@ -127,7 +127,7 @@ async fn idle_peers_may_send_100_frames_per_second() {
             client.socket.feed(Message::text("[]")).await.unwrap();
         }
         let _ = client.socket.send(Message::text(json!({"type": "VIEWER"}).to_string())).await;
-        // Before the first game, only the disconnected viewer gets an answer.
+        // Before the first game, only the viewer that is being disconnected receives a message.
         let heard = timeout(Duration::from_millis(500), client.next()).await;
         match heard {
             Ok(Err(frame)) => assert!(!fine && frame.unwrap().reason.as_str() == "too many frames"),
@@ -146,7 +146,7 @@ async fn number_of_waiting_bots_is_limited() {
     for _ in 0..limits::MAX_WAITING_BOTS {
         waiting.push(server.register().await);
     }
-    // All are registered once the last one's ping is answered.
+    // A bot is registered once its ping is answered.
     for bot in &mut waiting {
         bot.socket.send(Message::Ping(Default::default())).await.unwrap();
         let answer = timeout(TIMEOUT, bot.socket.next()).await.unwrap();
@@ -156,7 +156,7 @@ async fn number_of_waiting_bots_is_limited() {
     assert_eq!(turned_away, (1013, "too many waiting bots".to_owned()));
     drop(waiting.pop());
     let late = async {
-        // The slot is free as soon as the server has noticed.
+        // The place becomes free as soon as the server notices that the bot has left.
         loop {
             let mut bot = server.register().await;
             bot.socket.send(Message::Ping(Default::default())).await.unwrap();

@@ -53,7 +53,7 @@ async fn late_command_has_no_effect() {
     client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
     let mut state = client.state().await;
     assert_eq!(state.your_character.position, Position::new(1, 1));
-    // A busy machine may delay several commands.
+    // Several commands may be late on a busy machine.
     while state.your_character.position == Position::new(1, 1) {
         client.command(state.tick, json!([{"type": "MOVE_RIGHT"}])).await;
         state = client.state().await;
@@ -308,7 +308,7 @@ async fn recording_says_what_came_over_the_wire() {
     client.state().await;
     client.send(json!({"type": "COMMAND", "tick": 1})).await;
     client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
-    // The second tick passes without a command, which arrives later.
+    // The second tick passes without a command. Its command arrives later.
     while client.state().await.tick < 3 {}
     client.command(2, json!([{"type": "MOVE_DOWN"}])).await;
     client.state().await;

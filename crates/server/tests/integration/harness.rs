@@ -19,7 +19,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{self, Message};
 
-/// Longer than anything takes here, even on a busy machine.
+/// Longer than any operation here takes, even on a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The player is never caught: the shark is on an island.
@@ -158,7 +158,7 @@ impl Client {
             match timeout(TIMEOUT, self.socket.next()).await.expect("a frame or a close") {
                 Some(Ok(Message::Text(text))) => return Ok(text.to_string()),
                 Some(Ok(Message::Close(frame))) => {
-                    // The next read sends the answer to the close frame.
+                    // The library answers the close frame during the next read.
                     let _ = self.socket.next().await;
                     return Err(frame);
                 }
@@ -172,7 +172,7 @@ impl Client {
         GameMessage::parse(self.next().await.expect("a state")).unwrap()
     }
 
-    /// The code and reason of the close; skips states before it.
+    /// Waits for the close frame, and returns its code and reason. Skips states before it.
     pub async fn closed(mut self) -> (u16, String) {
         loop {
             match self.next().await {
@@ -184,7 +184,7 @@ impl Client {
     }
 }
 
-/// Everything that a bot may send, by tick.
+/// Chooses by the tick among all commands that a bot may send.
 pub fn drive(tick: u32) -> Vec<Action> {
     let direction = Direction::ALL[(tick / 3 * 7 % 4) as usize];
     match tick % 11 {
@@ -196,7 +196,7 @@ pub fn drive(tick: u32) -> Vec<Action> {
     }
 }
 
-/// Plays a game with [`drive`]; compares every frame with the simulator's.
+/// Plays a game with [`drive`], and compares every frame with the simulator's.
 pub async fn play_along(server: &Running, map: &Map, rules: &Rules) -> (u32, u16) {
     let world = World::new(&map.layout, rules).unwrap();
     let writer = MessageWriter::new(&world, "tester");

@@ -9,7 +9,7 @@ class AnalysisPanel {
   constructor(player) {
     this.player = player;
     this.source = null;
-    /** True if the user plays the game from its first tick. There is then no recorded game to go back to. */
+    /** True if the user plays from the first tick, so there is no recorded game to go back to. */
     this.isGameOfUser = false;
     /**
      * The branch on the board: `{ index, moves, wanted, replay, game, analysis, hadPlan, history
@@ -203,7 +203,7 @@ class AnalysisPanel {
     return branch?.wanted != null ? branch.index + branch.wanted.length : (player.target ?? player.index);
   }
 
-  /** Makes a move in the displayed position. Drops later moves, unless the move equals the next one. */
+  /** Moves in the displayed position. Drops later moves, unless the move equals the next one. */
   async move(letter) {
     const { branch, player } = this;
     if (!branch) return;

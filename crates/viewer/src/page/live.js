@@ -5,7 +5,7 @@ const POLL_INTERVAL_MS = 250;
 const CLOSE_AWAY = 1001;
 const RECONNECT_DELAY_MS = 1000;
 
-/** Follows the server's game. The websocket delivers states immediately, and requests fetch annotations. */
+/** Follows the server's game: the websocket delivers states, and requests fetch annotations. */
 class Follower {
   constructor(player, panel, { socket: hasSocket, human }) {
     this.player = player;

@@ -165,7 +165,7 @@ class Replay {
     return this.frames.length - 1;
   }
 
-  /** The positions some ticks after a frame: played positions, or a forecast if the game matches it so far. */
+  /** The positions some ticks after a frame: played, or forecast if the game still matches. */
   positionsAfter(index, ticks) {
     const at = index + ticks;
     if (at <= this.last) return this.frames[at].positions;

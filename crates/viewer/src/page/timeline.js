@@ -86,7 +86,7 @@ class Timeline {
     return Timeline.INSET + (index / Math.max(1, last)) * (this.canvas.clientWidth - 2 * Timeline.INSET);
   }
 
-  /** Joins marks of the same kind that would be too close to distinguish: `{ kind, text, index, last, count }`. */
+  /** Joins close marks of the same kind into clusters: `{ kind, text, index, last, count }`. */
   clusters(marks, end) {
     const clusters = [];
     const open = {};
