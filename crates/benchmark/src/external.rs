@@ -13,16 +13,16 @@ use tempfile::NamedTempFile;
 use crate::{Benchmark, BenchmarkError, Instance, Limits, failed};
 
 const POLL: Duration = Duration::from_millis(5);
-/// Maximum elapsed time per processor time, so that a solver cannot wait for ever. It gets
-/// [`START`] in addition.
+/// Limit of the elapsed time, as a multiple of the processor time and in addition to [`START`]. It
+/// ends solvers that wait for ever.
 const ELAPSED_FACTOR: u32 = 10;
 const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;
-/// Signals of a solver that has used up its processor time.
+/// Signals that end a solver after it has used up its processor time.
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
-/// Runs a command; returns its output, or the reason why it does not count.
+/// Runs a command. Returns its output, or the reason why the output does not count.
 pub fn execute(
     benchmark: &Benchmark,
     instance: &Instance,
@@ -53,7 +53,7 @@ pub fn execute(
     })
 }
 
-/// Waits for a process, and kills its group at the end.
+/// Waits for a process until the limit. Then kills its process group.
 fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     let mut status = child.try_wait()?;
@@ -62,7 +62,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
         status = child.try_wait()?;
     }
     if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
-        // The group is gone if every process of it has ended.
+        // This fails if all processes of the group have already ended.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     if status.is_none() {
@@ -71,7 +71,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     Ok(status)
 }
 
-/// True if a process, or the last one of its shell, was stopped at the limit of processor time.
+/// True if the process, or the last process of the shell, was stopped at its processor time limit.
 fn is_out_of_time(status: ExitStatus) -> bool {
     let signals = [SIGKILL, SIGXCPU];
     signals.iter().any(|&signal| status.signal() == Some(signal) || status.code() == Some(128 + signal))

@@ -20,7 +20,7 @@ const MAP_BYTES_MAX: u64 = 1 << 21;
 /// An instance: a map file and the rules of play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instance {
-    /// The track and the name within it, separated by a slash.
+    /// The track and the instance's name within the track, separated by a slash.
     #[serde(rename = "instance")]
     pub name: String,
     /// The map file, relative to the benchmark's folder.
@@ -126,8 +126,9 @@ pub struct GeneratedInstance {
     pub text: String,
 }
 
-/// The public instances, with the bundled maps as `real_like`; or, with a seed, fresh instances
-/// like them. Fresh instances have no real-like track: drawn maps have no recipe.
+/// Generates the public instances, with the bundled maps as `real_like`. With a seed, generates
+/// fresh instances like them. Fresh instances have no real-like track, because its maps are drawn
+/// by hand.
 ///
 /// # Errors
 /// If a generated map has no room for its threats; the message names it.
@@ -182,7 +183,7 @@ struct Recipe {
 }
 
 impl Recipe {
-    /// The seed of a set of maps: the public one, or one that the recipe's seed determines.
+    /// The seed of a set of maps: the public seed, or a seed derived from the recipe's seed.
     fn seed_of(&self, public: u64) -> u64 {
         self.seed.map_or(public, |seed| seed.wrapping_mul(1_000_003).wrapping_add(public))
     }

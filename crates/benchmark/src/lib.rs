@@ -1,8 +1,8 @@
 //! The public benchmark of pursuit: its instances and records, and runs of solvers over a track.
 //!
 //! Guarantees: instances are the same, byte for byte, on every machine. Only checked answers enter
-//! results and records: each line is replayed in the literal model, and each proof is repeated in
-//! it. Functions return data and print nothing.
+//! results and records: the literal model replays each line and repeats each proof. Functions
+//! return data and print nothing.
 
 #[cfg(unix)]
 mod external;
@@ -10,7 +10,7 @@ mod external;
 mod external {
     use crate::{Benchmark, BenchmarkError, Instance, Limits};
 
-    /// Limits of processor time and memory are those of a Unix shell.
+    /// Always fails: the limits of processor time and memory need a Unix shell.
     pub fn execute(_: &Benchmark, _: &Instance, _: &str, _: Limits) -> Result<Result<String, String>, BenchmarkError> {
         Ok(Err("external solvers need a Unix system".to_owned()))
     }
@@ -32,8 +32,7 @@ pub use results::{RESULTS_FILE, Results, Settings};
 pub use run::{Answer, Limits, Solver, run};
 pub use table::{Row, cactus, rows};
 
-/// An error of the benchmark: a file that cannot be read or written, or that has other content
-/// than expected.
+/// An error of the benchmark.
 #[derive(Debug, Error)]
 pub enum BenchmarkError {
     /// A file cannot be read or written.
@@ -44,12 +43,12 @@ pub enum BenchmarkError {
         /// The system's error.
         source: io::Error,
     },
-    /// A file has other content than expected.
+    /// A file has unexpected content.
     #[error("{}: {why}", path.display())]
     Content {
         /// The file.
         path: PathBuf,
-        /// The value found, and the expected one.
+        /// The value found, and the expected value.
         why: String,
     },
     /// No instance or track has this name.
@@ -60,7 +59,7 @@ pub enum BenchmarkError {
         /// The name.
         name: String,
     },
-    /// Results that belong to another run.
+    /// The journal of the results cannot be used.
     #[error("{0}")]
     Journal(#[from] getaway_arena::JournalError),
 }

@@ -14,8 +14,8 @@ const RECORD_BYTES_MAX: u64 = 1 << 22;
 const FIRST_LINE: &str = "bench-1 record ";
 const CREDITS: [&str; 2] = ["line by: ", "bound by: "];
 
-/// A record of an instance. As text: a line with the instance's name, two lines of credits, and the
-/// certificate.
+/// A record of an instance. Its text has a line with the instance's name, two lines of credits, and
+/// the certificate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The name of the instance.
@@ -91,7 +91,8 @@ impl Record {
     /// Takes the longer line and the lower bound of another record of the same instance.
     ///
     /// # Errors
-    /// If a line ends after the other's bound: then one of them is wrong.
+    /// If the line of either record ends after the other's bound, which shows that one of the
+    /// records is wrong.
     pub fn merge(&mut self, other: &Self) -> Result<Merge, String> {
         let (own, new) = (&mut self.certificate, &other.certificate);
         if own.final_tick > new.bound_tick || new.final_tick > own.bound_tick {

@@ -27,23 +27,23 @@ pub struct Settings {
     pub memory_mib: u64,
 }
 
-/// The result on one instance.
+/// The result of a solver on one instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     /// The instance.
     pub instance: String,
-    /// The tick in which the line ends; none if the answer does not count.
+    /// The tick in which the line ends; `None` if the answer does not count.
     pub final_tick: Option<u16>,
     /// The proven bound.
     pub bound_tick: Option<u16>,
-    /// Time in seconds.
+    /// Time of the solver in seconds.
     pub seconds: f64,
     /// The reason why the answer does not count.
     pub failure: Option<String>,
 }
 
 impl Results {
-    /// The result of an answer.
+    /// The result that an answer gives.
     pub fn new(instance: &str, answer: &Answer) -> Self {
         let certificate = answer.record.as_ref().map(|record| &record.certificate);
         Self {
@@ -73,10 +73,10 @@ impl Results {
         Ok((journal, results))
     }
 
-    /// Reads the journal of a run, which may still be running. Changes nothing.
+    /// Reads the journal of a run without changing it. The run may still be in progress.
     ///
     /// # Errors
-    /// If there is none, or it is damaged.
+    /// If there is no journal, or it is damaged.
     pub fn load(folder: &Path) -> Result<(Settings, Vec<Self>), BenchmarkError> {
         let path = folder.join(RESULTS_FILE);
         // Opening a journal removes an incomplete last line, so a copy is opened.

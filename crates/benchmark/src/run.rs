@@ -17,7 +17,8 @@ const SLICE_TICKS: u64 = 20_000;
 pub enum Solver {
     /// The solver of this project.
     Getaway,
-    /// A planner of this project: it plays the game, with an equal share of the time per tick.
+    /// A planner of this project. It plays the game, with an equal share of the time for every
+    /// tick.
     Planner(PlannerSpec),
     /// A shell command. It gets the paths of a map and of a rules file as arguments.
     Command(String),
@@ -28,7 +29,7 @@ pub enum Solver {
 pub struct Limits {
     /// Processor time.
     pub time: Duration,
-    /// Address space in MiB, of an external solver.
+    /// Address space of an external solver in MiB.
     pub memory_mib: u64,
 }
 
@@ -39,7 +40,7 @@ pub struct Answer {
     pub record: Option<Record>,
     /// The reason why the answer does not count.
     pub failure: Option<String>,
-    /// Elapsed time in seconds; for this project's solver, processor time.
+    /// Time in seconds: processor time for this project's solver, and elapsed time for others.
     pub seconds: f64,
 }
 
@@ -80,7 +81,7 @@ pub fn run(
     })
 }
 
-/// Processor time of this thread; the elapsed time if that is unavailable.
+/// Processor time of this thread, or the elapsed time if the processor time is unavailable.
 fn thread_time(since: Instant) -> Duration {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse().ok());

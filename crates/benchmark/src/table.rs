@@ -21,8 +21,8 @@ pub struct Row {
     pub failed: usize,
     /// Mean tick in which the line ends; 0 for an answer that does not count.
     pub mean_tick: f64,
-    /// Mean rank among the solvers by the tick in which the line ends; 1 is the best, equal ticks
-    /// share the mean of their ranks.
+    /// Mean rank among the solvers by the tick in which the line ends. 1 is the best; solvers with
+    /// equal ticks share the mean of their ranks.
     pub mean_rank: f64,
 }
 
