@@ -51,7 +51,7 @@ pub enum Observation {
     Planes,
 }
 
-/// Options of a dataset, beside those of its series.
+/// Options of a dataset, in addition to those of its series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatasetOptions {
     /// Number of states.

@@ -98,7 +98,7 @@ impl SourceCounts {
 }
 
 impl From<&ExternalRecord> for SourceCounts {
-    /// Counts commands of an external bot as searches, and ticks without one as fallbacks.
+    /// Counts commands of an external bot as searches, and ticks without a command as fallbacks.
     fn from(record: &ExternalRecord) -> Self {
         Self { plan: 0, search: record.commands, fallback: record.missed_ticks }
     }

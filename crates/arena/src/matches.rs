@@ -84,8 +84,8 @@ impl Comparison {
         }
     }
 
-    /// The verdict on the left side, for players that never failed. `margin` is the mean score
-    /// difference in points that matters.
+    /// The verdict on the left side, for players that never failed. `margin` is the smallest mean
+    /// score difference that matters, in points.
     pub fn verdict(&self, sides: [&str; 2], margin: f64) -> Verdict {
         Question { sides, margin }.verdict(self, &[None, None], None)
     }
@@ -304,7 +304,7 @@ impl Match {
         Self::with_margin(series, games, sides, sprt, MARGIN_DEFAULT)
     }
 
-    /// Like [`Match::of`], with the mean score difference in points that matters.
+    /// Like [`Match::of`]. `margin` is the smallest mean score difference that matters, in points.
     pub fn with_margin(
         series: &Series,
         games: &Games,
@@ -470,7 +470,8 @@ mod tests {
     #[test]
     fn equal_pairs_count_once_and_the_report_says_so() {
         let series = series(20);
-        // Random wins on the first map and loses on the second; both planners are deterministic.
+        // The planner `random` wins on the first map and loses on the second. Both planners are
+        // deterministic.
         let mut games = games(&series, &[(2, 1), (1, 3)].repeat(20));
         games.iter_mut().flatten().for_each(|game| game.moves = "same".to_owned());
         let result = Match::of(&series, &games, [0, 1], None);

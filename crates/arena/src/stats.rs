@@ -145,8 +145,8 @@ impl ClusteredMean {
 /// bounds. The interval's number of trials follows from the standard error of [`clustered_mean`].
 ///
 /// Scores gather at the two bounds, so their mean is skewed, and Student's symmetrical interval
-/// covers the true value too rarely. If all values are equal, each cluster counts as one trial; in
-/// a single cluster, each value does. This is as in [`clustered_share`]. `None` with fewer than two
+/// covers the true value too rarely. As in [`clustered_share`], if all values are equal, each
+/// cluster counts as one trial; in a single cluster, each value does. `None` with fewer than two
 /// values.
 pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
     let plain = clustered_mean(clusters, confidence)?;

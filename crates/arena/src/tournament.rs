@@ -146,8 +146,8 @@ pub struct TournamentPair {
 }
 
 impl Tournament {
-    /// Summarises the games that the pairs need. `margin` is the mean score difference in points
-    /// that matters.
+    /// Summarises the games that the pairs need. `margin` is the smallest mean score difference
+    /// that matters, in points.
     pub fn of(series: &Series, games: &Games, monitor: &TournamentMonitor, margin: f64) -> Self {
         let is_wanted = monitor.wanted();
         let games: Games =

@@ -15,7 +15,7 @@ use super::external::ExternalSummary;
 use super::matches::{Comparison, SprtReport, p_value, percent, wins_ties_losses};
 use super::stats::{CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision, normal_quantile, students_quantile};
 
-/// The mean score difference in points that matters: 100 ticks, 5% of a game.
+/// The smallest mean score difference that matters, in points: 100 ticks, 5% of a game.
 pub const MARGIN_DEFAULT: f64 = 500.0;
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// The confidence of the interval that is equivalent to two one-sided tests.
@@ -72,7 +72,7 @@ pub enum GameUnit {
 pub struct Verdict {
     /// The result, for the left side.
     pub outcome: Outcome,
-    /// The mean score difference in points that matters.
+    /// The smallest mean score difference that matters, in points.
     pub margin: f64,
     /// If there are too few games: how many further games would show a difference of the margin.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -25,8 +25,8 @@ use crate::Game;
 /// Maximum length of an address in characters.
 const ADDRESS_CHARS_MAX: usize = 16_000;
 const JSON_BYTES_MAX: u64 = 256 << 10;
-/// The header of gzip: method, no flags, no time, best compression, unknown system. It must be
-/// equal, because gzip's checksum does not cover it.
+/// The header of gzip: method, no flags, no time, best compression, unknown system. The decoder
+/// expects this header, because gzip's checksum does not cover it.
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255];
 
 /// A game at one of its ticks.

@@ -386,7 +386,7 @@ impl Board {
                 continue;
             }
             blocks += gone.count_ones();
-            // All digits are in one word, so that they fall together.
+            // Packs all digits of the column into one word, so that they fall together.
             let mut digits =
                 (0..DIGITS).fold(0, |all, digit| all | u64::from(self.digits[digit].0[column]) << (16 * digit));
             let mut gone = u32::from(gone);

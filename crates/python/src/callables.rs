@@ -124,7 +124,7 @@ impl Callable {
         let Some(class) = callable.filter(|callable| callable.bind(py).is_instance_of::<PyType>()) else {
             return Ok(None);
         };
-        let called = Called::new();
+        let called = PlannerCall::new();
         let player = class.call0(py)?;
         drop(called);
         let objects = &mut *self.lock(py);
@@ -190,28 +190,28 @@ fn failure(py: Python<'_>, prefix: &str, error: PyErr) -> PlannerFailure {
 }
 
 thread_local! {
-    static CALLED: Cell<u32> = const { Cell::new(0) };
+    static PLANNER_CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
 /// Returns true if a planner is running on this thread. Such a thread must not wait for a bot,
 /// because that bot may be waiting for the planner.
 pub(crate) fn is_in_planner() -> bool {
-    CALLED.get() > 0
+    PLANNER_CALLS.get() > 0
 }
 
 /// Marks a planner as running on this thread until it is dropped.
-struct Called;
+struct PlannerCall;
 
-impl Called {
+impl PlannerCall {
     fn new() -> Self {
-        CALLED.set(CALLED.get() + 1);
+        PLANNER_CALLS.set(PLANNER_CALLS.get() + 1);
         Self
     }
 }
 
-impl Drop for Called {
+impl Drop for PlannerCall {
     fn drop(&mut self) {
-        CALLED.set(CALLED.get() - 1);
+        PLANNER_CALLS.set(PLANNER_CALLS.get() - 1);
     }
 }
 
@@ -236,7 +236,7 @@ impl PythonPlanner {
     fn ask(&mut self, py: Python<'_>, world: &World, state: &State) -> PyResult<Move> {
         let state = game::State { board: self.board(world), state: state.clone() };
         let player = self.callable.player(py, self.number)?;
-        let _called = Called::new();
+        let _called = PlannerCall::new();
         let answer = player.bind(py).call1((Bound::new(py, state)?,))?;
         from_move("the planner's move", &answer)
     }

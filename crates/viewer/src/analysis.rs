@@ -134,7 +134,7 @@ pub struct Analysis {
     pub room_ticks: u16,
     /// The tick of the first number in `room`.
     pub first_tick: u16,
-    /// Moves after which the room was much smaller, and the one that lost the game.
+    /// Moves after which the room was much smaller, and the move that lost the game.
     pub falls: Vec<Fall>,
     pub commands: CommandCounts,
     /// The first tick after a misprediction or a missing message.
@@ -152,7 +152,7 @@ struct PlayedGame<'a> {
 
 #[derive(Clone, Debug, Default)]
 struct Boundary {
-    /// The last state from which a line survives, and the line.
+    /// The index of the last state from which a line survives, and this line.
     savable: Option<(usize, Vec<Move>)>,
     doomed: Option<usize>,
     longest_tick: Option<u16>,

@@ -80,7 +80,7 @@ impl LiveReplay {
         }
     }
 
-    /// A copy of the game so far, if it is the current one.
+    /// A copy of the game so far. `None` if it is not the current game.
     pub fn states(&self, number: u64) -> Option<GameStates> {
         let game = lock(&self.game);
         let game = game.as_ref().filter(|game| game.number == number)?;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use super::channel::{Channel, Received};
 use super::pipe::PipeChannel;
-use super::process::{Process, Streams, exit_words, last_words};
+use super::process::{Process, Streams, exit_words, last_log_line};
 use super::socket::{Port, SocketChannel};
 use super::usage::UsageMeter;
 use super::{
@@ -110,7 +110,7 @@ impl ExternalHost {
         };
         let Ok(log) = log else { return Ok(None) };
         if let Some(failure) = &mut play.record.failure {
-            failure.detail += &last_words(&log);
+            failure.detail += &last_log_line(&log);
         }
         if let Some(folder) = self.options.logs.as_deref().filter(|_| !log.is_empty()) {
             write_log(folder, game.log_name, &log)?;

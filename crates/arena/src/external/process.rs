@@ -176,7 +176,7 @@ fn collect_log(mut output: PipeReader, log: &Mutex<Vec<u8>>) {
 
 /// The last line of a log, shortened, to be appended to an error; empty for an empty log. Skips the
 /// stack trace and the version that Node.js and Java print after an error.
-pub(super) fn last_words(log: &str) -> String {
+pub(super) fn last_log_line(log: &str) -> String {
     let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
     let last = lines.clone().next().unwrap_or_default();
     let line = lines.find(|line| !follows_error(line)).unwrap_or(last).trim();
@@ -205,10 +205,10 @@ pub(super) fn exit_words(status: Option<ExitStatus>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::last_words;
+    use super::last_log_line;
 
     #[test]
-    fn last_words_name_the_error() {
+    fn last_log_line_is_the_error() {
         let node = "node:events:502\n      throw er;\n      ^\n\nError: connect ECONNREFUSED 127.0.0.1:1\n    at afterConnect \
                     (node:net:1611:16)\nEmitted 'error' event on WebSocket instance at:\n    at emit (ws.js:1) {\n  errno: -111,\n  \
                     code: 'ECONNREFUSED'\n}\n\nNode.js v20.20.2\n";
@@ -224,7 +224,7 @@ mod tests {
             ("\n", ""),
         ];
         for (log, expected) in cases {
-            assert_eq!(last_words(log), expected, "{log}");
+            assert_eq!(last_log_line(log), expected, "{log}");
         }
     }
 }

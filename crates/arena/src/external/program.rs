@@ -1,7 +1,7 @@
 use std::io;
 use std::process::ExitStatus;
 
-use super::process::{Process, Streams, exit_words, last_words};
+use super::process::{Process, Streams, exit_words, last_log_line};
 use super::usage::UsageMeter;
 use crate::game::Cost;
 
@@ -48,6 +48,6 @@ impl Program {
         self.process.kill();
         let log = self.process.take_log();
         let end = status.map_or_else(|| "still running".to_owned(), |status| exit_words(Some(status)));
-        ProgramEnd { cost, words: format!("{end}{}", last_words(&log)), log }
+        ProgramEnd { cost, words: format!("{end}{}", last_log_line(&log)), log }
     }
 }

@@ -34,7 +34,7 @@ pub(super) struct Stream {
     arrived: Instant,
     deadline: Instant,
     /// Number of bytes that may still be read after the deadline.
-    room: usize,
+    late_bytes_left: usize,
     /// Closed when dropped, which ends the threads.
     connection: Option<TcpStream>,
 }
@@ -49,7 +49,7 @@ impl Stream {
         thread::Builder::new().spawn(move || read_chunks(output, &chunks))?;
         let now = Instant::now();
         let chunk = Chunk { bytes: Vec::new(), arrived: now };
-        Ok(Self { to_bot, from_bot, chunk, read: 0, arrived: now, deadline: now, room: 0, connection: None })
+        Ok(Self { to_bot, from_bot, chunk, read: 0, arrived: now, deadline: now, late_bytes_left: 0, connection: None })
     }
 
     pub fn over(connection: TcpStream) -> io::Result<Self> {
@@ -62,7 +62,7 @@ impl Stream {
 
     /// Sets the deadline of the following reads, which then fail with [`ErrorKind::WouldBlock`].
     pub fn set_deadline(&mut self, deadline: Instant) {
-        (self.deadline, self.room) = (deadline, MAX_CLIENT_FRAME_BYTES);
+        (self.deadline, self.late_bytes_left) = (deadline, MAX_CLIENT_FRAME_BYTES);
     }
 
     pub fn arrived(&self) -> Instant {
@@ -74,13 +74,13 @@ impl BufRead for Stream {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         if self.read == self.chunk.bytes.len() {
             let left = self.deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() && self.room == 0 {
+            if left.is_zero() && self.late_bytes_left == 0 {
                 return Err(ErrorKind::WouldBlock.into());
             }
             match self.from_bot.recv_timeout(left) {
                 Ok(chunk) => {
                     if left.is_zero() {
-                        self.room = self.room.saturating_sub(chunk.bytes.len());
+                        self.late_bytes_left = self.late_bytes_left.saturating_sub(chunk.bytes.len());
                     }
                     (self.chunk, self.read) = (chunk, 0);
                 }

@@ -6,7 +6,7 @@
 exec 4<"/dev/fd/$2" 3>&2 2>/dev/null
 children= session=
 read -r self rest </proc/self/stat && [ "$self" = $$ ] && children=/proc/$$/task/$$/children
-# In a session of its own, each process group of the bot can be killed as a whole.
+# If the bot has its own session, each of its process groups can be killed as a whole.
 [ -r "$children" ] && command -v setsid >/dev/null && session=setsid
 
 {
@@ -28,8 +28,8 @@ exec 4<&-
 code=$?
 exec </dev/null >/dev/null 3>&-
 
-# Children of an ended process become children of this one. The loop ends once all listed children
-# had already ended.
+# Children of a process that ends become children of this process. The loop ends once all listed
+# children had already ended.
 round=0 ended= before=
 while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
   found=
@@ -42,7 +42,7 @@ while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
     read -r stat <"/proc/$pid/stat"
     set -- "/proc/$pid/task/"*
     case "$# ${stat##*) }" in
-      # A zombie with one thread has ended. With more threads, perhaps only its main thread has.
+      # A zombie with one thread has ended. With more threads, perhaps only its main thread has ended.
       '1 ' | '1 Z'*) ;;
       *) ended= ;;
     esac

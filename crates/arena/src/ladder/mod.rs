@@ -296,7 +296,7 @@ impl Ladder {
         Some(Job { entrant, unit })
     }
 
-    /// Gives up a game in progress.
+    /// Abandons a game in progress.
     pub fn cancel(&mut self, job: Job) {
         self.members[job.entrant].pending.remove(&job.unit);
     }

@@ -84,8 +84,8 @@ pub(crate) struct SeriesArgs {
     pub report: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Mean score difference in points that matters; verdicts say whether
-    /// {n}planners differ, or are equal within it
+    /// Smallest mean score difference that matters, in points; verdicts
+    /// {n}tell whether planners differ, or are equal within it
     #[arg(long, value_name = "POINTS", default_value_t = MARGIN_DEFAULT as u32, value_parser = integer::<u32>(1..=10_000))]
     margin: u32,
     /// Exit with 0 even if a bot has failed in a game
@@ -96,7 +96,7 @@ pub(crate) struct SeriesArgs {
 }
 
 impl SeriesArgs {
-    /// The mean score difference in points that matters.
+    /// The smallest mean score difference that matters, in points.
     pub fn margin(&self) -> f64 {
         self.margin.into()
     }

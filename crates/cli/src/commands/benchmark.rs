@@ -108,7 +108,7 @@ struct InstancesArgs {
     /// Folder to create
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Seed of fresh instances [default: the public ones]
+    /// Seed of fresh instances [default: write the public instances]
     #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
     seed: Option<u64>,
 }

@@ -109,7 +109,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     drop(progress);
     match standing {
         Err(LadderError::Running { .. }) if has_requests => {
-            Ok(writeln!(out, "{}: the ladder is running, and takes this up at once", folder.name())?)
+            Ok(writeln!(out, "{}: the ladder is running and carries this out at once", folder.name())?)
         }
         Err(error) => Err(input(error)),
         Ok(standing) => {

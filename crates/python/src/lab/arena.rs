@@ -120,9 +120,9 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
 /// usually does many jobs of the same work in a row.
 ///
 /// It is locked only under the interpreter lock, so that a forked process finds it free.
-struct Last<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
+struct Latest<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
 
-impl<T: ?Sized> Last<T> {
+impl<T: ?Sized> Latest<T> {
     const fn new() -> Self {
         Self(Mutex::new(None))
     }
@@ -139,9 +139,9 @@ impl<T: ?Sized> Last<T> {
     }
 }
 
-static SERIES: Last<Series> = Last::new();
-static BANK: Last<dyn Bank> = Last::new();
-static DATASET: Last<Dataset> = Last::new();
+static SERIES: Latest<Series> = Latest::new();
+static BANK: Latest<dyn Bank> = Latest::new();
+static DATASET: Latest<Dataset> = Latest::new();
 
 /// Play games of a series or a ladder; returns a record of each as JSON.
 ///
@@ -195,7 +195,7 @@ pub(crate) fn play_shards(
 /// `None` if the work has Python planners.
 fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     py: Python<'_>,
-    kept: Option<&Last<T>>,
+    kept: Option<&Latest<T>>,
     spec: &str,
     read: impl FnOnce() -> Result<T, E> + Send,
 ) -> PyResult<Arc<T>> {

@@ -41,7 +41,7 @@ pub(super) struct Board<const N: usize> {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment {
     /// True if the threat reads the stale player of the first tick, which is off the grid.
-    pub is_nowhere: bool,
+    pub is_off_grid: bool,
     pub looks: bool,
     /// For an owl, the number of moves before it looks again. Unless it looks in this tick, only
     /// zero and nonzero are distinguished.
@@ -167,15 +167,15 @@ impl<const N: usize> Board<N> {
     fn owl_moment(&self, tick: usize, is_stale: bool) -> Moment {
         let (looks, moves_left) = (self.looks[tick], self.owl_moves[tick + 1]);
         let moves_left = if looks { moves_left } else { moves_left.min(1) };
-        Moment { is_nowhere: tick == 1 && is_stale, looks, moves_left }
+        Moment { is_off_grid: tick == 1 && is_stale, looks, moves_left }
     }
 
     /// The moment of a tick for a threat, and the number of its case. A threat makes the same steps
     /// in all ticks of a case.
     pub fn moment(&self, tick: usize, is_owl: bool, is_stale: bool) -> (Moment, usize) {
         if !is_owl {
-            let is_nowhere = tick == 1 && is_stale;
-            return (Moment { is_nowhere, ..Moment::default() }, is_nowhere.into());
+            let is_off_grid = tick == 1 && is_stale;
+            return (Moment { is_off_grid, ..Moment::default() }, is_off_grid.into());
         }
         let moment = self.owl_moment(tick, is_stale);
         (moment, self.owl_moments.binary_search(&moment).expect("the moments of all ticks"))

@@ -237,7 +237,7 @@ impl<const N: usize, const W: usize> Trail<N, W> {
 }
 
 /// A tick of the line: the player's tile, and the numbers of the pursuers.
-struct Place {
+struct LineTick {
     player: u16,
     numbers: Vec<Option<u32>>,
 }
@@ -248,7 +248,7 @@ struct Verifier<const N: usize, const W: usize> {
     /// slot is the position of a pursuer's number in a combination.
     pursuers: Vec<Option<Pursuer<N>>>,
     slots: Vec<Slot>,
-    line: Vec<Place>,
+    line: Vec<LineTick>,
     target: Target<N>,
     /// By tick, the known sets. No set's threats are a subset of another's.
     known: Vec<Vec<Known<N, W>>>,
@@ -309,7 +309,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             let action: Vec<Action> = player_move.direction().map(Action::Move).into_iter().collect();
             game.step_by(&action, |threat, layout, clock, player| threat.update_by(&board.ways, layout, clock, player));
             let to = board.tile(game.player);
-            line.push(Place { player: from, numbers: numbers.clone() });
+            line.push(LineTick { player: from, numbers: numbers.clone() });
             if usize::from(game.tick) == tick {
                 continue;
             }

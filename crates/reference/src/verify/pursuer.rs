@@ -55,7 +55,7 @@ pub(super) struct Pursuer<const N: usize> {
     tiles: Vec<u16>,
     numbers: HashMap<Key, u32>,
     rows: Vec<Vec<Row<N>>>,
-    /// For a hawk, the lists of key numbers that have been merged into one key, in ascending order.
+    /// For a hawk, the merged lists of key numbers. The numbers in a list ascend.
     merged: Vec<Rc<[u32]>>,
     merged_indices: HashMap<Rc<[u32]>, usize>,
     /// For a hawk, by tile, the key that merges all possible memories.
@@ -149,7 +149,7 @@ impl<const N: usize> Pursuer<N> {
         // Each possible observation of the player, with the tiles of the player that cause it.
         let threat = self.threat(number);
         let mut noticed: Vec<(Option<Position>, Tiles<N>)> = Vec::new();
-        if moment.is_nowhere {
+        if moment.is_off_grid {
             covered = board.open;
             noticed.push((threat.notices(&board.layout, moment.looks, self.spawned.stale_player), covered));
         }
@@ -497,7 +497,7 @@ impl<const N: usize> Pursuer<N> {
                 for step in self.steps(number, case) {
                     let next = step.next as usize;
                     is_found.resize(is_found.len().max(next + 1), false);
-                    let can_follow = case.0.is_nowhere || !step.when.and(&elsewhere).is_empty();
+                    let can_follow = case.0.is_off_grid || !step.when.and(&elsewhere).is_empty();
                     if can_follow && !std::mem::replace(&mut is_found[next], true) {
                         found.push(step.next);
                     }

@@ -117,7 +117,7 @@ class Library {
     link.href = this.isGallery ? `${encodeURIComponent(game.name)}.html` : `#${new URLSearchParams({ game: game.name })}`;
     link.textContent = game.map;
     link.setAttribute("aria-label", `Open ${game.map}, ${game.player}, ${game.name}`);
-    // The address may already be that of this game.
+    // The address may already name this game.
     if (!this.isGallery) link.addEventListener("click", () => game.name === this.shown?.name && this.toggle(false));
     cell(thumbnail(game));
     cell(link);

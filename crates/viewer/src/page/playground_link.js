@@ -1,4 +1,4 @@
-// The link to the playground, at the tick on show. crates/playground/src/address.rs reads its
+// The link to the playground, at the displayed tick. crates/playground/src/address.rs reads its
 // addresses.
 
 class PlaygroundLink {
