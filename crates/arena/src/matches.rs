@@ -120,7 +120,7 @@ fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
     counts
 }
 
-/// Pairs on one map that share a game; units are independent of one another.
+/// A group of pairs on one map that share games. Different units are independent.
 struct Unit {
     /// Wins minus losses in distinct pairs.
     net: i64,

@@ -21,8 +21,8 @@ const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// The confidence of the interval that is equivalent to two one-sided tests.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
 /// The probability with which the planned number of further games should show a difference of the
-/// margin. Undecided runs tend to be unlucky ones, so in practice it is enough less often:
-/// `docs/records/benchmarks.md#calibration`.
+/// margin. Undecided runs tend to be unlucky, so the planned number turns out to be enough less
+/// often: `docs/records/benchmarks.md#calibration`.
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;

@@ -165,7 +165,8 @@ impl<'a> Speculation<'a> {
         next
     }
 
-    /// Records a reward; returns the arms and rewards of the plays whose turn has come.
+    /// Records a reward. Returns the arms and rewards of the plays that can now be consumed in
+    /// order.
     pub(crate) fn record(&mut self, play: ArmPlay, reward: f64) -> Vec<(usize, f64)> {
         self.awaited.remove(&play);
         self.known.insert(play, reward);

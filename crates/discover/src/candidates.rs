@@ -41,8 +41,8 @@ impl Vocabulary {
         }
     }
 
-    /// The paper's vocabulary without its least important constants, plus beams, nested rollout
-    /// policy adaptation and simulated annealing.
+    /// The paper's vocabulary without its least important constants, extended by beams, nested
+    /// rollout policy adaptation and simulated annealing.
     pub fn grown() -> Self {
         let repeats = [2, 10, 100].map(Component::Repeat);
         let selects = [0.0, 0.3, 1.0].map(Component::Select);

@@ -35,8 +35,8 @@ pub struct GameLibrary {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// The recording's name without extensions, with a number if necessary to be unique in the
-    /// library.
+    /// The recording's name without extensions. A number is appended if the library already has
+    /// this name.
     name: String,
     /// The game, or the reason why it cannot be read.
     game: Result<Arc<LibraryGame>, String>,

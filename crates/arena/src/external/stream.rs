@@ -33,7 +33,7 @@ pub(super) struct Stream {
     read: usize,
     arrived: Instant,
     deadline: Instant,
-    /// Number of bytes that may still be read after the deadline.
+    /// Number of bytes that can still be read after the deadline.
     late_bytes_left: usize,
     /// Closed when dropped, which ends the threads.
     connection: Option<TcpStream>,

@@ -1,4 +1,4 @@
-//! The replays in a report: the games of a series, and analyses of the lost ones.
+//! The replays in a report: the games of a series, with analyses of the lost games.
 //!
 //! Guarantees: replays depend only on the games, not on the number of threads.
 
