@@ -21,7 +21,7 @@ log=$("$venv_python" -m mkdocs build --strict --site-dir "$PWD/target/site" 2>&1
 tools/playground.sh
 mkdir -p target/site/benchmark
 cp -R benchmark/{records.html,RECORDS.md,records,maps} target/site/benchmark
-if [ -f "$target/playground/engine.wasm" ]; then
+if [ -f "$target/playground/engine.bin" ]; then
   cp -R "$target/playground" target/site/playground
 fi
 echo 'built target/site/index.html'

@@ -7,13 +7,19 @@
 # the target or without Node.js.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# shellcheck source=tools/environment.sh
+source tools/environment.sh
 
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+target=$(realpath -m "$target")
 out=$target/playground
-build=(cargo build --quiet --locked --release --package getaway-playground --lib --target wasm32-unknown-unknown)
-# Optimising across crates and for size halves the download, but searches take a sixth longer.
-export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO_PROFILE_RELEASE_PANIC=abort \
-  CARGO_PROFILE_RELEASE_STRIP=true CARGO_PROFILE_RELEASE_OPT_LEVEL=s
+# Optimising across crates and for size halves the download, but searches take a sixth longer. The
+# standard library is also built for size, and without panic messages, because the page cannot show
+# them. This saves another eighth.
+build=(cargo build --quiet --locked --release --package getaway-playground --lib --target wasm32-unknown-unknown
+  -Zbuild-std=std -Zbuild-std-features=optimize_for_size)
+export RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='-Zunstable-options -Cpanic=immediate-abort'
+export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO_PROFILE_RELEASE_STRIP=true \
+  CARGO_PROFILE_RELEASE_OPT_LEVEL=s
 export CARGO_TARGET_DIR=$target/wasm32
 
 # The page uses the viewer's modules and its own. Parts of its HTML are copied from the viewer's.
@@ -35,25 +41,30 @@ if [ "${1:-}" = --page ]; then
   exit
 fi
 
-if command -v rustup >/dev/null && rustup target add wasm32-unknown-unknown >/dev/null 2>&1; then
+if command -v rustup >/dev/null && rustup component add rust-src >/dev/null 2>&1; then
   "${build[@]}"
 elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
-  # Not all machines can fetch the target with rustup. Debian's compiler builds the standard library
-  # for it from Debian's sources.
+  # Some machines cannot fetch the sources of the standard library with rustup. Debian packages
+  # them, with a compiler.
   apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends rustc-web rust-web-src lld >/dev/null
-  env RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld \
-    "${build[@]}" -Zbuild-std=std,panic_abort --ignore-rust-version
+  env RUSTC=/usr/bin/rustc CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld "${build[@]}" --ignore-rust-version
 else
-  echo 'skipped: the playground needs the target wasm32-unknown-unknown from rustup, or apt-get as root'
+  echo 'skipped: the playground needs rust-src from rustup, or apt-get as root'
   exit
 fi
-cp "$CARGO_TARGET_DIR/wasm32-unknown-unknown/release/getaway_playground.wasm" "$out/engine.wasm"
-echo "built $out/engine.wasm: $(gzip -9 --stdout "$out/engine.wasm" | wc -c) bytes compressed"
+engine=$CARGO_TARGET_DIR/wasm32-unknown-unknown/release/getaway_playground.wasm
+[ -x "$venv_python" ] || make_venv .venv
+install --requirement tools/requirements-playground.txt
+# Many static hosts do not compress WebAssembly, so the page decompresses the engine itself. Some
+# hosts serve `.gz` files with a header that makes browsers decompress them; `.bin` is safe.
+"$venv_python" -c 'import sys, zopfli.gzip; sys.stdout.buffer.write(zopfli.gzip.compress(sys.stdin.buffer.read(), numiterations=5))' \
+  <"$engine" >"$out/engine.bin"
+echo "built $out/engine.bin: $(wc -c <"$out/engine.bin") bytes"
 
 if [ "${1:-}" = --test ]; then
   if ! command -v node >/dev/null; then
     echo 'skipped: the comparison needs Node.js'
     exit
   fi
-  node crates/playground/tests/compare.mjs "$out/engine.wasm" "${GETAWAY_PROGRAM:-$target/debug/getaway}"
+  node crates/playground/tests/compare.mjs "$engine" "${GETAWAY_PROGRAM:-$target/debug/getaway}"
 fi

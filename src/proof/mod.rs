@@ -129,7 +129,11 @@ pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Optio
         Some(Box::new(Stage::Building(resources.take().map(|resources| (builder, resources)))))
     }
     let mut resources = Some(resources);
-    // Each size adds 3% to the build time of the library. Sizes 3 and 5 fit the maps of the bank.
+    // Each size adds 3% to the build time of the library, and 20 kB to the download of the
+    // playground. Sizes 3 and 5 fit the maps of the bank.
+    #[cfg(not(target_family = "wasm"))]
     let sizes = [sized::<3>, sized::<5>, sized::<8>, sized::<16>];
+    #[cfg(target_family = "wasm")]
+    let sizes = [sized::<5>, sized::<16>];
     sizes.into_iter().find_map(|sized| sized(world, root, &mut resources))
 }

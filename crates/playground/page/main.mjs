@@ -128,10 +128,8 @@ async function showDemo(session, client, { maps, rules }) {
 }
 
 async function start() {
-  const module = await WebAssembly.compileStreaming(fetch("engine.wasm")).catch(async () =>
-    // Does not stream, because some servers send a wrong type for the file.
-    WebAssembly.compile(await (await fetch("engine.wasm")).arrayBuffer()),
-  );
+  const packed = (await fetch("engine.bin")).body.pipeThrough(new DecompressionStream("gzip"));
+  const module = await WebAssembly.compileStreaming(new Response(packed, { headers: { "Content-Type": "application/wasm" } }));
   const [client, tasks, judging] = Array.from({ length: 3 }, () => new EngineClient(module));
   const answer = await client.json("start");
   element("message").textContent = "";

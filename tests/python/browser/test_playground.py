@@ -42,10 +42,17 @@ def served(folder: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def url() -> Iterator[str]:
-    if not (FOLDER / "engine.wasm").exists():
+    if not (FOLDER / "engine.bin").exists():
         pytest.skip("no playground found: expected tools/playground.sh to have built it")
     with served(FOLDER) as address:
         yield address
+
+
+def test_page_and_engine_are_small_over_the_wire(url: str) -> None:
+    texts = [file for file in FOLDER.iterdir() if file.suffix in {".css", ".html", ".js", ".mjs"}]
+    packed = sum(len(gzip.compress(file.read_bytes())) for file in texts)
+    assert len(texts) > 10
+    assert packed + (FOLDER / "engine.bin").stat().st_size <= 600_000
 
 
 @pytest.mark.parametrize("track", ["changed-rules", "crowds", "large", "mazes", "real-like"])
