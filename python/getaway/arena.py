@@ -70,7 +70,8 @@ class Results:
             except ImportError:
                 continue
             return module.DataFrame(self.games)
-        raise ImportError(f"a data frame needs {library or 'pandas or polars'}: expected it to be installed")
+        needed = f"{library}: install it" if library else "pandas or polars: install one of them"
+        raise ImportError(f"a data frame needs {needed}")
 
     def _rows(self) -> list[tuple[str, ...]]:
         rows: list[tuple[str, ...]] = [("planner", "mean score", "95% interval", "survive", "games")]

@@ -103,7 +103,7 @@ def to_parquet(folder: str | os.PathLike[str]) -> Path:
     except (pyarrow.ArrowInvalid, OSError):
         is_ours = False
     if not is_ours:
-        raise ValueError(f"{path}: expected a file that this function wrote, found another: it is not overwritten")
+        raise ValueError(f"{path}: expected a file that this function wrote, found another file, which was not overwritten")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         partial, writer = Path(scratch) / _NAME, None
         shards = _shards(folder)

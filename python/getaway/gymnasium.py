@@ -42,10 +42,12 @@ tick.
 
 **Ends**: an episode is terminated when the player is caught, or after tick 2000, the last of the
 game. It is truncated only by `max_episode_steps`. A step after the end is an error
-(`gymnasium.error.ResetNeeded`), unless a vector environment resets by itself.
+(`gymnasium.error.ResetNeeded`), unless a vector environment resets ended games automatically
+(`autoreset_mode`).
 
-**Infos**: `reset` and `step` return these keys. In a vector environment, each key has an array with
-one row per game, and a mask of the games that have it; the mask's key begins with an underscore.
+**Infos**: `reset` and `step` return these keys. In a vector environment, the value of a key is an
+array with one row per game. A second key, with an underscore in front, is a mask of the games with
+a value.
 
 - `"tick"`: the tick to be played next, 1 to 2001.
 - `"score"`: 5 points per tick reached.
@@ -204,7 +206,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         """Continue from a state; returns its observation and infos.
 
         Raises:
-            ValueError: for a state of another map or other rules than the environment's.
+            ValueError: if the state's map or rules differ from the environment's.
         """
         self._check_open()
         result = self._single.set_state(state)

@@ -29,7 +29,7 @@ use super::records::KnownMap;
 const MISPREDICTIONS_MAX: u32 = 3;
 /// Maximum hypotheses per threat. Even a hawk on the largest map has fewer.
 const HYPOTHESES_MAX: usize = 10_000;
-/// Maximum hypotheses of all threats together. Their prediction takes a few milliseconds per tick.
+/// Maximum total number of hypotheses. Predicting this many takes a few milliseconds per tick.
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
 /// Maximum hypotheses per threat after the deadline. With this limit, sixty threats take under a
 /// millisecond.

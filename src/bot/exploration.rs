@@ -34,9 +34,9 @@ const PESSIMISTIC_STATES_MAX: u64 = 4_000;
 /// With this limit, a search takes well under a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
 /// A new search is due after `SAFE_SET_RETRY_TICKS`, or earlier if the number of visited tiles has
-/// grown by at least `SAFE_SET_GROWTH_MIN` and by the fraction 1 / `SAFE_SET_GROWTH_SHARE`.
+/// grown by at least `SAFE_SET_GROWTH_MIN` and by 1 / `SAFE_SET_GROWTH_DIVISOR`.
 const SAFE_SET_GROWTH_MIN: usize = 8;
-const SAFE_SET_GROWTH_SHARE: usize = 8;
+const SAFE_SET_GROWTH_DIVISOR: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;
 
 #[derive(Clone, Copy, Debug)]
@@ -73,7 +73,7 @@ impl Exploration {
 
     fn find_safe_set(&mut self, tracker: &Tracker, state: &State, limits: SearchLimits<'_>) -> bool {
         let visited_count = tracker.map.visited.len();
-        let growth = (self.visited_count / SAFE_SET_GROWTH_SHARE).max(SAFE_SET_GROWTH_MIN);
+        let growth = (self.visited_count / SAFE_SET_GROWTH_DIVISOR).max(SAFE_SET_GROWTH_MIN);
         if visited_count < self.visited_count + growth && state.tick() < self.retry_tick {
             return false;
         }

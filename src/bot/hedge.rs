@@ -30,8 +30,8 @@ const RETRY_TICKS: u16 = 4;
 /// Under the likeliest memories, a plan must survive for this many ticks or to the end of the game.
 const LIKELY_TICKS: u16 = 300;
 const ROUNDS_MAX: u64 = 20;
-/// Each search gets the remaining budget divided by this number.
-const SEARCH_SHARE: u32 = 6;
+/// Each search gets 1 / `SEARCH_DIVISOR` of the remaining budget.
+const SEARCH_DIVISOR: u32 = 6;
 
 #[derive(Default)]
 pub(super) struct HedgedPlanner {
@@ -113,7 +113,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
         let start = world.state_at(tick, tracker.player, &threats).ok()?;
         let seed = seed.wrapping_mul(ROUNDS_MAX).wrapping_add(round);
         let options = SurvivalOptions { seed, ..SurvivalOptions::default() }.for_play();
-        let share = part(meter.remaining(), SEARCH_SHARE);
+        let share = part(meter.remaining(), SEARCH_DIVISOR);
         let found = SurvivalSearch::new(options).solve_until(world, &start, enough_tick, share);
         meter.add_search(found.simulated_ticks);
         let mut moves = found.moves;
@@ -130,7 +130,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
             let mut after = state.clone();
             beliefs.world.play_moves(&mut after, &moves);
             let rest =
-                SurvivalSearch::new(options).solve(&beliefs.world, &after, part(meter.remaining(), SEARCH_SHARE));
+                SurvivalSearch::new(options).solve(&beliefs.world, &after, part(meter.remaining(), SEARCH_DIVISOR));
             meter.add_search(rest.simulated_ticks);
             moves.extend(rest.moves);
             let (player, final_tick) = (tracker.player, rest.final_tick);

@@ -54,10 +54,10 @@ use tracker::Tracking;
 /// two checks of the clock.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
-/// Reconstructing missed ticks may take 1 / `INFERENCE_SHARE` of the budget.
-const INFERENCE_SHARE: u32 = 4;
-/// Learning ends after 1 / `LEARNING_SHARE` of the budget. The remaining budget is for a plan.
-const LEARNING_SHARE: u32 = 2;
+/// Reconstructing missed ticks may take 1 / `INFERENCE_DIVISOR` of the budget.
+const INFERENCE_DIVISOR: u32 = 4;
+/// Learning ends after 1 / `LEARNING_DIVISOR` of the budget. The remaining budget is for a plan.
+const LEARNING_DIVISOR: u32 = 2;
 
 /// A player that receives the state before each tick and answers with a move.
 ///
@@ -120,8 +120,8 @@ impl Bot {
         let start = now();
         let deadline = |at| Deadline::new(at, start);
         let deadlines = Deadlines {
-            inference: deadline(arrival + time / INFERENCE_SHARE),
-            learning: deadline(arrival + time / LEARNING_SHARE),
+            inference: deadline(arrival + time / INFERENCE_DIVISOR),
+            learning: deadline(arrival + time / LEARNING_DIVISOR),
             decision: deadline(end),
         };
         let elapsed = || now().saturating_duration_since(arrival);
@@ -162,7 +162,8 @@ impl Bot {
         self.best_explanation().map_or(self.options.rules, |(rules, _)| rules)
     }
 
-    /// The knowledge for the next game. While every prediction holds, it equals the options.
+    /// The knowledge for the next game. It equals the options until a prediction
+    /// fails.
     pub fn memory(&self) -> Memory {
         self.memory_with(self.best_explanation())
     }

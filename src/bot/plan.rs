@@ -59,7 +59,8 @@ const PLAYED_OUT_MAX: usize = 32;
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
 /// The number of states with other memories against which a move is checked.
 const DRAWS: usize = 16;
-const CHECK_SHARE: u32 = 4;
+/// 1 / `CHECK_DIVISOR` of the remaining budget is reserved for checking the chosen move.
+const CHECK_DIVISOR: u32 = 4;
 /// The attempts to find a plan that avoids the threats' reach, in order.
 const ATTEMPTS: [Attempt; 8] = [
     Attempt { is_ready: true, guard: Guard::Always, guard_ticks: LAST_TICK },
@@ -73,8 +74,8 @@ const ATTEMPTS: [Attempt; 8] = [
 ];
 /// The number of ticks in which a plan is ready for an early next phase.
 const READY_TICKS: u16 = 60;
-/// Each attempt at a guarded plan gets the remaining budget divided by this number.
-const GUARD_SHARE: u32 = 6;
+/// Each attempt at a guarded plan gets 1 / `GUARD_DIVISOR` of the remaining budget.
+const GUARD_DIVISOR: u32 = 6;
 const GUARD_RETRY_TICKS: u16 = 4;
 
 #[derive(Default)]
@@ -187,8 +188,8 @@ fn may_hedge(tracker: &Tracker, options: &BotOptions) -> bool {
 /// The part of the remaining budget for plans; the other part is reserved for the check.
 fn most(budget: Budget) -> Budget {
     let now = now();
-    let earlier = |deadline: Instant| deadline - deadline.saturating_duration_since(now) / CHECK_SHARE;
-    let fewer = |ticks: u64| ticks - ticks / u64::from(CHECK_SHARE);
+    let earlier = |deadline: Instant| deadline - deadline.saturating_duration_since(now) / CHECK_DIVISOR;
+    let fewer = |ticks: u64| ticks - ticks / u64::from(CHECK_DIVISOR);
     Budget { deadline: budget.deadline.map(earlier), ticks: budget.ticks.map(fewer), ..budget }
 }
 
@@ -460,7 +461,7 @@ impl GuardedPlanner {
 
     fn follow(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         let guarded = self.guarded.as_mut()?;
-        let choice = guarded.planner.decide(world, state, part(meter.remaining(), GUARD_SHARE));
+        let choice = guarded.planner.decide(world, state, part(meter.remaining(), GUARD_DIVISOR));
         meter.add_search(choice.simulated_ticks);
         if !choice.survives() {
             self.guarded = None;
@@ -479,7 +480,7 @@ impl GuardedPlanner {
             if is_ready && early.is_none() {
                 continue;
             }
-            let share = part(meter.remaining(), GUARD_SHARE);
+            let share = part(meter.remaining(), GUARD_DIVISOR);
             let readiness = early.map(|early| early.until(tick.saturating_add(READY_TICKS), share));
             let is_hopeless =
                 |world: &World, state: &State| readiness.as_ref().is_some_and(|it| it.is_hopeless(world, state));

@@ -16,7 +16,7 @@ use crate::search::{BudgetMeter, Generator};
 /// Search depth in ticks with predicted threats.
 const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
-/// Longer survival times than this count as equal, and room decides.
+/// Survival times above this count as equal, and the next criteria decide.
 const LONG_LIFE_TICKS: u16 = 4;
 /// Maximum weight of a tile in the room: the player's lead over the threats, in ticks.
 pub(super) const AHEAD_TICKS_MAX: u16 = 4;
@@ -133,9 +133,11 @@ impl CautiousRules {
             .into_iter()
             .map(|(player_move, next)| {
                 let arrival = arrivals[usize::from(next)];
-                // The player arrives after `made` ticks; a threat could arrive in tick `arrival`.
+                // The player enters a tile only before any threat could be there: after `ticks` ticks,
+                // with `ticks < arrivals[tile]`.
                 let starts = (arrival > 1).then_some((next, 1));
-                terrain.distances_where(Mover::Player, starts, steps, |tile, made| made < arrivals[usize::from(tile)]);
+                terrain
+                    .distances_where(Mover::Player, starts, steps, |tile, ticks| ticks < arrivals[usize::from(tile)]);
                 let reached = || (0..steps.len()).filter(|&tile| steps[tile] != UNREACHED);
                 MoveCriteria {
                     player_move,

@@ -6,8 +6,8 @@
 //! learn from their own rewards. The other threats are predicted exactly.
 //!
 //! The agent's observation selects the bandit. The player observes all threats. A threat observes
-//! its own tile and, as on the server, the player's tile after the player's move. A playout ends in
-//! the first situation that is new to the player. The value of the playout is the player's *room*,
+//! its own tile and, as on the server, the player's tile after the player's move. A playout ends at
+//! the player's first new observation. The value of the playout is the player's *room*,
 //! as in `cautious`: the tiles that the player can reach before any threat. The room after a move
 //! is also the prior value of the move.
 //!
@@ -185,7 +185,7 @@ impl Bandit {
 #[derive(Clone, Debug)]
 struct Tree {
     bandits: Vec<Bandit>,
-    by_sight: HashMap<u64, u32>,
+    by_observation: HashMap<u64, u32>,
     path: Vec<(u32, u8)>,
     range: (f32, f32),
 }
@@ -194,7 +194,7 @@ impl Tree {
     fn new() -> Self {
         Self {
             bandits: Vec::new(),
-            by_sight: HashMap::new(),
+            by_observation: HashMap::new(),
             path: Vec::new(),
             range: (f32::INFINITY, f32::NEG_INFINITY),
         }
@@ -249,10 +249,10 @@ impl Tree {
         (self.range.1 - self.range.0).max(1e-6)
     }
 
-    fn add(&mut self, sight: u64, bandit: Bandit) -> u32 {
+    fn add(&mut self, observation: u64, bandit: Bandit) -> u32 {
         let index = self.bandits.len() as u32;
         self.bandits.push(bandit);
-        self.by_sight.insert(sight, index);
+        self.by_observation.insert(observation, index);
         index
     }
 }
@@ -280,10 +280,10 @@ impl UnmodelledThreat {
         let neighbours = distances.terrain.graph.neighbours(Mover::Threat)[usize::from(self.tile)];
         let [left, right, up, down] = neighbours;
         let targets = [left, right, up, down, self.tile];
-        let sight = ahead as u64 | u64::from(self.tile) << 16 | u64::from(player) << 32;
-        let index = match self.tree.by_sight.get(&sight) {
+        let observation = ahead as u64 | u64::from(self.tile) << 16 | u64::from(player) << 32;
+        let index = match self.tree.by_observation.get(&observation) {
             Some(&index) => index,
-            None => self.tree.add(sight, self.bandit(&targets, distances.row(player))),
+            None => self.tree.add(observation, self.bandit(&targets, distances.row(player))),
         };
         self.tile = targets[self.tree.select_by_share(index)];
     }
@@ -361,8 +361,8 @@ impl<'a> Agents<'a> {
         }
     }
 
-    /// Plays up to the first new situation, and updates the bandits of every agent. Returns false
-    /// if the budget is used up first.
+    /// Plays up to the player's first new observation, and updates the bandits of every agent.
+    /// Returns false if the budget is used up first.
     fn play_out(&mut self, meter: &mut BudgetMeter) -> bool {
         self.player.path.clear();
         for threat in &mut self.unmodelled {
@@ -372,10 +372,10 @@ impl<'a> Agents<'a> {
         let mut state = self.state.clone();
         let mut ahead = 0;
         let reward = loop {
-            let sight = self.player_sight(&state, ahead);
-            let Some(&index) = self.player.by_sight.get(&sight) else {
+            let observation = self.player_observation(&state, ahead);
+            let Some(&index) = self.player.by_observation.get(&observation) else {
                 let Some((bandit, worth)) = self.evaluate(&state, ahead, meter) else { return false };
-                self.player.add(sight, bandit);
+                self.player.add(observation, bandit);
                 break worth;
             };
             if ahead >= self.horizon || state.is_over() {
@@ -404,7 +404,7 @@ impl<'a> Agents<'a> {
         true
     }
 
-    fn player_sight(&self, state: &State, ahead: usize) -> u64 {
+    fn player_observation(&self, state: &State, ahead: usize) -> u64 {
         let mut hash = FnvHasher::default();
         hash.write(&(ahead as u16).to_le_bytes());
         hash.write(&self.world.tile_after(state, Move::Stay).to_le_bytes());
@@ -651,6 +651,6 @@ mod tests {
         };
         let (kept, all) =
             followed.fold((0, 0), |(kept, all), bandit| (kept + usize::from(is_followed(bandit)), all + 1));
-        assert!(all >= 5 && kept * 10 >= all * 8, "{kept} of {all} situations");
+        assert!(all >= 5 && kept * 10 >= all * 8, "{kept} of {all} observations");
     }
 }

@@ -24,8 +24,8 @@ const WIDE_TICKS: usize = 8;
 const CHECKPOINT_TICKS: usize = 8;
 /// See [`SurvivalOptions::for_play`].
 const PLAY_MEMORY_MAX_BYTES: usize = 16 << 20;
-/// At most 1/32 of a layer's states, plus one, have the player on the same tile.
-const TILE_SHARE: usize = 32;
+/// At most 1 / `TILE_DIVISOR` of a layer's states, plus one, have the player on the same tile.
+const TILE_DIVISOR: usize = 32;
 
 /// The result of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -522,7 +522,7 @@ impl CandidateSampler {
             self.candidates.extend(world.moves(state).map(|player_move| Node { parent, player_move }));
         }
         self.fits = self.candidates.len() <= width;
-        self.share = (width / TILE_SHARE + 1) as u32;
+        self.share = (width / TILE_DIVISOR + 1) as u32;
         self.layer += 1;
         self.fingerprinted = 0;
         self.shares.resize(world.open_tiles(), (0, 0));

@@ -12,11 +12,11 @@ use super::targets::Targets;
 use crate::game::{State, World};
 use crate::search::BudgetMeter;
 
-/// The first `EVEN_SLICES` slices alternate between lines and sweeps. Afterwards, one of every
-/// `LINE_SHARE` slices searches for lines. If the keys of all threats do not fit into a
+/// The first `EVEN_SLICES` slices alternate between lines and sweeps. Afterwards, 1 /
+/// `LINE_DIVISOR` of the slices search for lines. If the keys of all threats do not fit into a
 /// combination, all slices alternate.
 const EVEN_SLICES: u64 = 400;
-const LINE_SHARE: u64 = 5;
+const LINE_DIVISOR: u64 = 5;
 
 /// Works on one target after another until the longest line and the bound meet.
 #[derive(Debug)]
@@ -60,8 +60,8 @@ impl<const N: usize> Engine<N> {
             let Some(attempt) = &mut self.targets.current else { return };
             if attempt.target.project(&self.model, meter) {
                 self.slices += 1;
-                let line_share = if self.slices <= EVEN_SLICES || self.has_excess_threats { 2 } else { LINE_SHARE };
-                if self.slices % line_share == 1 {
+                let divisor = if self.slices <= EVEN_SLICES || self.has_excess_threats { 2 } else { LINE_DIVISOR };
+                if self.slices % divisor == 1 {
                     let is_ruled_out = self.lines.advance(&self.model, &attempt.target, world, root, best, meter);
                     let tick = attempt.target.tick;
                     if is_ruled_out && usize::from(best.final_tick) <= tick {

@@ -10,14 +10,14 @@ use super::target::Target;
 use crate::game::{Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-/// The search over states gets one of every `PLAIN_SHARE` slices. The beam over combinations gets
-/// the others.
-const PLAIN_SHARE: u64 = 8;
+/// The search over states gets 1 / `PLAIN_DIVISOR` of the slices. The beam over combinations gets
+/// all other slices.
+const PLAIN_DIVISOR: u64 = 8;
 /// The search over states gets all of the first slices, because it is exhaustive on small maps.
 const PLAIN_SLICES: u64 = 4;
 /// New knowledge restarts the line searches only if their work since the last restart is at least 1
-/// / `RESTART_SHARE` of the work on the target.
-const RESTART_SHARE: u64 = 5;
+/// / `RESTART_DIVISOR` of the work on the target.
+const RESTART_DIVISOR: u64 = 5;
 
 /// Returns whether no line from a state reaches the target.
 pub(crate) type Hopeless<'a> = &'a dyn Fn(&World, &State) -> bool;
@@ -78,7 +78,7 @@ impl<const N: usize> Lines<N> {
     /// Restarts with new knowledge, unless the last restart was recent. `work` is the work on the
     /// target.
     pub fn restart_after(&mut self, work: u64) {
-        if RESTART_SHARE * self.work >= work {
+        if RESTART_DIVISOR * self.work >= work {
             self.restart();
         }
     }
@@ -94,7 +94,7 @@ impl<const N: usize> Lines<N> {
         meter: &mut BudgetMeter,
     ) -> bool {
         self.slices += 1;
-        let is_plain = self.slices <= PLAIN_SLICES || self.slices.is_multiple_of(PLAIN_SHARE);
+        let is_plain = self.slices <= PLAIN_SLICES || self.slices.is_multiple_of(PLAIN_DIVISOR);
         if !is_plain && self.search_sets(model, target, world, root, best, meter) {
             return false;
         }

@@ -17,8 +17,8 @@ use crate::search::{BudgetMeter, StopReason};
 /// Work per slice.
 pub(super) const SLICE: u64 = 50_000;
 /// A threat joins a running sweep only if the joined layer has few combinations: at most the work
-/// on the target divided by `JOIN_LEN_SHARE`, clamped to the minimum and the maximum.
-const JOIN_LEN_SHARE: u64 = 400;
+/// on the target divided by `JOIN_LEN_DIVISOR`, clamped to the minimum and the maximum.
+const JOIN_LEN_DIVISOR: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;
 /// Maximum estimated states at the start of a narrow sweep.
@@ -44,12 +44,12 @@ const WIDE_DELAY: u64 = 1_000_000;
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
 /// Work limit of the trial. The trial decides most targets that are a few hundred ticks away.
 const TRIAL_WORK_MAX: u64 = 500_000;
-/// While a wide sweep runs, narrow sweeps get one of every `NARROW_SHARE` slices, and the floor
+/// While a wide sweep runs, narrow sweeps get 1 / `NARROW_DIVISOR` of the slices, and the floor
 /// moves back by at most `NARROW_TICKS`.
-const NARROW_SHARE: u64 = 4;
+const NARROW_DIVISOR: u64 = 4;
 const NARROW_TICKS: usize = 240;
-/// Replaces `NARROW_SHARE` while the end of the game is undecided.
-const NARROW_SHARE_END: u64 = 2;
+/// Replaces `NARROW_DIVISOR` while the end of the game is undecided.
+const NARROW_DIVISOR_END: u64 = 2;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation<'a, const N: usize> {
@@ -73,7 +73,7 @@ impl<const N: usize> Situation<'_, N> {
         let eighth = self.memory_max_bytes / 8;
         let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;
         SweepLimits {
-            join_len: (self.work / JOIN_LEN_SHARE).clamp(JOIN_LEN_MIN, JOIN_LEN_MAX) as usize,
+            join_len: (self.work / JOIN_LEN_DIVISOR).clamp(JOIN_LEN_MIN, JOIN_LEN_MAX) as usize,
             layer_len: eighth / layer_bytes,
             kept_bytes: eighth / 2,
             // The bound already excludes all ticks after this one.
@@ -143,15 +143,15 @@ impl<const N: usize> Schedule<N> {
             return None;
         }
         self.slices += 1;
-        // The narrow sweep starts over, so that it can use the known sets that the wide sweep
-        // records on its way back.
+        // The narrow sweep starts over, to use the known sets that the wide sweep records in its
+        // backward pass.
         if self.wide.sweep.as_ref().is_some_and(|wide| wide.tick() == tick && !wide.has_turned())
             && self.narrow.sweep.take_if(|sweep| !sweep.has_turned()).is_some()
         {
             self.narrow.tried.pop();
         }
-        let share = if situation.is_end_open() { NARROW_SHARE_END } else { NARROW_SHARE };
-        let is_due = !self.slices.is_multiple_of(share);
+        let divisor = if situation.is_end_open() { NARROW_DIVISOR_END } else { NARROW_DIVISOR };
+        let is_due = !self.slices.is_multiple_of(divisor);
         let is_wide = self.wide.sweep.as_ref().is_some_and(|wide| match &self.narrow.sweep {
             None => is_due || wide.has_turned() || self.narrow.is_exhausted,
             Some(_) => is_due && wide.tick() < tick,

@@ -14,11 +14,11 @@ const WORK_LIMIT_END: u64 = 3_000_000;
 /// Once a line reaches this tick, the end of the game is the only target until it is decided.
 const LATE_TICK: usize = 1800;
 /// Factors by which the work limit is multiplied for the lowest target and for the end of the game.
-const LOW_SHARE: u64 = 4;
-const END_SHARE: u64 = 6;
-/// A round bisects a gap if it is larger than 1 / `BISECTION_SHARE` of the distance from line to
+const LOW_FACTOR: u64 = 4;
+const END_FACTOR: u64 = 6;
+/// A round bisects a gap if it is larger than 1 / `BISECTION_DIVISOR` of the distance from line to
 /// bound.
-const BISECTION_SHARE: usize = 4;
+const BISECTION_DIVISOR: usize = 4;
 /// Maximum number of paused targets.
 const PAUSED_MAX: usize = 3;
 
@@ -97,10 +97,10 @@ impl<const N: usize> Targets<N> {
         }
         self.stalled.retain(|tick| (low..high).contains(tick));
         let Some((&first, &last)) = self.stalled.iter().min().zip(self.stalled.iter().max()) else { return low };
-        if high - last > 1 && (high - last) * BISECTION_SHARE > high - low {
+        if high - last > 1 && (high - last) * BISECTION_DIVISOR > high - low {
             return last.midpoint(high);
         }
-        if first > low && (first - low) * BISECTION_SHARE > high - low {
+        if first > low && (first - low) * BISECTION_DIVISOR > high - low {
             return low.midpoint(first);
         }
         // A new round starts at the lowest target, because knowledge about it holds for all later
@@ -114,9 +114,9 @@ impl<const N: usize> Targets<N> {
     /// because knowledge about it holds for all later targets and its sweeps continue beyond it.
     fn share(&self, tick: usize, best: &Bracket) -> u64 {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
-            self.work_limit.saturating_mul(END_SHARE).max(WORK_LIMIT_END)
+            self.work_limit.saturating_mul(END_FACTOR).max(WORK_LIMIT_END)
         } else if tick == usize::from(best.final_tick) {
-            self.work_limit.saturating_mul(LOW_SHARE)
+            self.work_limit.saturating_mul(LOW_FACTOR)
         } else {
             self.work_limit
         }

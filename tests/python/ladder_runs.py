@@ -1,4 +1,5 @@
-"""Long runs of `getaway ladder`. The test suite has short versions of its kills.
+"""Long runs of `getaway ladder`. The test suite kills a short ladder
+(`crates/cli/tests/integration/ladder.rs`).
 
     .venv/bin/python tests/python/ladder_runs.py order --kills 10
     .venv/bin/python tests/python/ladder_runs.py disk --rounds 3
@@ -141,7 +142,7 @@ def run_order(program: Path, kills: int) -> list[str]:
 
 
 def kill(league: League, entrants: list[str], games: int, kills: int) -> list[str]:
-    """Kills a new ladder at equal distances; returns one line per kill."""
+    """Kills a new ladder `kills` times, at evenly spaced numbers of games; returns one line per kill."""
     lines = []
     for number in range(1, kills + 1):
         process = league.start(*(adding(entrants) if number == 1 else []))

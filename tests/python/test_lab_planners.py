@@ -143,7 +143,7 @@ def test_a_data_frame_has_a_row_per_game(monkeypatch: pytest.MonkeyPatch) -> Non
 
     for missing in ("pandas", "polars"):
         monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ImportError, match="a data frame needs pandas or polars: expected it to be installed"):
+    with pytest.raises(ImportError, match="a data frame needs pandas or polars: install one of them"):
         results.frame()
     monkeypatch.setitem(sys.modules, "polars", Library)
     assert results.frame() == results.frame("polars") == ("frame", 3)

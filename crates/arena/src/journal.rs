@@ -68,7 +68,7 @@ impl FileKind {
             return Ok(());
         }
         let (path, found) = (path.display(), quoted(&line));
-        Err(io::Error::other(format!("{path}, line 1: expected {self}, found {found}: it is not overwritten")))
+        Err(io::Error::other(format!("{path}, line 1: expected {self}, found {found}; the file was not overwritten")))
     }
 }
 

@@ -338,7 +338,7 @@ impl Match {
         }
         let (pairs, played) = (self.overall.pairs_text(), self.overall.pairs_played);
         Some(match &self.deterministic[..] {
-            [] => format!("some games are identical: {pairs} of {played}"),
+            [] => format!("some games are identical: {} of {played} pairs are distinct", self.overall.counts.pairs()),
             [one] => format!("{one} is deterministic: {pairs} of {played}"),
             names => format!("{} are deterministic: {pairs} of {played}", names.join(" and ")),
         })

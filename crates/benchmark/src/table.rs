@@ -1,4 +1,4 @@
-//! Tables and plots over runs of the same track.
+//! Tables and plots that compare runs on the same track.
 
 use std::fmt::Write as _;
 

@@ -23,7 +23,7 @@ pub struct Vocabulary {
 /// Candidates in the order of enumeration, shorter candidates first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidates {
-    /// The candidates, without an outermost `repeat`.
+    /// The candidates: the canonical forms whose outermost component is not `repeat`.
     pub expressions: Vec<Expression>,
     /// The number of canonical forms, including those with an outermost `repeat`.
     pub with_repeats_on_top: usize,

@@ -1,7 +1,7 @@
 //! One game, from the first state to the result.
 //!
-//! Guarantees: in every tick, the game equals the game of [`World`]. Viewers and disk errors do not
-//! affect it. A slow, silent or disconnected bot affects only its own game.
+//! Guarantees: in every tick, the state is the one that [`World`] computes. Viewers and disk errors
+//! do not affect the game. A slow, silent or disconnected bot affects only its own game.
 
 use std::path::PathBuf;
 use std::time::Duration;

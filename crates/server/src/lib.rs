@@ -1,6 +1,6 @@
 //! The local game server. It has the real server's protocol and plays one game at a time.
 //!
-//! Guarantees: a game over the websocket equals the game of [`World`](getaway::game::World). A
+//! Guarantees: in every tick, the state is the one that [`World`](getaway::game::World) computes. A
 //! connection can affect only its own game, and a game waits only for its bot. The crate prints
 //! nothing: the server reports [`Event`]s.
 //!

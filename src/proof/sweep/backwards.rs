@@ -1,4 +1,4 @@
-//! The way back of a sweep.
+//! The backward pass of a sweep.
 
 use super::{CHECKPOINT_TICKS, End, Joined, Phase, StoredLayer, Sweep};
 use crate::proof::layer::Layer;
@@ -6,12 +6,12 @@ use crate::proof::model::Model;
 use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
-/// After this much work, a whole sweep stops on its way back at a layer that is too wide, because
-/// few narrow sweeps could start before such a layer. The maximum width is `RETURN_LEN`
-/// combinations if the sweep dropped less than 1 / `DROPPED_SHARE` of the states of the segment,
-/// and twice as many otherwise.
+/// After this much work, the backward pass of a whole sweep stops at a layer that is too wide,
+/// because few narrow sweeps could start before such a layer. The maximum width is `RETURN_LEN`
+/// combinations if the sweep dropped less than 1 / `DROPPED_DIVISOR` of the states of the segment,
+/// and twice `RETURN_LEN` otherwise.
 const RETURN_WORK_MIN: u64 = 1_000_000;
-const DROPPED_SHARE: u64 = 20;
+const DROPPED_DIVISOR: u64 = 20;
 const RETURN_LEN: usize = 10_000;
 
 impl<const N: usize> Sweep<N> {
@@ -109,7 +109,7 @@ impl<const N: usize> Sweep<N> {
         let mut is_over = tick == self.begin.from;
         if self.kept.segment.is_empty() {
             let dropped = self.kept.segment_states - self.kept.segment_kept;
-            let is_same = DROPPED_SHARE * dropped < self.kept.segment_states;
+            let is_same = DROPPED_DIVISOR * dropped < self.kept.segment_states;
             let len = lookup.layer().len();
             let is_wide = len > 2 * RETURN_LEN || is_same && len > RETURN_LEN;
             is_over |= self.limits.is_whole && is_wide && self.work > RETURN_WORK_MIN;

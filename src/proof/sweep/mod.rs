@@ -1,5 +1,6 @@
-//! A sweep. Missing threats join when few states are left. On the way back, the sweep rebuilds the
-//! layers between two checkpoints.
+//! A sweep. Missing threats join when few states are left. In the backward pass, the sweep rebuilds
+//! the layers between two checkpoints. In a *whole* sweep, all its threats take part from the first
+//! tick of the game, and none joins later.
 
 mod backwards;
 mod limits;
@@ -20,8 +21,9 @@ pub(super) use limits::{End, SweepLimits};
 const CHECKPOINT_TICKS: usize = 16;
 /// A sweep may continue beyond the target for at least this much work.
 const BEYOND_WORK_MIN: u64 = 200_000;
-/// A whole sweep may continue beyond the target for this fraction of its work so far.
-const WHOLE_BEYOND_SHARE: u64 = 4;
+/// A whole sweep may continue beyond the target for 1 / `WHOLE_BEYOND_DIVISOR` of its work so far,
+/// but at least `BEYOND_WORK_MIN`.
+const WHOLE_BEYOND_DIVISOR: u64 = 4;
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
     tick: usize,
@@ -59,8 +61,8 @@ struct Front<const N: usize> {
     tick: usize,
     mask: Combination,
     layer: Layer<N>,
-    /// The layer under construction. On the way back, it is built from the first `done`
-    /// combinations of the segment's last layer.
+    /// The layer under construction. In the backward pass, it is built from the first
+    /// `done` combinations of the segment's last layer.
     next: Layer<N>,
     done: usize,
     /// True if the known sets have been applied to the layer and the threats have joined.
@@ -116,7 +118,7 @@ pub(super) struct Sweep<const N: usize> {
     joins: Vec<Joined>,
     turning: Option<Turning<N>>,
     kept: Kept<N>,
-    /// On the way back: the mask and the states of the tick after the current one.
+    /// In the backward pass: the mask and the states of the tick after the current one.
     after: Option<(Combination, Arc<Lookup<N>>)>,
 }
 
@@ -254,7 +256,7 @@ impl<const N: usize> Sweep<N> {
                 let stored =
                     StoredLayer { tick: self.front.tick, mask: self.front.mask, layer: self.front.layer.clone() };
                 self.turning = Some(Turning { stored, joins: self.joins.len(), work: self.work });
-                let work = if self.limits.is_whole { self.work / WHOLE_BEYOND_SHARE } else { self.work };
+                let work = if self.limits.is_whole { self.work / WHOLE_BEYOND_DIVISOR } else { self.work };
                 self.phase = Phase::Beyond { work_max: BEYOND_WORK_MIN.max(work) };
                 self.front.is_ready = true;
                 return Ok(None);

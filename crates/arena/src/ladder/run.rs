@@ -26,11 +26,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between attempts to write a journal on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Limit of the games that another process plays at a time: the larger of `AHEAD_MIN` and the
-/// number of games so far divided by `AHEAD_SHARE`. Games chosen further ahead would ignore the
+/// Limit of the games that another process plays at a time: the larger of `AHEAD_MIN` and
+/// 1 / `AHEAD_DIVISOR` of the number of games so far. Games chosen further ahead would ignore the
 /// results of earlier games.
 const AHEAD_MIN: usize = 64;
-const AHEAD_SHARE: usize = 20;
+const AHEAD_DIVISOR: usize = 20;
 
 /// Options of a ladder.
 pub struct LadderOptions<'a> {
@@ -194,7 +194,7 @@ fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn()
     }
 }
 
-/// Lets another process play until it ends.
+/// Has the process at the other end of `channel` play games until the ladder stops.
 fn play_remotely(channel: Channel, spec: &str, shared: &Mutex<Shared>, is_stopped: &dyn Fn() -> bool) {
     let mut games = RemoteGames { shared, is_stopped, in_progress: 0 };
     if let Err(error) = channel.run(spec, &mut games) {
@@ -290,7 +290,7 @@ impl Shared {
 
     /// Starts at most `count` games for another process, which already has `in_progress` games.
     fn start_several(&mut self, count: usize, in_progress: usize) -> Vec<RemoteGame> {
-        let ahead_max = AHEAD_MIN.max(self.ladder.games() as usize / AHEAD_SHARE);
+        let ahead_max = AHEAD_MIN.max(self.ladder.games() as usize / AHEAD_DIVISOR);
         let count = count.min(ahead_max.saturating_sub(in_progress));
         let entrants = self.ladder.entrants();
         let start = |()| {

@@ -23,12 +23,12 @@ pub(crate) struct BotArgs {
     /// Write the standard error of external bots into this folder, one file per game
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
-    /// Memory of an external bot's processes together; a bot that exceeds it
-    /// {n}fails [default: no limit]
+    /// Maximum total memory of an external bot's processes; a bot that exceeds
+    /// {n}it fails [default: no limit]
     #[arg(long, value_name = "MB", value_parser = integer::<u64>(1..=MAX_MEMORY_MB))]
     bot_memory_mb: Option<u64>,
-    /// Processor time of an external bot per game, in milliseconds; a bot that
-    /// {n}exceeds it fails [default: no limit]
+    /// Maximum processor time of an external bot per game, in milliseconds; a
+    /// {n}bot that exceeds it fails [default: no limit]
     #[arg(long, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     bot_cpu_ms: Option<u64>,
 }

@@ -199,7 +199,7 @@ impl Shards<'_> {
         }
         let path = one_line(&path.display().to_string());
         Err(CliError::Input(format!(
-            "{path}: expected a shard of this dataset, found another file: it is not overwritten"
+            "{path}: expected a shard of this dataset, found another file, which was not overwritten"
         )))
     }
 
@@ -212,7 +212,7 @@ impl Shards<'_> {
             if partial.symlink_metadata().is_ok() {
                 if !content.starts_with(&files::read(&partial, content.len() as u64)?) {
                     let partial = partial.display();
-                    return Err(io::Error::other(format!("{partial} is another file: it is not overwritten")));
+                    return Err(io::Error::other(format!("{partial} is another file, which was not overwritten")));
                 }
                 fs::remove_file(&partial)?;
             }

@@ -42,8 +42,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Rate entrants that come and go, and play the most informative game next
 ///
-/// The folder has the journal, and index.html with the standing and every game. Without --minutes,
-/// {n}the ladder ends when all pairs of neighbours in the ranking are closed.
+/// The folder holds the journal, and index.html with the standing and every game. Without
+/// {n}--minutes, the ladder ends when every pair of entrants at most two places apart is decided,
+/// {n}only repeats its games, or has played --samples games per map.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LadderArgs {
@@ -254,7 +255,7 @@ fn write_marked(path: &Path, mark: &str, content: &str) -> Result<(), CliError> 
         let opened =
             files::open(path, PAGE_BYTES_MAX).and_then(|file| file.take(MARK_BYTES_MAX).read_to_string(&mut start));
         if opened.is_err() || start.lines().next() != Some(mark) {
-            return Err(fail(&"expected a file of a ladder: it is not overwritten"));
+            return Err(fail(&"expected a file of a ladder; the file was not overwritten"));
         }
     }
     OutputFile::over(path).write(content.as_bytes())

@@ -74,8 +74,8 @@ pub(crate) struct ViewArgs {
     /// Do not open a browser
     #[arg(long)]
     no_open: bool,
-    /// Write a self-contained HTML page instead; of several games, a folder
-    /// {n}with a page each and a list, index.html
+    /// Write a self-contained HTML page instead; for several games, a folder
+    /// {n}with one page per game and an index.html
     #[arg(long, value_name = "OUT.html|FOLDER")]
     html: Option<PathBuf>,
     /// Write a PNG image of one tick instead

@@ -163,7 +163,7 @@ fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
     assert_eq!(fs::read_to_string(&log).unwrap(), "{\"getaway\":\"log\",\"version\":1}\noops\n");
     fs::write(&log, "mine").unwrap();
     let refused = fails(&["play", "snail", "--planner", "pipe:echo oops >&2", "--logs", logs]);
-    let expected = r#"line 1: expected {"getaway":"log","version":1,...}, found mine: it is not overwritten"#;
+    let expected = r#"line 1: expected {"getaway":"log","version":1,...}, found mine; the file was not overwritten"#;
     assert_eq!(refused, format!("external bots: {}, {expected}", log.display()));
     assert_eq!(fs::read_to_string(&log).unwrap(), "mine");
     let refused = fails(&["play", "snail", "--planner", "pipe:cat", "--budget-ticks", "5"]);
@@ -188,8 +188,8 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 #[test]
 #[cfg(target_os = "linux")]
 fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
-    // Bots that leave processes in their own and in other sessions. Each bot has its own number of
-    // seconds, by which the test finds its processes.
+    // Bots that leave processes in their own and in other sessions. Each bot sleeps for a
+    // different number of seconds, which identifies its processes.
     let bot = |seconds: u32| format!("pipe:sleep {seconds} & (setsid sleep {seconds} &); sleep {seconds}");
     let ended = || {
         external(&["pipe:sleep 87001 & (setsid sleep 87001 &); exit 1"], &["--samples", "2"]);

@@ -118,7 +118,7 @@ fn foreign_files_and_mistakes_get_one_line() {
     let page = folder.join("index.html");
     fs::write(&page, "mine").unwrap();
     let output = getaway(&ladder(&folder, &[]));
-    let note = format!("{}: expected a file of a ladder: it is not overwritten\n", page.display());
+    let note = format!("{}: expected a file of a ladder; the file was not overwritten\n", page.display());
     assert!(output.status.success() && String::from_utf8_lossy(&output.stderr).contains(&note), "{output:?}");
     assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
 }

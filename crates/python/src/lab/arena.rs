@@ -191,7 +191,7 @@ pub(crate) fn play_shards(
     without_gil(py, || work.encoded_shards(&shards))?.map_err(|error| library_error(py, &error))
 }
 
-/// The work that `spec` describes, from `kept` if that has it. New work is kept there. `kept` is
+/// The work described by `spec`: taken from `kept`, or else created and stored in `kept`. `kept` is
 /// `None` if the work has Python planners.
 fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     py: Python<'_>,

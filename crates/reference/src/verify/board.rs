@@ -134,7 +134,9 @@ impl<const N: usize> Board<N> {
         for tick in 1..=LAST_TICK {
             let moves = clock.is_due(tick as u16 - 1);
             if !is_first && moves != self.moves[tick] {
-                return Err(format!("not all threats move in the same ticks, such as {tick}"));
+                return Err(format!(
+                    "tick {tick}: some threats move and others do not: expected all threats to move in the same ticks"
+                ));
             }
             self.moves[tick] = moves;
         }

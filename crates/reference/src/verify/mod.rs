@@ -23,7 +23,7 @@
 //! A layer maps each combination of the threats' numbers to the tiles where the player can be. A
 //! step splits these tiles by the moves of the threats. For each tile, the literal threats choose
 //! their moves with the player on this tile. The layers of a long sweep do not fit into memory.
-//! Some are kept for the way back, and the others are computed again.
+//! The sweep keeps some layers for the backward pass, and computes the missing layers again.
 //!
 //! A hawk joins with every memory that is possible on its tile. Until it sees the player, one key
 //! merges all memories that agree with its path since it joined. A state with this key stands for
@@ -78,8 +78,8 @@ const LAST_TICK: usize = 2000;
 /// every tick.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
-/// Memory limit in bytes. It applies separately to a layer, to the layers kept for the way back, to
-/// the known sets, and to the projections to single sharks. If a layer exceeds the limit, the
+/// Memory limit in bytes. It applies separately to a layer, to the layers kept for the backward
+/// pass, to the known sets, and to the projections to single sharks. If a layer exceeds the limit, the
 /// certificate is refused. Beyond the other limits, layers are computed again, or known sets and
 /// projections are left out.
 const BYTES_MAX: usize = 1 << 29;
@@ -207,21 +207,22 @@ struct Joins<'a> {
     counts_draws: bool,
 }
 
-/// Layers of a sweep at a constant interval of ticks, kept for the way back.
+/// Evenly spaced layers of a sweep, kept for the backward pass. The interval doubles when the
+/// layers exceed `bytes_max`.
 struct Trail<const N: usize, const W: usize> {
     layers: Vec<(usize, Layer<N, W>)>,
-    distance: usize,
+    interval: usize,
     bytes_max: usize,
 }
 
 impl<const N: usize, const W: usize> Trail<N, W> {
     fn new(bytes_max: usize) -> Self {
-        Self { layers: Vec::new(), distance: 1, bytes_max }
+        Self { layers: Vec::new(), interval: 1, bytes_max }
     }
 
     fn push(&mut self, tick: usize, layer: Layer<N, W>) {
         let from = self.layers.first().map_or(tick, |(from, _)| *from);
-        if !(tick - from).is_multiple_of(self.distance) {
+        if !(tick - from).is_multiple_of(self.interval) {
             return;
         }
         self.layers.push((tick, layer));
@@ -229,9 +230,9 @@ impl<const N: usize, const W: usize> Trail<N, W> {
         // last.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
-            self.distance *= 2;
-            let distance = self.distance;
-            self.layers.retain(|(tick, _)| (tick - from).is_multiple_of(distance));
+            self.interval *= 2;
+            let interval = self.interval;
+            self.layers.retain(|(tick, _)| (tick - from).is_multiple_of(interval));
         }
     }
 }

@@ -378,7 +378,11 @@ impl<const N: usize> Pursuer<N> {
                 covered &= self.steps(number, case).iter().all(|step| is_covered(self, step.next));
             }
         }
-        if covered { Ok(hawks) } else { Err("a hawk has a memory that it should not have".to_owned()) }
+        if covered {
+            Ok(hawks)
+        } else {
+            Err("a hawk's start or step gives it a memory outside the merged set".to_owned())
+        }
     }
 
     fn step(
