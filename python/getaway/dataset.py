@@ -52,7 +52,7 @@ def describe(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """The settings of a dataset, including the names of its `maps` and `planners`.
 
     Raises:
-        ValueError: if the folder has no dataset.
+        ValueError: if the folder does not contain a dataset.
     """
     path = Path(folder) / "dataset.jsonl"
     try:
@@ -72,7 +72,7 @@ def load(folder: str | os.PathLike[str]) -> npt.NDArray[np.void]:
     """All records of a complete dataset, in the same order on every machine.
 
     Raises:
-        ValueError: if the folder has no dataset, or not all of its shards.
+        ValueError: if the folder does not contain a complete dataset.
     """
     records, end = None, 0
     for shard in _shards(folder):
@@ -91,8 +91,8 @@ def to_parquet(folder: str | os.PathLike[str]) -> Path:
 
     Raises:
         ImportError: if pyarrow is not installed.
-        ValueError: if the folder has no dataset, if a shard is missing, or if the path has a file
-            that this function did not write.
+        ValueError: if the folder does not contain a complete dataset, or if a file that this
+            function did not write is at the path.
     """
     import pyarrow
     from pyarrow import parquet
@@ -103,7 +103,7 @@ def to_parquet(folder: str | os.PathLike[str]) -> Path:
     except (pyarrow.ArrowInvalid, OSError):
         is_ours = False
     if not is_ours:
-        raise ValueError(f"{path}: expected a file that this function wrote, found another file, which was not overwritten")
+        raise ValueError(f"{path}: expected a file that this function wrote, found another; the file was not overwritten")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         partial, writer = Path(scratch) / _NAME, None
         shards = _shards(folder)

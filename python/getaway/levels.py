@@ -88,7 +88,7 @@ def load(folder: str | PathLike[str]) -> Level:
     """Load a level from a folder that `Level.save` wrote.
 
     Raises:
-        FileNotFoundError: if the folder has no level.
+        FileNotFoundError: if the folder does not contain a level.
         ValueError: if the level cannot be read, or its moves do not reach its best tick.
     """
     text = Path(folder, "level.json").read_text()

@@ -297,7 +297,7 @@ impl Observer {
         self.features.get_or_init(|| Features::new(world)).write(world, state, out);
     }
 
-    /// Writes 1 for each move that is not blocked, and 0 for the others.
+    /// Writes 1 for each move that is not blocked, and 0 for each blocked move.
     pub fn write_action_mask(&self, world: &World, state: &State, out: &mut [u8]) {
         let player = world.tile_after(state, Move::Stay);
         for (index, (out, &next)) in out.iter_mut().zip(&self.next[usize::from(player)]).enumerate() {

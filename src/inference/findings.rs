@@ -243,7 +243,7 @@ fn factor_of(parameter: Parameter) -> Option<Factor> {
 fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
     for trusts in [true, false] {
         let mut sets = Some(ClockSets::any());
-        // The second round applies the result of each game to the others.
+        // The second round applies the result of each game to the games before it.
         for _ in 0..if all.len() > 1 { 2 } else { 1 } {
             for evidence in all {
                 sets = sets.and_then(|sets| {

@@ -1,7 +1,7 @@
 //! A beam search over combinations, which hold the keys of all threats. A step moves the player
 //! from all of its places at once, so a layer holds many states of the game.
 //!
-//! The beam drops combinations outside the known sets. From the others, it keeps a random sample,
+//! The beam drops combinations outside the known sets. It keeps a random sample of the rest,
 //! spread evenly over the values of a feature that seldom changes. If no combination is left, the
 //! search backtracks. Each further dead end near the same tick doubles the width of the beam and
 //! the distance of the backtracking. After a few dead ends, the search starts over, because the

@@ -26,7 +26,7 @@ const HAWK_WEIGHT: usize = 8;
 #[derive(Debug, Default)]
 struct Projections<const N: usize> {
     /// The projection of each automaton. Only sharks have one, and only while the projections fit
-    /// into `max_bytes`; the others are empty.
+    /// into `max_bytes`; all other projections are empty.
     layers: Vec<Projection<N>>,
     max_bytes: usize,
     /// The automaton and the tick of the next layer to build.

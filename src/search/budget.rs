@@ -136,7 +136,7 @@ pub enum StopReason {
     Deadline,
     /// The passes are used up.
     Passes,
-    /// The best reward equals the upper bound of the problem.
+    /// The best reward reached the upper bound of the problem.
     Optimal,
     /// Nothing is left to explore: the state was final, or a tree is fully explored. If rollouts
     /// have no horizon, the best line is optimal.
@@ -186,7 +186,7 @@ impl BudgetMeter {
     /// Counts one simulated tick, unless a limit is reached.
     ///
     /// # Errors
-    /// The limit, if the ticks are used up or the deadline has passed.
+    /// The reached limit: the ticks are used up, or the deadline has passed.
     #[inline]
     pub fn tick(&mut self) -> Result<(), StopReason> {
         if self.ticks >= self.next_check {
@@ -199,7 +199,7 @@ impl BudgetMeter {
     /// Checks ticks and deadline without counting a tick.
     ///
     /// # Errors
-    /// The limit, if the ticks are used up or the deadline has passed.
+    /// The reached limit: the ticks are used up, or the deadline has passed.
     #[cold]
     pub fn check(&mut self) -> Result<(), StopReason> {
         if let Some(ending) = self.ending {

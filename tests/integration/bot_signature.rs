@@ -99,7 +99,7 @@ struct Coverage {
 const SAMPLE: Coverage = Coverage { pairs_per_game: 4, last_tick: 1200 };
 const EVERYTHING: Coverage = Coverage { pairs_per_game: 1, last_tick: LAST_TICK };
 
-/// Planners other than the default. They play only the start of a `Prompt` game.
+/// All planners except the default. They play only the start of a `Prompt` game.
 const PLANNERS: [&str; 3] = ["safest", "lookahead:4", "cautious"];
 const PLANNER_TICKS: u16 = 200;
 

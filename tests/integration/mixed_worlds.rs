@@ -1,5 +1,5 @@
-//! Guarantees: a state stepped in a world other than its own is rejected with a panic or stays a
-//! valid state of that world. No table is read out of bounds, which AddressSanitizer checks.
+//! Guarantees: stepping a state in a foreign world panics, or gives a valid state of that
+//! world. No table is read out of bounds, which AddressSanitizer checks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 

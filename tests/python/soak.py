@@ -5,7 +5,7 @@
     .venv/bin/python tests/python/soak.py --games 500              soak test
 
 Uses the bot and client of the competition and this project's release build of the server (`cargo
-build --release`). Exit code 1 if a decision other than a game's first took longer than a tick, if a
+build --release`). Exit code 1 if a decision, except the first of a game, took longer than a tick, if a
 game ended early, or if memory grew.
 """
 

@@ -294,7 +294,7 @@ def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
         most = max(most, len(marked(mark)))
         time.sleep(0.1)
     assert series.returncode == 0, "the series failed"
-    wait_for_end(mark, "a series that ended by itself")
+    wait_for_end(mark, "a series that ended without a kill")
     lines = [f"{samples * len(bots)} games of {len(bots)} bots: nothing is left; at most {most} processes at a time"]
     for number in range(kills):
         kill = (signal.SIGKILL, signal.SIGINT, signal.SIGTERM)[number % 3]
@@ -322,7 +322,7 @@ def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: 
     for game in games:
         game.pop("times", None)
         game.pop("check")
-    # Sort the games by their order in the series. The file has them in the order in which they
+    # Sort the games by their order in the series. The file holds them in the order in which they
     # ended.
     return elapsed_s, "\n".join(sorted(json.dumps(game, sort_keys=True) for game in games)).encode()
 

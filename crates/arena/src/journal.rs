@@ -1,6 +1,6 @@
 //! Journals: files from which an interrupted run continues.
 //!
-//! The first line has the kind of file, the version of its format and the settings of the run. Each
+//! The first line holds the kind of file, the version of its format and the settings of the run. Each
 //! further line is a record, a JSON object. Each line ends with a checksum of all lines so far.
 //!
 //! Guarantees: a file is changed only if its first line names this kind and version. A new journal

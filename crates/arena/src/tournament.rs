@@ -119,7 +119,7 @@ pub struct Standing {
     /// True if, on each map, its games are all identical.
     #[serde(rename = "draws_nothing")]
     pub is_deterministic: bool,
-    /// A summary of its games.
+    /// A summary of the planner's games.
     pub games: Summary,
 }
 

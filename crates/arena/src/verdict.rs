@@ -160,7 +160,7 @@ impl Question<'_> {
         // Planners that repeat their games would also repeat them in further pairs on the same
         // maps.
         let repeats_games = 2 * pairs.units <= pairs.pairs_played;
-        // If the games so far should have been enough, plan half as many again.
+        // If the games so far should have been enough, plan 50% more.
         let beyond = |needed: f64, so_far: f64| two_digits_up((needed - so_far).max(so_far / 2.0));
         if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
             let variance = ((maps + 2.0) * error.powi(2)).min(VARIANCE_MAX);

@@ -43,7 +43,7 @@ pub enum BenchmarkError {
         /// The system's error.
         source: io::Error,
     },
-    /// A file has unexpected content.
+    /// The content of a file is not as expected.
     #[error("{}: {why}", path.display())]
     Content {
         /// The file.

@@ -14,7 +14,7 @@ const RECORD_BYTES_MAX: u64 = 1 << 22;
 const FIRST_LINE: &str = "bench-1 record ";
 const CREDITS: [&str; 2] = ["line by: ", "bound by: "];
 
-/// A record of an instance. Its text has a line with the instance's name, two lines of credits, and
+/// A record of an instance. The text form has a line with the instance's name, two lines of credits, and
 /// the certificate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
@@ -117,7 +117,7 @@ impl Record {
     /// the same instance.
     ///
     /// # Errors
-    /// If the file cannot be written, or another file has its name.
+    /// If the file cannot be written, or a different file already has this name.
     pub fn save(&self, folder: &Path) -> Result<(), BenchmarkError> {
         let path = folder.join(format!("{}.txt", self.instance));
         let track = path.parent().unwrap_or(folder);

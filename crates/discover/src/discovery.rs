@@ -308,7 +308,7 @@ impl<'b> Discovery<'b> {
         bank: &'b dyn Bank,
         state: Option<&Path>,
     ) -> Result<Self, JournalError> {
-        // The bandit uses scores, not rewards: the file has scores, and a conversion could round.
+        // The bandit uses scores, not rewards: the file holds scores, and a conversion could round.
         let bandit = Bandit::new(arms.len(), settings.c * bank.scale());
         let (history, scores) = (Vec::new(), HashMap::new());
         let (journal, cluster) = (None, None);

@@ -9,7 +9,7 @@
 //!     --boards boards.txt --with-memory 2 --policy game --runs 2
 //! ```
 //!
-//! The file has one line per row, top row first, and a blank line between boards. The default is
+//! The file holds one line per row, top row first, and a blank line between boards. The default is
 //! `samegame/boards.txt` in the folder that the variable `GETAWAY_SHARED` names, or in `../shared`.
 //!
 //! A run is one pass of the expression per board. `--evaluations N` and `--seconds S` limit a pass.

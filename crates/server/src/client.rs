@@ -39,7 +39,7 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
 }
 
 /// Returns the close code and reason for a client that is disconnected before its game. Reports the
-/// reason, unless the client left by itself or all games have been played.
+/// reason, unless the client disconnected or all games have been played.
 fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     let Disconnect { reason, code } = disconnect;
     if matches!(code, close_code::POLICY | close_code::INVALID | close_code::SIZE | close_code::AGAIN) {
@@ -320,7 +320,7 @@ mod tests {
         };
         assert!(of_viewer.contains("ping timeout") && of_bot.contains("ping timeout"), "{of_viewer}; {of_bot}");
         assert_eq!(states, 1, "the game makes no progress");
-        // A peer that answers is still pinged long after the others have been dropped.
+        // A peer that answers is still pinged long after the silent peers have been dropped.
         while pings < 6 {
             let message = timeout(TIMEOUT, viewer.next())
                 .await

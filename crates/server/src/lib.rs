@@ -1,4 +1,4 @@
-//! The local game server. It has the real server's protocol and plays one game at a time.
+//! The local game server: speaks the real server's protocol and plays one game at a time.
 //!
 //! Guarantees: in every tick, the state is the one that [`World`](getaway::game::World) computes. A
 //! connection can affect only its own game, and a game waits only for its bot. The crate prints
@@ -191,8 +191,8 @@ impl Server {
     }
 }
 
-/// Grows the process's file table by opening and closing as many files as all connections need. On
-/// Linux, growing it blocks the process for 10 to 25 ms, which must not happen during a game.
+/// Grows the process's file table to the size that all connections need, by opening and closing
+/// files. On Linux, this blocks the process for 10 to 25 ms, which must not happen during a game.
 fn grow_file_table(listener: &std::net::TcpListener) {
     let files: Vec<_> = (0..MAX_CONNECTIONS + OTHER_FILES_MAX).map_while(|_| listener.try_clone().ok()).collect();
     drop(files);

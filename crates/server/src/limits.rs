@@ -5,15 +5,15 @@ use std::time::Duration;
 
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Maximum number of connections, far below the limit on open files. Further connections are closed
-/// without being read.
+/// Maximum number of connections, far below the limit on open files. The server closes
+/// further connections without reading from them.
 pub const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of viewers. Each viewer gets a copy of every state.
 pub const MAX_VIEWERS: usize = 64;
 pub const MAX_WAITING_BOTS: usize = 32;
 /// Time limit for a client to send REGISTER or VIEWER, as on the real server.
 pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit of an HTTP connection. It ends connections with incomplete requests.
+/// Time limit of an HTTP connection. The limit ends connections with incomplete requests.
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a request's head. Browsers send less than 4 KiB.
 pub const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;

@@ -27,7 +27,7 @@ use getaway::search::BudgetMeter;
 
 /// Number of ticks that the room left looks ahead.
 pub const ROOM_TICKS: u16 = 16;
-/// Simulated ticks per probe in the first round. Each further round has four times as many.
+/// Simulated ticks per probe in the first round. Each further round quadruples this number.
 const PROBE_TICKS: u64 = 250_000;
 const SLICE_TICKS: u64 = 50_000;
 const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;

@@ -173,7 +173,7 @@ fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     Ok(bytes)
 }
 
-/// Renders a range of frames as an endless GIF. Returns the number of its frames.
+/// Renders a range of frames as an endless GIF. Returns the number of frames.
 /// Fails if the replay has no such ticks, or encoding fails.
 pub fn gif(
     replay: &Replay,

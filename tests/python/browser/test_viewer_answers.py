@@ -210,7 +210,7 @@ def test_address_names_the_game_and_survives_a_reload(page: Page, view: View) ->
     assert tick(page) == 60
     page.goto("about:blank")
     page.goto(f"{url}#game=no-such-game&tick=7")
-    expect(page.locator("#banner")).to_contain_text("This folder has no game no-such-game.")
+    expect(page.locator("#banner")).to_contain_text("This folder does not contain a game no-such-game.")
     expect(page.locator("#library")).to_be_visible()
 
 

@@ -44,7 +44,7 @@ pub const SILENT_TICKS_MAX: u32 = 20;
 const FRAMES_PER_TICK_MAX: usize = 100;
 /// Time for a program to exit after its game. After it, the program is killed.
 const EXIT_TIME: Duration = Duration::from_millis(500);
-/// Time for a program to exit after it has closed its connection. Its log then has the error
+/// Time for a program to exit after it has closed its connection. Its log then holds the error
 /// message. Interpreters on a busy machine need this long.
 const CRASH_TIME: Duration = Duration::from_secs(3);
 /// Interval between checks for an exit, a connection or a stop.
@@ -164,7 +164,7 @@ pub enum FailureKind {
     Disconnect,
     /// The bot did not connect, or sent nothing for [`SILENT_TICKS_MAX`] ticks.
     Silence,
-    /// The bot sent only invalid JSON or messages other than commands.
+    /// The bot sent only invalid JSON, or messages that are not commands.
     Garbage,
     /// The bot exceeded a limit of [`ExternalOptions`].
     Limit,

@@ -5,8 +5,8 @@ use super::process::{Process, Streams, exit_words, last_log_line};
 use super::usage::UsageMeter;
 use crate::game::Cost;
 
-/// A program that connects to a server by itself. It ends, with all of its descendants, when
-/// dropped.
+/// A running program that connects to a server. Dropping this value ends the program and all of
+/// its descendants.
 #[derive(Debug)]
 pub struct Program {
     process: Process,
@@ -16,11 +16,12 @@ pub struct Program {
 /// The results of a program that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramEnd {
-    /// Processor time and peak memory of its processes; zero on systems other than Linux.
+    /// Processor time and peak memory of the program's processes; measured only on Linux, otherwise
+    /// zero.
     pub cost: Cost,
-    /// Its standard output and error.
+    /// The program's standard output and error.
     pub log: String,
-    /// The exit code or "still running", and the last line of its log, in words.
+    /// The exit code or "still running", and the last line of the log, in words.
     pub words: String,
 }
 

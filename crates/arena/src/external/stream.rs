@@ -1,8 +1,8 @@
 //! Byte streams to and from a bot over any transport, with arrival times.
 //!
 //! Guarantees: a read returns only bytes that arrived before its deadline, even if this thread runs
-//! late, and never waits past it. After the deadline, reads return at most as many bytes as one
-//! message can have, so a flood cannot keep the reader busy. A write never waits.
+//! late, and never waits past it. After the deadline, reads return at most the maximum size of one
+//! message, so a flood cannot keep the reader busy. A write never waits.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

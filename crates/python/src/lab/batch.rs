@@ -120,7 +120,7 @@ impl Observations {
 /// The games are divided evenly among the maps, in the order of the list. A game that is over
 /// returns to its start in the next step, which ignores its action. Every step overwrites the same
 /// arrays; do not read them from another thread during a step. `getaway.gymnasium` describes the
-/// observations. Batches can be copied and pickled at any tick; copies share no array.
+/// observations. Batches can be copied and pickled at any tick; copies share no arrays.
 ///
 /// Args:
 ///     maps: one or several maps, as for `Game`.
@@ -152,7 +152,7 @@ pub(crate) struct Batch {
 }
 
 impl Batch {
-    /// A batch at the start of its games.
+    /// Creates a batch in which every game is at its start.
     fn create(
         py: Python<'_>,
         (boards, given): (Vec<Arc<Board>>, Vec<usize>),
@@ -455,8 +455,8 @@ impl Batch {
     ///
     /// Raises:
     ///     TypeError: for actions that are not integers.
-    ///     ValueError: for a shape other than (games,), an action outside 0 to 4, or an array of
-    ///         the batch that was made read-only. No game changes in these cases.
+    ///     ValueError: if the shape is not (games,), an action is not from 0 to 4, or an array of the
+    ///         batch was made read-only. No game changes in these cases.
     #[pyo3(signature = (actions, /))]
     fn step(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let py = actions.py();
@@ -536,8 +536,8 @@ impl Batch {
     /// them; returns the observations.
     ///
     /// Raises:
-    ///     TypeError: for an array of another type than int16.
-    ///     ValueError: for another shape, or numbers that are not a state of the game's map. No
+    ///     TypeError: if the type of the array is not int16.
+    ///     ValueError: for a different shape, or numbers that are not a state of the game's map. No
     ///         game changes in these cases.
     #[pyo3(signature = (states, mask = None, /))]
     fn set_state(&mut self, states: &Bound<'_, PyAny>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {

@@ -1,4 +1,4 @@
-//! Coverage of the lockstep games. It shows which rules a run has not tested.
+//! Coverage of the lockstep games: shows which rules a run has not tested.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ pub struct Coverage {
     pub games: u64,
     pub ticks: u64,
     pub no_jump_games: u64,
-    /// Games under rules other than the server's and their no-jump variant.
+    /// Games under rules that differ from the server's rules and from their no-jump variant.
     pub other_rules_games: u64,
     pub complete_games: u64,
     /// Games that ended because a threat moved onto the player or started there.

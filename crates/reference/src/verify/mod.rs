@@ -172,7 +172,7 @@ fn check<const N: usize, const W: usize>(
     Ok(verifier.board.steps())
 }
 
-/// By threat, the bits of its number. Deer have four times as many keys as sharks.
+/// By threat, the bits of its number. A deer has four keys per tile, and a shark one.
 fn bits(layout: &Layout) -> Vec<u32> {
     let tiles = layout.open_positions().count();
     let bits_of = |keys: usize| usize::BITS - keys.leading_zeros();

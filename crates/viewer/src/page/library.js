@@ -145,7 +145,7 @@ class Library {
     if (name === null) return false;
     const game = this.games.find((game) => game.name === name && !game.error);
     if (!game) {
-      showBanner(`This folder has no game ${name}.`);
+      showBanner(`This folder does not contain a game ${name}.`);
       return false;
     }
     if (game.game !== this.shown?.game) await this.open(game, address);
@@ -184,7 +184,7 @@ class Library {
 /** Opens recordings that are dropped onto the page, if a server can read them. */
 function listenToDrops(library) {
   receiveDrops(async (files) => {
-    if (!library) return showBanner(`This page cannot read recordings by itself: open ${files[0].name} with "getaway view ${files[0].name}".`);
+    if (!library) return showBanner(`This page cannot read recordings without a server: open ${files[0].name} with "getaway view ${files[0].name}".`);
     let last = 0;
     for (const file of files) {
       const answer = await ask("open", { headers: { "x-file-name": file.name.replace(/[^\x20-\x7e]/g, "_") }, body: file }).catch(() => null);

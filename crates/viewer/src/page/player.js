@@ -388,7 +388,7 @@ class Player {
     return moves.length ? `next moves, by tick: ${moves.join(" ")}` : "next moves, by tick: none known";
   }
 
-  /** True if the picture moves by itself. The button is then a pause button. */
+  /** True if the picture moves without user input. The button is then a pause button. */
   get isRunning() {
     return this.playing || (this.following && this.replay.header.isLive);
   }

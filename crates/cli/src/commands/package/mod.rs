@@ -28,7 +28,7 @@ const EXAMPLES: &str = "Examples:
 
 /// Make the competition's zip of a bot in Python, and test it as the server would
 ///
-/// The folder has application.py and requirements.txt. The zip is unpacked and installed into an
+/// The folder holds application.py and requirements.txt. The zip is unpacked and installed into an
 /// {n}empty environment under the oldest Python found, 3.10 or later, and plays a game with
 /// {n}nothing but TOKEN in its environment. It is written only if the bot plays the whole game.
 #[derive(Args)]
@@ -48,9 +48,9 @@ pub(crate) struct PackageArgs {
     /// Python interpreter for the test [default: the oldest found, 3.10 or later]
     #[arg(long, value_name = "FILE")]
     python: Option<PathBuf>,
-    /// Port of the test's server; with another one than the competition's, the
-    /// {n}bot finds the address in the environment variable SERVER_URL, and 0
-    /// {n}picks a free port
+    /// Port of the test's server; 0 picks a free port. If the port differs from
+    /// {n}the competition's, the bot finds the address in the environment
+    /// {n}variable SERVER_URL
     #[arg(long, default_value_t = trial::PORT, value_name = "PORT", value_parser = integer::<u16>(0..=u16::MAX.into()))]
     port: u16,
     #[command(flatten)]
