@@ -83,7 +83,7 @@ class Summary:
 
     @property
     def score(self) -> int:
-        """The score, as far as the client can know it: the server does not send the final state."""
+        """The score, computed from the last message: the server does not send the final state."""
         return POINTS_PER_TICK * (self.last_tick + 1) if self.last_tick else 0
 
     def quantile_ms(self, q: float) -> float:

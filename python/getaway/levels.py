@@ -10,7 +10,7 @@ it is less than 2001, a certificate proves that no line goes further. `getaway v
 independently of the solver.
 
 Every map belongs to exactly one split, by a hash of its drawing: about 80% of maps to `train`, 10% each
-to `validation` and `test`. So no two splits share a map, whatever the seeds and options.
+to `validation` and `test`. So two splits never share a map, with any seeds and options.
 
 Results depend only on the arguments, because budgets are in simulated ticks, not in time.
 """

@@ -69,7 +69,8 @@ pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     // Encoding to memory fails only if a side is zero, which is impossible for a layout with an
     // open tile.
     write_png(&mut bytes, width, height, &pixels).map_err(|_| LayoutError::NotDrawable)?;
-    // An image cannot hold two spawns on one tile, or threats in an order that differs from the server's.
+    // An image cannot hold two spawns on one tile, or threats in an order that differs from the
+    // server's.
     if decode_layout(&bytes)? != *layout {
         return Err(LayoutError::NotDrawable);
     }

@@ -133,8 +133,8 @@ impl CautiousRules {
             .into_iter()
             .map(|(player_move, next)| {
                 let arrival = arrivals[usize::from(next)];
-                // The player enters a tile only before any threat could be there: after `ticks` ticks,
-                // with `ticks < arrivals[tile]`.
+                // The player enters a tile only before any threat could be there: after `ticks`
+                // ticks, with `ticks < arrivals[tile]`.
                 let starts = (arrival > 1).then_some((next, 1));
                 terrain
                     .distances_where(Mover::Player, starts, steps, |tile, ticks| ticks < arrivals[usize::from(tile)]);

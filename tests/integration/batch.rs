@@ -1,5 +1,5 @@
-//! Guarantees: a game in a batch equals the same game stepped alone, whatever the other games are
-//! and however the batch is divided. Observations agree with the state.
+//! Guarantees: a game in a batch has the same states as the same game stepped alone. Neither the
+//! other games nor the division of the batch affect it. Observations agree with the state.
 
 use std::collections::HashSet;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Every decision keeps to its budget, whatever the server does.
+//! Every decision keeps to its budget, even if the server breaks the rules.
 //!
 //! Games are played on real, bundled and generated maps, on a server that breaks the rules at
 //! random ticks. A decision may take its budget plus five milliseconds. The bot's clock is the

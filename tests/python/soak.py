@@ -5,8 +5,8 @@
     .venv/bin/python tests/python/soak.py --games 500              soak test
 
 Uses the bot and client of the competition and this project's release build of the server (`cargo
-build --release`). Exit code 1 if a decision, except the first of a game, took longer than a tick, if a
-game ended early, or if memory grew.
+build --release`). Exit code 1 if a decision, except the first of a game, took longer than a
+tick, if a game ended early, or if memory grew.
 """
 
 from __future__ import annotations

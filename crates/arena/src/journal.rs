@@ -1,7 +1,8 @@
 //! Journals: files from which an interrupted run continues.
 //!
-//! The first line holds the kind of file, the version of its format and the settings of the run. Each
-//! further line is a record, a JSON object. Each line ends with a checksum of all lines so far.
+//! The first line holds the kind of file, the version of its format and the settings of the run.
+//! Each further line is a record, a JSON object. Each line ends with a checksum of all lines so
+//! far.
 //!
 //! Guarantees: a file is changed only if its first line names this kind and version. A new journal
 //! appears with its first line complete. An interrupted run loses at most the record being written.

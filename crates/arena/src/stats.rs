@@ -483,8 +483,8 @@ mod tests {
 
     #[test]
     fn clustered_share_counts_clusters_and_not_trials_when_clusters_agree_within() {
-        // The player always survives on half of the maps and never on the other half: 20 trials, with
-        // Student's quantile.
+        // The player always survives on half of the maps and never on the other half: 20 trials,
+        // with Student's quantile.
         let clusters: Vec<(u64, u64)> = (0..20).map(|map| (if map % 2 == 0 { 50 } else { 0 }, 50)).collect();
         let found = clustered_share(&clusters, 0.95);
         let by_map = share(10, 20, 0.95);

@@ -105,21 +105,21 @@ pub struct Tournament {
 /// An entrant in the standing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
-    /// Its place, from 1.
+    /// The entrant's place, from 1.
     pub place: usize,
-    /// Its name.
+    /// The entrant's name.
     pub planner: String,
-    /// Its index among the planners of the series.
+    /// The entrant's index among the planners of the series.
     pub index: usize,
     /// Its rating in Elo points.
     pub rating: Interval,
-    /// Wins, ties and losses in its distinct pairs.
+    /// Wins, ties and losses in the entrant's distinct pairs.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
-    /// True if, on each map, its games are all identical.
+    /// True if, on each map, all games of the entrant are identical.
     #[serde(rename = "draws_nothing")]
     pub is_deterministic: bool,
-    /// A summary of the planner's games.
+    /// A summary of the entrant's games.
     pub games: Summary,
 }
 

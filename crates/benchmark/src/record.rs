@@ -14,8 +14,8 @@ const RECORD_BYTES_MAX: u64 = 1 << 22;
 const FIRST_LINE: &str = "bench-1 record ";
 const CREDITS: [&str; 2] = ["line by: ", "bound by: "];
 
-/// A record of an instance. The text form has a line with the instance's name, two lines of credits, and
-/// the certificate.
+/// A record of an instance. The text form has a line with the instance's name, two lines of
+/// credits, and the certificate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     /// The name of the instance.

@@ -80,7 +80,7 @@ pub struct Fall {
     pub is_decisive: bool,
 }
 
-/// Counts of command problems in a game, as far as the recording shows them.
+/// Counts of the command problems that the recording of a game shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CommandCounts {
     /// Commands that arrived after their tick.

@@ -87,6 +87,7 @@ impl PairState {
         }
     }
 
+    /// True if the pair needs no more games: it is decided, or only repeats its games.
     pub fn is_closed(&self) -> bool {
         self.result() != PairResult::Open
     }

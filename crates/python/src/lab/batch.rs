@@ -455,8 +455,8 @@ impl Batch {
     ///
     /// Raises:
     ///     TypeError: for actions that are not integers.
-    ///     ValueError: if the shape is not (games,), an action is not from 0 to 4, or an array of the
-    ///         batch was made read-only. No game changes in these cases.
+    ///     ValueError: if the shape is not (games,), an action is not from 0 to 4, or an array of
+    ///         the batch was made read-only. No game changes in these cases.
     #[pyo3(signature = (actions, /))]
     fn step(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let py = actions.py();

@@ -79,9 +79,9 @@ const LAST_TICK: usize = 2000;
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
 /// Memory limit in bytes. It applies separately to a layer, to the layers kept for the backward
-/// pass, to the known sets, and to the projections to single sharks. If a layer exceeds the limit, the
-/// certificate is refused. Beyond the other limits, layers are computed again, or known sets and
-/// projections are left out.
+/// pass, to the known sets, and to the projections to single sharks. If a layer exceeds the limit,
+/// the certificate is refused. If kept layers exceed it, some are computed again. If known sets or
+/// projections exceed it, some are left out.
 const BYTES_MAX: usize = 1 << 29;
 /// Maximum work of [`verify`], in steps on sets of up to 64 tiles.
 pub const STEPS_MAX: u64 = 100_000_000_000;
@@ -172,7 +172,7 @@ fn check<const N: usize, const W: usize>(
     Ok(verifier.board.steps())
 }
 
-/// By threat, the bits of its number. A deer has four keys per tile, and a shark one.
+/// For each threat, the bits of its number. A deer has four keys per tile, and a shark one.
 fn bits(layout: &Layout) -> Vec<u32> {
     let tiles = layout.open_positions().count();
     let bits_of = |keys: usize| usize::BITS - keys.leading_zeros();
