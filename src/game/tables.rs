@@ -337,8 +337,8 @@ fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DI
     })
 }
 
-/// The bearing of the offset (dx, dy), from 1 to 16: odd on the eight rays at multiples of 45°, even
-/// in the octants between them.
+/// The bearing of the offset (dx, dy), from 1 to 16: odd on the eight rays at multiples of 45°,
+/// even in the octants between them.
 fn bearing(dx: i32, dy: i32) -> u8 {
     let (across, along) = (dx.abs(), dy.abs());
     match (dx.signum(), dy.signum(), across.cmp(&along) as i8) {

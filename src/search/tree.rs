@@ -109,10 +109,10 @@ impl<A: Copy + Eq> Tree<A> {
     }
 
     /// Moves to a child that is not fully explored. If there are unvisited children, a random
-    /// unvisited child is chosen. Otherwise, the child with the highest mean + C sqrt(ln n / n_k) is
-    /// chosen, and ties are broken at random. Rewards are scaled to 0..1 by the range seen (UCB1: Auer,
-    /// Cesa-Bianchi and Fischer 2002, figure 1, where C is sqrt(2)). The node must be expanded, and
-    /// at least one child must not be fully explored.
+    /// unvisited child is chosen. Otherwise, the child with the highest mean + C sqrt(ln n / n_k)
+    /// is chosen, and ties are broken at random. Rewards are scaled to 0..1 by the range seen
+    /// (UCB1: Auer, Cesa-Bianchi and Fischer 2002, figure 1, where C is sqrt(2)). The node must be
+    /// expanded, and at least one child must not be fully explored.
     pub(super) fn descend(&mut self, c: f64, random: &mut Generator) -> A {
         let node = self.current();
         let first = node.first as usize;

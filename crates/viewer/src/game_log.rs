@@ -169,7 +169,7 @@ impl GameLog {
         Ok(log)
     }
 
-    /// The status at the end of the game, as far as the recording shows.
+    /// The status at the last tick that the recording shows.
     pub fn status(&self) -> Status {
         self.last.as_ref().map_or(Status::Running, State::status)
     }
