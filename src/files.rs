@@ -20,7 +20,8 @@ pub enum Existing {
 
 /// Opens a regular file of at most `limit_bytes` for reading.
 ///
-/// # Errors If the file cannot be opened, exceeds the limit, or is not a regular file.
+/// # Errors
+/// If the file cannot be opened, exceeds the limit, or is not a regular file.
 pub fn open(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Take<File>> {
     check(path.as_ref(), limit_bytes)?;
     let file = File::open(path)?;
@@ -30,7 +31,8 @@ pub fn open(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Take<File>> 
 
 /// Checks that a path is a regular file of at most `limit_bytes`, without opening it.
 ///
-/// # Errors If the file is missing, exceeds the limit, or is not a regular file.
+/// # Errors
+/// If the file is missing, exceeds the limit, or is not a regular file.
 pub fn check(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<()> {
     let metadata = fs::metadata(path)?;
     let found = match metadata.len() {

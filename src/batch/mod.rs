@@ -164,7 +164,8 @@ impl Batch {
 
     /// Steps every game once: see [`BatchPart::step`].
     ///
-    /// # Panics See [`BatchPart::step`].
+    /// # Panics
+    /// See [`BatchPart::step`].
     pub fn step(&mut self, moves: &[Move], rewards: &mut [f32], terminations: &mut [bool]) {
         self.part(0..self.len()).step(moves, rewards, terminations);
     }

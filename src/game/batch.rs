@@ -14,8 +14,8 @@ impl World {
     /// of games through a tick phase by phase, which avoids unpredictable branches and overlaps the
     /// lookups of different games.
     ///
-    /// # Panics If the numbers of moves and states differ, and in the same cases as
-    /// [`World::step`].
+    /// # Panics
+    /// If the numbers of moves and states differ, and in the same cases as [`World::step`].
     pub fn step_batch(&self, states: &mut [State], moves: &[Move]) {
         assert_eq!(states.len(), moves.len(), "{} states and {} moves", states.len(), moves.len());
         for (states, moves) in states.chunks_mut(BLOCK_GAMES).zip(moves.chunks(BLOCK_GAMES)) {
@@ -80,7 +80,8 @@ impl World {
     /// Writes the tile of every threat, in the order of [`World::lane_styles`]. Faster than
     /// [`World::threat_pose`].
     ///
-    /// # Panics If the number of tiles differs from the number of threats.
+    /// # Panics
+    /// If the number of tiles differs from the number of threats.
     #[inline]
     pub fn write_threat_tiles(&self, state: &State, tiles: &mut [u16]) {
         assert_eq!(tiles.len(), self.threat_count(), "{} tiles: expected one per threat", tiles.len());

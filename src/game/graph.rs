@@ -35,8 +35,8 @@ pub struct StreetGraph {
 impl StreetGraph {
     /// Builds the graph of a layout.
     ///
-    /// # Panics If the layout has 65,535 open tiles or more. A [`World`](super::World) allows far
-    /// fewer.
+    /// # Panics
+    /// If the layout has 65,535 open tiles or more. A [`World`](super::World) allows far fewer.
     pub fn new(layout: &Layout) -> Self {
         let positions: Vec<Position> = layout.open_positions().collect();
         assert!(positions.len() < usize::from(WALL), "{} open tiles: expected fewer than {WALL}", positions.len());

@@ -43,8 +43,8 @@ impl World {
         Ok(self.threat_in((&block, lane), index))
     }
 
-    /// Like [`World::threat_after`], for a deer with the spawn `home`. For games that were joined
-    /// late.
+    /// Like [`World::threat_after`], for a deer with the spawn `home`. Used for games that were
+    /// joined late.
     pub fn deer_after(
         &self,
         deer: &Threat,

@@ -43,13 +43,13 @@ impl Numbers {
         rules.spawn_order[pick(self.0[0], Direction::ALL.len())]
     }
 
-    /// By draw, the index that it picks from a list of `len` entries.
+    /// For each draw, the index that it picks from a list of `len` entries.
     pub fn picks(&self, len: usize) -> impl Iterator<Item = usize> {
         self.0.iter().map(move |&number| pick(number, len))
     }
 
-    /// By draw, the number in units of 1/12 (0 to 11). It determines the pick from lists of up to 4
-    /// entries: `pick = twelfth * len / 12`.
+    /// For each draw, its number in units of 1/12 (0 to 11). It determines the pick from lists of
+    /// up to 4 entries: `pick = twelfth * len / 12`.
     pub fn twelfths(&self) -> Box<[u8; DRAWS]> {
         Box::new(self.0.map(|number| pick(number, 12) as u8))
     }

@@ -213,7 +213,7 @@ impl Rules {
     /// Checks that the rules can be played.
     ///
     /// # Errors
-    /// The first field that is out of range.
+    /// If a field is out of range. The error names the first such field.
     pub fn validate(&self) -> Result<(), RulesError> {
         for personality in Personality::ALL {
             let period_ticks = self.period_ticks.of(personality);

@@ -77,7 +77,8 @@ impl World {
     /// Builds the tables of a map. For maps of the game's size, this takes well under a
     /// millisecond.
     ///
-    /// # Errors If the layout exceeds [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or
+    /// # Errors
+    /// If the layout exceeds [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or
     /// [`MAX_THREATS`](super::MAX_THREATS), the player or a threat starts on a tile that it cannot
     /// enter, or the rules are invalid.
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
@@ -166,11 +167,12 @@ impl World {
     }
 
     /// Builds the state at the start of a tick from its parts, for games that were joined late and
-    /// for what-if analysis. Ignores memory that a style does not use. Clamps draws and idle rounds
-    /// to their ranges.
+    /// for what-if analysis. Ignores remembered positions that a style does not use. Clamps draws
+    /// and idle rounds to their ranges.
     ///
-    /// # Errors If the tick is outside 1 to 2001, the number of threats differs from the map, or a
-    /// position is not an open tile.
+    /// # Errors
+    /// If the tick is outside 1 to 2001, the number of threats differs from the map, or a position
+    /// is not an open tile.
     pub fn state_at(&self, tick: u16, player: Position, threats: &[Threat]) -> Result<State, PlacementError> {
         if !(FIRST_TICK..=LAST_TICK + 1).contains(&tick) {
             return Err(PlacementError::Tick(tick));
@@ -228,9 +230,9 @@ impl World {
     /// Plays one tick: first the player's move, then the threats' moves. A move into a wall counts
     /// as staying. The game must not be over; [`World::play`] checks that.
     ///
-    /// # Panics If the state belongs to a world with another number of tiles, or another number of
-    /// threats of some style. A state from any other world is played as if it belonged to this
-    /// world.
+    /// # Panics
+    /// If the state belongs to a world with another number of tiles, or another number of threats
+    /// of some style. A state from any other world is played as if it belonged to this world.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -308,8 +310,8 @@ impl World {
         states
     }
 
-    /// The distinct moves, each with the state after it. None if the game is over. Panics like
-    /// [`World::step`].
+    /// The distinct moves, each with the state after it. The iterator is empty if the game is over.
+    /// Panics like [`World::step`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
         let moves = self.moves(state).filter(|_| !state.is_over());
         moves.map(|player_move| (player_move, self.after(state, player_move)))
@@ -318,7 +320,8 @@ impl World {
     /// Plays one tick with a command as received. Returns the first successful move of the command,
     /// or [`Move::Stay`]. Panics like [`World::step`].
     ///
-    /// # Errors If the game is over. The state then stays unchanged.
+    /// # Errors
+    /// If the game is over. The state then stays unchanged.
     pub fn play(&self, state: &mut State, command: &[Action]) -> Result<Move, GameOver> {
         if state.is_over() {
             return Err(GameOver);
@@ -378,8 +381,8 @@ impl World {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
     }
 
-    /// True if a threat is on the move's target tile or next to it, so that the threat may reach it
-    /// in this tick.
+    /// True if a threat is on the move's target tile or next to it, and so may reach this tile in
+    /// this tick.
     #[inline]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
         let tile = self.tile_after(state, player_move);

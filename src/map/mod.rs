@@ -187,8 +187,9 @@ impl Map {
 
     /// Writes the map into an existing folder. Other files in the folder stay.
     ///
-    /// # Errors If the folder or a file in it cannot be written. The old map then stays intact,
-    /// unless the disk fails between the renames of the two files.
+    /// # Errors
+    /// If the folder or a file in it cannot be written. The old map then stays intact, unless the
+    /// disk fails between the renames of the two files.
     pub fn overwrite(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if !folder.is_dir() {

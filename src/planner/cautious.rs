@@ -3,8 +3,8 @@
 //! The *earliest arrival* at a tile is the first tick at which any threat could be on it at the
 //! threats' pace. A *safe path* enters every tile before its earliest arrival. Filters run one
 //! after another, and each keeps the best moves by one criterion: no catch in this tick, long
-//! survival, no dead end, the most room, no reversal. [`CautiousRules`] needs positions only, so it
-//! also works under other rules.
+//! survival, no dead end, the most room, no reversal, a late arrival of the threats.
+//! [`CautiousRules`] needs positions only, so it also works under other rules.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -18,7 +18,7 @@ const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
 /// Survival times above this count as equal, and the next criteria decide.
 const LONG_LIFE_TICKS: u16 = 4;
-/// Maximum weight of a tile in the room: the player's lead over the threats, in ticks.
+/// Maximum lead over the threats, in ticks, that a tile adds to the room.
 pub(super) const AHEAD_TICKS_MAX: u16 = 4;
 
 /// An observed threat: its position and its pace.
@@ -41,7 +41,7 @@ impl ObservedThreat {
 /// An observation at the start of a tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
-    /// The tick about to be played, which only determines the pace of the threats.
+    /// The tick about to be played. The rules use it only for the pace of the threats.
     pub tick: u16,
     /// The player's position.
     pub player: Position,
@@ -74,7 +74,8 @@ struct MoveCriteria {
     /// Ticks for which a path that begins with the move is safe; 0 if the move is fatal.
     life_ticks: u16,
     avoids_dead_end: bool,
-    /// The sum over the tiles on safe paths of the player's lead over the threats, in ticks.
+    /// The sum of the player's leads over the threats on all reached tiles, in ticks. With
+    /// predictions, the number of reached tiles.
     room: u32,
     keeps_direction: bool,
     arrival: u16,
@@ -107,13 +108,14 @@ impl CautiousRules {
     }
 
     /// Chooses a move in a few tens of microseconds. If the player is not on an open tile, it
-    /// stays. `planned_tick` of the choice is the last tick of the longest safe path.
+    /// stays. `planned_tick` of the choice is the last tick of the longest safe path that begins
+    /// with the move.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// A bit set of the best moves by the first filters: no early catch and, if possible, no dead
-    /// end. It is empty if the player is not on an open tile.
+    /// Returns the best moves by the first three filters (no catch in this tick, long survival, no
+    /// dead end) as a bit set. It is empty if the player is not on an open tile.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)

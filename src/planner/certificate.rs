@@ -70,8 +70,8 @@ struct Footer {
 }
 
 impl Certificate {
-    /// Creates the certificate of a solution with the proof of its bound. Without a proof, the
-    /// certificate claims an exhaustive search.
+    /// Creates the certificate of a solution with the proof of its bound. If the bound excludes
+    /// survival and `proof` does not prove it, the certificate claims an exhaustive search.
     pub fn new(rules: &Rules, solution: &Solution, proof: Option<&Proof>) -> Self {
         let proof = proof.filter(|proof| proof.bound_tick == solution.bound);
         let end = match proof {

@@ -1,5 +1,5 @@
-//! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
-//! longest line.
+//! Decides a state: finds a line to the end of the game, or proves that no such line exists and
+//! finds the longest line.
 //!
 //! The survival search runs first, because it is the fastest on easy maps. If it finds no answer
 //! within a small budget, [`proof`](crate::proof) takes over and alternates between searching and

@@ -7,7 +7,7 @@ use crate::game::{Mover, World};
 #[derive(Clone, Debug)]
 pub(super) struct Distances {
     pub terrain: Terrain,
-    /// By tile, the distances from it to every tile; empty until requested.
+    /// For each tile, its distances to all tiles; empty until requested.
     rows: Vec<Vec<u16>>,
 }
 

@@ -12,8 +12,8 @@ use super::Planner;
 pub trait PlannerHost: Sync {
     /// Finds the planner with this name, which contains a colon.
     ///
-    /// # Errors If no planner has this name. The error is one sentence with the cause and the
-    /// expected form.
+    /// # Errors
+    /// If no planner has this name. The error is one sentence with the cause and the expected form.
     fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure>;
 }
 

@@ -162,7 +162,8 @@ pub struct Model {
 impl Model {
     /// Loads the model of a planner named `model:FILE`. Returns `None` for any other name.
     ///
-    /// # Errors If the file cannot be read or is not a model.
+    /// # Errors
+    /// If the file cannot be read or is not a model.
     pub fn find(name: &str) -> Option<Result<Arc<Self>, PlannerFailure>> {
         let path = name.strip_prefix(MODEL_PREFIX)?;
         let read = || {

@@ -136,7 +136,8 @@ impl Default for PlannerSpec {
 impl PlannerSpec {
     /// Looks up the planner for a text. With a host, the text may also name an external planner.
     ///
-    /// # Errors See [`by_name`]. Also fails if the host has no such planner.
+    /// # Errors
+    /// See [`by_name`]. Also fails if the host has no such planner.
     pub fn find(text: &str, host: Option<&dyn PlannerHost>) -> Result<Self, PlannerError> {
         let text = text.trim();
         if text.contains('(') || text == "simulate" {
@@ -195,7 +196,8 @@ impl PlannerSpec {
 
     /// Checks that the planner honours every limit of the budget.
     ///
-    /// # Errors If the budget limits evaluations, but the planner is not an expression.
+    /// # Errors
+    /// If the budget limits evaluations, but the planner is not an expression.
     pub fn check_budget(&self, budget: &Budget) -> Result<(), PlannerError> {
         if budget.evaluations.is_some() && !self.is_expression() {
             return Err(PlannerError::Evaluations { name: self.to_string() });
@@ -237,8 +239,9 @@ fn parse_parameter(entry: &PlannerEntry, parameter: &str) -> Result<u16, Planner
 
 /// Creates the planner for a name or an expression. `seed` determines its random numbers.
 ///
-/// # Errors If the text is neither a name nor an expression. The error lists the names or locates
-/// the fault in the expression.
+/// # Errors
+/// If the text is neither a name nor an expression. The error lists the names or locates the fault
+/// in the expression.
 pub fn by_name(name_or_expression: &str, seed: u64) -> Result<Box<dyn Planner>, PlannerError> {
     Ok(name_or_expression.parse::<PlannerSpec>()?.build(seed))
 }

@@ -30,7 +30,8 @@ const TICKS: usize = 12;
 /// The search signature on these maps under the rules `BLITZ_2025` and `NO_JUMP`, as 16 hexadecimal
 /// digits. It does not depend on the machine or the number of threads.
 ///
-/// # Errors If a map exceeds the limits of a [`World`].
+/// # Errors
+/// If a map exceeds the limits of a [`World`].
 pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldError> {
     let games: Vec<(&Layout, &Rules)> =
         layouts.iter().flat_map(|layout| [(layout, &Rules::BLITZ_2025), (layout, &Rules::NO_JUMP)]).collect();

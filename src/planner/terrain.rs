@@ -46,8 +46,8 @@ impl Terrain {
     }
 
     /// Like [`distances`](Self::distances), but enters a tile only if `enters(tile, steps)` returns
-    /// true. Each source has an initial distance. Sources are in ascending order of this distance,
-    /// and are always entered.
+    /// true. Each source has an initial distance. Sources must be in ascending order of this
+    /// distance. The search always enters them.
     pub fn distances_where(
         &mut self,
         mover: Mover,

@@ -461,8 +461,9 @@ fn threats<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<MessageThre
 impl GameMessage {
     /// Parses a state message.
     ///
-    /// # Errors If the message is too long, not JSON, or not a state. The error contains the path
-    /// of the first invalid field.
+    /// # Errors
+    /// If the message is too long, not JSON, or not a state. The error contains the path of the
+    /// first invalid field.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
         if frame.len() > MAX_MESSAGE_BYTES {

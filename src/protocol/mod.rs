@@ -179,7 +179,8 @@ fn parse_move_to(json: &Value) -> Action {
 /// Parses the actions of a command with [`parse_action`]. `None` stands for a command without the
 /// field.
 ///
-/// # Errors If the JSON is not an array. The server then rejects the entire command.
+/// # Errors
+/// If the JSON is not an array. The server then rejects the entire command.
 pub fn parse_actions(json: Option<&Value>) -> Result<Vec<Action>, ProtocolError> {
     match json {
         Some(Value::Array(actions)) => Ok(actions.iter().map(parse_action).collect()),

@@ -177,7 +177,8 @@ enum LineEnd {
 impl RecordingReader {
     /// Opens a recording. Detects gzip by the first bytes.
     ///
-    /// # Errors If the file cannot be opened, is not a regular file, or exceeds the limit.
+    /// # Errors
+    /// If the file cannot be opened, is not a regular file, or exceeds the limit.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let opened = files::open(path, MAX_RECORDING_BYTES);

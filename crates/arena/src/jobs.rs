@@ -19,8 +19,7 @@ use serde::{Deserialize, Serialize};
 /// results depend on.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GETAWAY_BUILD"));
 
-/// Rejects work from another build.
-/// Fails if `build` is not [`BUILD`].
+/// Checks the build that made the work. Fails if `build` is not [`BUILD`].
 pub fn check_build(build: &str) -> Result<(), String> {
     if build == BUILD { Ok(()) } else { Err(format!("made by getaway {build}, but this is getaway {BUILD}")) }
 }

@@ -54,9 +54,9 @@ impl FileKind {
         line.ends_with(b"\n") && serde_json::from_slice(line).is_ok_and(is_same)
     }
 
-    /// Checks that a path may be written: nothing exists there, or a file of this kind and version
-    /// with at most `limit_bytes`. Fails if there is any other file, or if the file cannot be read.
-    /// The error names the path.
+    /// Checks that a path may be written: it does not exist, or it is a file of this kind and
+    /// version with at most `limit_bytes`. Fails for any other file, and for a file that cannot be
+    /// read. The error names the path.
     pub fn check_replaceable(self, path: &Path, limit_bytes: u64) -> io::Result<()> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let mut line = Vec::new();

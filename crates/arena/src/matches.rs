@@ -37,8 +37,9 @@ pub struct Comparison {
     pub win_share: Interval,
     /// Mean score difference, left minus right; `None` without pairs.
     pub score_difference_mean: Option<f64>,
-    /// The mean score difference; `None` with fewer than six units. Clustered by map with six maps
-    /// or more. With fewer maps, it is clustered by unit and holds for these maps only.
+    /// The interval of the mean score difference; `None` with fewer than six units. With at least
+    /// six maps, it is clustered by map. With fewer maps, it is clustered by unit and holds for
+    /// these maps only.
     pub score_difference: Option<Interval>,
     /// Number of maps with pairs.
     pub maps: u64,
@@ -50,7 +51,7 @@ pub struct Comparison {
 type MapPairs<'a> = Vec<(&'a GameRecord, &'a GameRecord)>;
 
 impl Comparison {
-    /// Compares pairs.
+    /// Computes the statistics of these pairs.
     pub fn of<'a>(pairs: impl Iterator<Item = (&'a GameRecord, &'a GameRecord)>) -> Self {
         let mut maps = ByMap::default();
         for pair in pairs {
@@ -138,7 +139,7 @@ fn units(pairs: &MapPairs<'_>) -> Vec<Unit> {
         }
         pair
     };
-    // By game of the left and of the right side: the index of its first pair.
+    // For each game of the left side and of the right side, the index of its first pair.
     let (mut of_left, mut of_right) = (HashMap::new(), HashMap::new());
     for (index, (left, right)) in pairs.iter().enumerate() {
         earlier.push(index);
@@ -167,8 +168,8 @@ fn win_share(map_counts: &[WinDrawLoss], units: &[i64]) -> Interval {
     stats::clustered_win_share(map_counts, unit_counts, CONFIDENCE)
 }
 
-/// The pairs of two planners whose games have both been played, in order. `map` restricts them to
-/// one map.
+/// The pairs of two planners, in order, without pairs that miss a game. `map` restricts them to one
+/// map.
 pub fn pairs<'a>(
     series: &'a Series,
     games: &'a Games,
@@ -235,7 +236,7 @@ impl SprtMonitor {
         self.decision
     }
 
-    /// Number of pairs up to the decision, including repetitions; `None` before it.
+    /// Number of pairs up to the decision, including repetitions; `None` without a decision.
     pub fn pairs_needed(&self) -> Option<usize> {
         (self.decision != SprtDecision::Undecided).then_some(self.passed)
     }
@@ -356,7 +357,7 @@ pub(super) fn wins_ties_losses(counts: WinDrawLoss) -> String {
     format!("{wins}, {ties} and {}", count(counts.losses, "loss", "losses"))
 }
 
-/// True if a planner's games on each map are all equal, and it played some map twice.
+/// True if a planner's games on each map are all equal, and it played at least one map twice.
 pub(crate) fn is_deterministic(series: &Series, games: &Games, planner: usize) -> bool {
     let on_map = |map: usize| series.games_of(games, planner, Some(map)).collect::<Vec<&GameRecord>>();
     let maps: Vec<Vec<&GameRecord>> = (0..series.maps().len()).map(on_map).collect();

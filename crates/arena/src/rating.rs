@@ -8,7 +8,7 @@
 //!
 //! Pairs on one map are not independent, because they share games and the map. Intervals are
 //! therefore clustered by map (the *sandwich* of Liang and Zeger, *Longitudinal Data Analysis Using
-//! Generalized Linear Models*, 1986), and never narrower than the model's own.
+//! Generalized Linear Models*, 1986), and never narrower than the intervals of the model.
 
 use super::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
 

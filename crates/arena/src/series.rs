@@ -161,7 +161,8 @@ impl Series {
     /// Prepares a series: builds the tables of every map.
     ///
     /// # Errors
-    /// When a planner is unknown, a map cannot be played, or either is given twice.
+    /// If a planner or bot is invalid, a map cannot be played, or a planner or a map's name occurs
+    /// twice.
     pub fn new(maps: &[Map], options: SeriesOptions) -> Result<Self, SeriesError> {
         Self::with_host(maps, options, None)
     }

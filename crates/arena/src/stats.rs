@@ -1,7 +1,8 @@
 //! Confidence intervals and tests, as pure functions of counts and scores.
 //!
 //! Games on one map are alike, because maps differ in difficulty. The interval of a mean therefore
-//! clusters games by map, and the sign test counts the smallest unit drawn independently.
+//! clusters games by map, and the sign test counts units: the smallest groups of games that are
+//! independent.
 //!
 //! Every function accepts counts of zero: without data, it returns the widest possible interval or
 //! `None`. The tests compare the results with published values and cite the sources.
@@ -67,7 +68,8 @@ pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
 /// Inference*, 2010). Otherwise the degrees of freedom come from the effective number of clusters,
 /// on the assumption that values agree within a cluster (Carter, Schnepel and Steigerwald,
 /// *Asymptotic Behavior of a t-Test Robust to Cluster Heterogeneity*, 2017). Empty clusters are
-/// ignored; a single cluster gives [`mean`]. `None` with fewer than two values.
+/// ignored. With a single cluster, the result is that of [`mean`]. `None` with fewer than two
+/// values.
 pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval> {
     Some(ClusteredMean::of(clusters)?.interval(confidence))
 }
@@ -108,7 +110,7 @@ impl ClusteredMean {
         Self::of_clusters(filled.chain(&ends).map(|values| values.as_slice()))
     }
 
-    /// Expects at least two clusters.
+    /// The mean of the values in at least two clusters, none of which is empty.
     fn of_clusters<'a>(clusters: impl Iterator<Item = &'a [f64]> + Clone) -> Self {
         let (mut sum, mut count, mut groups) = (0.0, 0.0, 0.0);
         let (mut squares, mut fourths) = (0.0_f64, 0.0);
@@ -192,8 +194,8 @@ fn wilson(estimate: f64, count: f64, confidence: f64) -> Interval {
 /// A share of clustered trials, each cluster given as (successes, trials): Wilson's interval for
 /// the effective number of independent trials (Korn and Graubard, *Confidence Intervals for
 /// Proportions with Small Expected Number of Positive Counts Estimated from Survey Data*, 1998). If
-/// all trials have the same outcome, each cluster counts as one trial. A single cluster gives
-/// [`share`].
+/// all trials have the same outcome, each cluster counts as one trial. With a single cluster, the
+/// result is that of [`share`].
 pub fn clustered_share(clusters: &[(u64, u64)], confidence: f64) -> Interval {
     let clusters: Vec<(u64, u64)> = clusters.iter().copied().filter(|&(_, trials)| trials > 0).collect();
     let (successes, trials) =
@@ -245,7 +247,7 @@ impl WinDrawLoss {
         }
     }
 
-    /// The sum of both counts.
+    /// Adds the counts of `self` and `other`.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { wins: self.wins + other.wins, ties: self.ties + other.ties, losses: self.losses + other.losses }

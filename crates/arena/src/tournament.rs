@@ -35,7 +35,8 @@ pub struct TournamentOptions {
 #[derive(Debug)]
 pub struct TournamentMonitor {
     pairs: Vec<PairMonitor>,
-    /// By planner: how many of its games, in the order of the series, its pairs need.
+    /// For each planner, the number of games that its pairs need. They are its first games in the
+    /// order of the series.
     needed: Arc<[AtomicUsize]>,
 }
 

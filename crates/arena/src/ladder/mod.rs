@@ -99,7 +99,7 @@ struct Member {
     spec: String,
     added: u64,
     state: EntrantState,
-    /// By unit.
+    /// The results of the entrant's games, by unit.
     games: Vec<Option<Played>>,
     /// Units in progress.
     pending: BTreeSet<usize>,
@@ -354,8 +354,8 @@ impl Ladder {
         &self.pairs[one.max(other)][one.min(other)]
     }
 
-    /// Recomputes the ratings when enough games are new. The moments depend only on the events, and
-    /// become rarer as games accumulate.
+    /// Recomputes the ratings when enough games are new. The number of games between two
+    /// computations grows with the number of games. It depends only on the events.
     fn rate(&mut self) {
         if self.games >= self.ratings_due {
             self.ratings = self.current_ratings();

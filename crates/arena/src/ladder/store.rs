@@ -72,8 +72,8 @@ struct Line<E> {
     event: E,
 }
 
-/// Stores a request in the folder of a ladder, for the next or current run. The folder is created
-/// if missing.
+/// Stores a request in the folder of a ladder, for the current or the next run. The folder is
+/// created if missing.
 ///
 /// # Errors
 /// When the folder cannot be written.
@@ -132,7 +132,7 @@ impl Store {
         self.journal.append(&[Line { event }])
     }
 
-    /// The requests that wait, oldest first. Other files are left alone.
+    /// The waiting requests, oldest first. Ignores other files.
     pub fn waiting(&self) -> Vec<Waiting> {
         let Ok(entries) = fs::read_dir(self.folder.join("inbox")) else { return Vec::new() };
         let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
