@@ -1,9 +1,9 @@
 //! Datasets: states that planners reach, with an observation and the exact judgement of each move.
 //!
-//! A dataset is divided into shards of [`SHARD_STATES`] states, each the content of one `.npy`
-//! file: an array of records in NumPy's format 1.0. Guarantees: a shard depends only on the dataset
-//! and on the shard's index. It is the same with any number of threads, on any machine and after
-//! any interruption.
+//! A dataset is divided into shards of [`SHARD_STATES`] states. Each shard is the content of one
+//! `.npy` file: an array of records in NumPy's format 1.0. Guarantees: a shard depends only on the
+//! dataset and on the shard's index. It is the same with any number of threads, on any machine and
+//! after any interruption.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -194,7 +194,7 @@ impl Dataset {
         Self::new(Series::from_spec(&spec.series, host)?, spec.dataset)
     }
 
-    /// Opens or creates the file that describes the dataset, and locks it.
+    /// Opens or creates the file that describes the dataset, locks it, and returns it as a journal.
     ///
     /// # Errors
     /// When the file cannot be read or written, is in use, or describes another dataset.

@@ -189,7 +189,7 @@ pub struct GameRecord {
     /// The budget per decision.
     #[serde(flatten)]
     pub budget: Budget,
-    /// 5 points per tick.
+    /// The score: 5 points per tick.
     pub score: u32,
     /// The last tick: 2001 if the game is complete.
     pub final_tick: u16,

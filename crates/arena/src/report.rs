@@ -86,7 +86,7 @@ struct Data<'a> {
     tournament: Option<&'a Tournament>,
     sprt: Vec<SprtCurve>,
     planners: Vec<PlannerEvaluation>,
-    /// By planner and map: the histogram of decision times in milliseconds.
+    /// For each planner and map, the histogram of decision times in milliseconds.
     times: Vec<Vec<Vec<(f64, u64)>>>,
     /// Comparisons of every planner with every other planner, first over all maps and then for each
     /// map.

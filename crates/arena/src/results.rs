@@ -26,8 +26,8 @@ struct Settings {
     budget: Budget,
 }
 
-/// Opens or creates a results file, and returns its games. Samples beyond those of the series are
-/// kept and ignored.
+/// Opens or creates a results file, and returns its journal and the games of the series. Other
+/// samples stay in the file and are ignored.
 ///
 /// # Errors
 /// When the file cannot be read or written, is not a results file, belongs to another series, or

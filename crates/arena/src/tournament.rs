@@ -221,8 +221,8 @@ impl Tournament {
         Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs, troubles }
     }
 
-    /// One line with the failures, the winner, and the entrants that the winner is not shown to
-    /// beat.
+    /// One line with the failures, the entrant with the best rating, and the entrants that it is
+    /// not shown to beat.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
         let verdict = |other: &Standing| {

@@ -21,8 +21,8 @@ const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// The confidence of the interval that is equivalent to two one-sided tests.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
 /// The probability with which the planned number of further games should show a difference of the
-/// margin. Undecided runs tend to be unlucky, so the planned number turns out to be enough less
-/// often: `docs/records/benchmarks.md#calibration`.
+/// margin. Undecided runs tend to be unlucky, so the planned number suffices less often in
+/// practice: `docs/records/benchmarks.md#calibration`.
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
@@ -74,12 +74,13 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The smallest mean score difference that matters, in points.
     pub margin: f64,
-    /// If there are too few games: how many further games would show a difference of the margin.
+    /// If there are too few games: the number of further games that would show a difference of the
+    /// margin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
     /// The bots' failures, one sentence each.
     pub troubles: Vec<String>,
-    /// All of this in one line.
+    /// The whole verdict in one line.
     pub sentence: String,
 }
 
@@ -160,7 +161,7 @@ impl Question<'_> {
         // Planners that repeat their games would also repeat them in further pairs on the same
         // maps.
         let repeats_games = 2 * pairs.units <= pairs.pairs_played;
-        // If the games so far should have been enough, plan 50% more.
+        // If the games so far should have been enough, plan half of their number in addition.
         let beyond = |needed: f64, so_far: f64| two_digits_up((needed - so_far).max(so_far / 2.0));
         if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
             let variance = ((maps + 2.0) * error.powi(2)).min(VARIANCE_MAX);
@@ -235,7 +236,7 @@ impl Question<'_> {
 }
 
 impl FurtherGames {
-    /// `40 more pairs`.
+    /// The number with its unit, as in `40 more pairs`.
     pub fn words(self) -> String {
         let Self { count, unit } = self;
         let (one, many) = match unit {

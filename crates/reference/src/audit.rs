@@ -1,6 +1,6 @@
 //! Audits proofs: solves random small maps under random rules with several seeds, checks every
-//! certificate, and compares the claims with one another and with an exhaustive search. Changed and
-//! forged certificates must be refused unless they are true.
+//! certificate, and compares the claims with one another and with an exhaustive search. A changed
+//! or forged certificate must be refused unless its claim is true.
 //!
 //! The exhaustive search keeps every complete state of a tick, without abstraction, fingerprints or
 //! pruning. It shares no code with the prover or the verifier. Seeds determine everything, so a
@@ -63,7 +63,7 @@ pub struct Failure {
     pub map: String,
 }
 
-/// The end of the longest line that a search found.
+/// The final tick of the longest line that a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Longest {
     /// The tick in which the line ends.
@@ -116,7 +116,7 @@ fn streets(dice: &mut Dice, size: i32) -> Layout {
     }
 }
 
-/// Draws any rules, but prefers rules that are hard for a prover: threats that move before they
+/// Draws random rules, but prefers rules that are hard for a prover: threats that move before they
 /// have seen the player, and values of view, patience and rest that some provers do not support.
 fn rules(dice: &mut Dice) -> Rules {
     let no_jump = dice.one_in(2);
@@ -222,8 +222,8 @@ impl Audit {
         Ok(())
     }
 
-    /// Forges a certificate for a map of a seed; every other map is larger.
-    /// Fails like [`Audit::check_changed`].
+    /// Checks a forged certificate for a map that is drawn from the seed. About half of the seeds
+    /// give a larger map than [`pair`] does. Fails like [`Audit::check_changed`].
     pub fn check_forged(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let mut dice = Dice::from_seed(seed);
         let (layout, rules) = if dice.one_in(2) { pair(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };

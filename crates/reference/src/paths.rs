@@ -104,8 +104,8 @@ fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Positi
     Some(path)
 }
 
-/// For every tile, the tile from which the shark's search reached it. Rules with the order right,
-/// down, up, left use the server's literal search, other rules a plain search in their order.
+/// For every tile, the tile from which the shark's search reached it. Rules with the server's order
+/// use the server's literal search. Other rules use a plain search in their own order.
 fn shark_search(layout: &Layout, rules: &Rules, from: Position) -> Columns<Option<Position>> {
     if rules.shark_path_order == Rules::BLITZ_2025.shark_path_order {
         listed_search(layout, from)
@@ -177,7 +177,7 @@ mod tests {
         assert_eq!(step(p(0, 2)), Some(p(0, 1)), "left before down");
         assert_eq!(step(p(2, 0)), Some(p(2, 1)), "right before up");
         assert_eq!(step(p(2, 2)), Some(p(2, 1)), "right before down");
-        // Both ways around a block are equally long: up comes before down.
+        // Both paths around the walls are equally long: up comes before down.
         let ring = draw(&[".....", ".###.", "....."]);
         assert_eq!(shared_path_step(&ring, &Rules::BLITZ_2025, p(0, 1), p(4, 1)), Some(p(0, 0)));
     }

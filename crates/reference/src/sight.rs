@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use getaway::game::{Direction, Layout, Position, Rules};
 
-/// True if two tiles share a row or a column with only open tiles between them, ends included.
+/// True if two tiles share a row or a column, and both of them and all tiles between them are open.
 pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     if from.x != to.x && from.y != to.y {
         return false;
@@ -14,8 +14,9 @@ pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     (left..=right).all(|x| (top..=bottom).all(|y| layout.is_open(Position::new(x, y))))
 }
 
-/// The posts of hawks: the intersections with the widest views. The server uses ten. They have at
-/// least three open neighbours and are not on the map's edge. Ties keep the order of x, then y.
+/// The posts of hawks: the intersections with the widest views. The server uses ten. An
+/// intersection has at least three open neighbours and is not on the map's edge. Ties keep the
+/// order of x, then y.
 pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     let mut intersections = Vec::new();
     for x in 1..=layout.width - 2 {

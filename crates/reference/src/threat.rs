@@ -1,4 +1,4 @@
-//! A threat: its memory, when it moves, and how each style chooses.
+//! A threat: its memory, the ticks in which it moves, and the choice of each style.
 
 use super::random::pick;
 use super::sight::line_of_sight;
@@ -29,7 +29,7 @@ pub struct Threat {
 /// The memory of owls and hawks; the other styles do not use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory {
-    /// Owl: the player's position at its last look.
+    /// Owl: the player's position at the owl's last look.
     pub remembered: Option<Position>,
     /// Hawk: where it last saw the player.
     pub seen: Option<Position>,
@@ -77,7 +77,7 @@ impl Threat {
         self.stale_player = player;
     }
 
-    /// Counts a tick and returns whether the threat chooses a move in it.
+    /// Counts a tick and returns true if the threat chooses a move in this tick.
     pub(crate) fn is_due(&mut self, clock: u16) -> bool {
         self.personality = personality_at(self.rules.phase_clocks, clock);
         self.ticks_since_move += 1;
@@ -111,8 +111,8 @@ impl Threat {
         notices.then_some(player)
     }
 
-    /// Chooses and makes a move. The threat knows only what it `noticed` of the player, and not the
-    /// clock.
+    /// Chooses and makes a move. The threat does not know the clock, and knows the player's
+    /// position only if `noticed` contains it.
     pub(crate) fn act(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) {
         if let Some(direction) = self.choose(ways, layout, noticed) {
             self.take(layout, direction);
@@ -129,8 +129,8 @@ impl Threat {
         }
     }
 
-    /// The direction in which the threat wants to go, if any. Only this function changes its
-    /// memory, and only on ticks on which the threat moves.
+    /// The direction in which the threat wants to go, if any. Only this function changes the
+    /// threat's memory. It is called only in ticks in which the threat moves.
     fn choose(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) -> Option<Direction> {
         match self.style {
             Style::Goldfish => self.choose_goldfish(layout),
@@ -159,7 +159,7 @@ impl Threat {
             .collect()
     }
 
-    /// Picks from the options. It draws a number even if there are no options.
+    /// Picks one of the options. It draws a number even if there are no options.
     fn choose_goldfish(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
         pick(&mut self.seed, self.rules.pick_scale, &options)
@@ -201,7 +201,8 @@ impl Threat {
         self.step_to(ways, self.memory.remembered?)
     }
 
-    /// Chases the player it sees, then goes to its post, then waits for a new one.
+    /// Goes to the tile where it last saw the player. Without such a tile, goes to its post.
+    /// Without a post, waits for one.
     fn choose_hawk(&mut self, ways: &impl Ways, seen: Option<Position>) -> Option<Direction> {
         if seen.is_some() {
             self.memory.seen = seen;

@@ -45,11 +45,11 @@ impl Ways for Literal<'_> {
 pub(crate) struct Surveyed {
     layout: Layout,
     rules: Rules,
-    /// By position, as `y * width + x`: the index of the open tile.
+    /// For each position, as `y * width + x`, the index of its open tile.
     tiles: Vec<Option<usize>>,
-    /// By start and target.
+    /// For each start, the first steps to all targets.
     shark: Vec<OnceCell<Steps>>,
-    /// By target and start.
+    /// For each target, the first steps from all starts.
     shared: Vec<OnceCell<Steps>>,
     posts: Vec<Position>,
     /// Work of the searches since the last call of `take_work`: about one step per tile of a

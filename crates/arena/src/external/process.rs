@@ -28,7 +28,7 @@ pub(super) struct Process {
     log_reader: Option<JoinHandle<()>>,
 }
 
-/// The connection of a bot's standard streams.
+/// The connections of a bot's standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Streams {
     /// Standard input is empty; both outputs go to the log.
@@ -86,8 +86,8 @@ impl Process {
             Streams::Piped => shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log_start),
         };
         let child = shell.spawn()?;
-        // The shell's `Command` holds the writing end of the log. The log can end only after it is
-        // dropped.
+        // The shell's `Command` holds the writing end of the log. The log cannot end before this
+        // `Command` is dropped.
         drop(shell);
         let log = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&log);

@@ -4,7 +4,7 @@ use super::FailureKind;
 use crate::game::GameRecord;
 use crate::series::{Games, Series};
 
-/// A bot that misses at least this share of its ticks is too slow for meaningful results.
+/// If a bot misses at least this share of its ticks, its results mean little.
 pub const LATE_SHARE: f64 = 0.05;
 
 /// Statistics of an external bot over its games.

@@ -43,7 +43,8 @@ impl UsageMeter {
     }
 }
 
-/// Processor time since their start, and current memory, of all descendants of a process.
+/// The total cost of all descendants of a process: processor time since the start of each, and
+/// current memory.
 fn sample(supervisor: u32) -> Cost {
     let mut cost = Cost::default();
     let mut processes = vec![supervisor];

@@ -22,7 +22,7 @@ pub(super) struct Board<const N: usize> {
     pub positions: Vec<Position>,
     /// The tiles on which the player can stand.
     pub open: Tiles<N>,
-    /// By tile: where the player can be one tick later. Every move can be reversed.
+    /// For each tile, the tiles where the player can be one tick later. Every move can be reversed.
     landings: Vec<Tiles<N>>,
     pub start: u16,
     /// By tick, whether threats move.

@@ -124,7 +124,8 @@ impl<const N: usize, const W: usize> Layer<N, W> {
         Self { mask, groups }
     }
 
-    /// Restricts the tiles of each combination by `keep`. Returns whether this removes a state.
+    /// Restricts the tiles of each combination to the result of `keep`. Returns true if this
+    /// removes a state.
     pub fn retain(&mut self, mut keep: impl FnMut(&Combination<W>, Tiles<N>) -> Tiles<N>) -> bool {
         let mut is_changed = false;
         self.groups.retain_mut(|(numbers, tiles)| {
@@ -233,7 +234,8 @@ fn with_hawk_tiles<const N: usize, const W: usize>(
 }
 
 impl<const N: usize, const W: usize> Cover<N, W> {
-    /// A layer for lookups by the threats in the mask `by`; `hawks` are the hawks among them.
+    /// Prepares a layer for lookups by the threats in the mask `by`; `hawks` are the hawks among
+    /// these threats.
     pub fn new(mut layer: Layer<N, W>, by: Combination<W>, hawks: Vec<Hawk>, pursuers: &Pursuers<N>) -> Self {
         layer.groups.shrink_to_fit();
         let is_distinct = by == layer.mask && hawks.is_empty();

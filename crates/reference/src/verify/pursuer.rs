@@ -60,7 +60,7 @@ pub(super) struct Pursuer<const N: usize> {
     merged_indices: HashMap<Rc<[u32]>, usize>,
     /// For a hawk, by tile, the key that merges all possible memories.
     merged_by_tile: Vec<u32>,
-    /// For a shark or deer: by number of moves, every possible key. Extended on demand.
+    /// For a shark or deer, every possible key after each number of moves. Extended on demand.
     closures: Vec<Vec<u32>>,
 }
 
@@ -253,8 +253,8 @@ impl<const N: usize> Pursuer<N> {
         Threat { position, direction, memory, ..self.spawned.clone() }
     }
 
-    /// A threat that differs in everything outside its key; the next key must not depend on that.
-    /// An owl that looks also differs in its memory.
+    /// A threat that differs in everything outside its key; the next key must not depend on these
+    /// differences. An owl that looks also differs in its memory.
     fn twin(&self, threat: &Threat, noticed: Option<Position>) -> Threat {
         let elsewhere = Some(self.spawned.spawn);
         let mut twin = Threat {
@@ -345,8 +345,8 @@ impl<const N: usize> Pursuer<N> {
         }
     }
 
-    /// By tile, the key that merges all possible memories of a hawk. Checks that no step of the
-    /// literal hawk leads to any other memory.
+    /// Returns, for each tile, the key that merges all possible memories of a hawk. Checks that no
+    /// step of the literal hawk leads to any other memory.
     fn merged_hawks(&mut self, board: &Board<N>) -> Result<Vec<u32>, String> {
         let (positions, rules) = (&board.positions, self.spawned.rules);
         let posts = board.ways.posts().into_owned();
