@@ -14,8 +14,8 @@ MOVE_UP, MOVE_DOWN) or `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None
 in the library raises a RuntimeError.
 
 Positions are (x, y) from 0, with x to the right and y down. Rules are a dict as returned by
-`Game.rules`; missing ones take the server's values. `no_jump=True` is short for
-`rules={"no_jump": True}`.
+`Game.rules`; missing rules take the server's values. `no_jump=True` is short for `rules={"no_jump":
+True}`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -68,7 +68,7 @@ __version__: str
 class Bot:
     """A player that receives the state before each tick and returns an action.
 
-    Several threads may share it; their calls are serialised.
+    Several threads may share a bot; it answers their calls one after the other.
 
     Args:
         planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
@@ -398,7 +398,7 @@ class Batch:
     The games are divided evenly among the maps, in the order of the list. A game that is over
     returns to its start in the next step, which ignores its action. Every step overwrites the same
     arrays; do not read them from another thread during a step. `getaway.gymnasium` describes the
-    observations. Batches can be copied and pickled at any tick; copies share no array.
+    observations. Batches can be copied and pickled at any tick; copies share no arrays.
 
     Args:
         maps: one or several maps, as for `Game`.
@@ -440,8 +440,8 @@ class Batch:
 
         Raises:
             TypeError: for actions that are not integers.
-            ValueError: for a shape other than (games,), an action outside 0 to 4, or an array of
-                the batch that was made read-only. No game changes in these cases.
+            ValueError: if the shape is not (games,), an action is not from 0 to 4, or an array of
+                the batch was made read-only. No game changes in these cases.
         """
 
     @property
@@ -490,8 +490,8 @@ class Batch:
         them; returns the observations.
 
         Raises:
-            TypeError: for an array of another type than int16.
-            ValueError: for another shape, or numbers that are not a state of the game's map. No
+            TypeError: if the type of the array is not int16.
+            ValueError: for a different shape, or numbers that are not a state of the game's map. No
                 game changes in these cases.
         """
 
@@ -528,8 +528,8 @@ class Batch:
 class Replay:
     """A game to watch, from its start to its current state.
 
-    In a notebook it plays in the viewer, with the tick, the plan and the threats' paths. `html` is
-    the same as a self-contained page, `svg` an animation without controls.
+    A notebook shows it in the viewer, with the tick, the plan and the threats' paths. `html` gives
+    the same viewer as a self-contained page, and `svg` gives an animation without controls.
 
     Args:
         game: the game.
@@ -558,7 +558,7 @@ class Replay:
         """
 
     def _repr_html_(self) -> str:
-        """The viewer in a frame."""
+        """The viewer in an HTML frame."""
 
 def load_map(map: str | PathLike[str]) -> Map:
     """The map in a folder or text file, or the bundled map with that name.
@@ -650,8 +650,9 @@ def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> di
 def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
     """The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
 
-    Covers both variants with a fixed seed and budget, and does not depend on machine or threads. It
-    changes whenever a search changes. Takes about a second for a dozen maps.
+    It covers both variants with a fixed seed and budget, and does not depend on the machine or the
+    number of threads. It changes whenever a search changes. Computing it takes about a second for a
+    dozen maps.
 
     Raises:
         FileNotFoundError: if there is no such map.
