@@ -24,7 +24,7 @@ fn steps(world: &World, state: &mut State) -> bool {
     let stepped = catch_unwind(AssertUnwindSafe(|| world.step(state, Move::Stay)));
     if let Err(panic) = &stepped {
         let message = panic.downcast_ref::<&str>().expect("a message without values");
-        assert!(message.contains("other tiles or threats than its own"), "{message}");
+        assert!(message.contains("belongs to a world with other tiles or threats"), "{message}");
     }
     stepped.is_ok()
 }
