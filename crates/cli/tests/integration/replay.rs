@@ -377,7 +377,7 @@ fn unreadable_file_gives_one_error() {
         (b"\n\n".to_vec(), "FILE: no complete line"),
         (lines.as_bytes()[..50].to_vec(), "FILE: no complete line"),
         (b"nonsense\n".to_vec(), "FILE, line 1: invalid JSON at column 2: expected ident"),
-        (b"\xff\xfe\x00\n".to_vec(), "FILE, line 1: invalid JSON at column 1: expected value"),
+        (b"\xff\xfe\x00\n".to_vec(), "FILE, line 1: invalid UTF-8 at byte 0: expected JSON"),
         (b"{}\n".to_vec(), "FILE, line 1: missing field `game_message`"),
         (broken("{\"game_message\":").into_bytes(), "FILE, line 3: game_message: invalid JSON: EOF while parsing"),
         (
