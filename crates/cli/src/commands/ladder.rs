@@ -324,7 +324,7 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(),
         )?;
     }
     let open = match standing.open_pairs {
-        0 => "no game would note_problem more about neighbours".to_owned(),
+        0 => "no game would tell more about neighbours".to_owned(),
         open => format!("{} of neighbours undecided", count(open, "pair")),
     };
     Ok(writeln!(out, "{} games; {open}", standing.games)?)
