@@ -82,7 +82,7 @@ def test_solution_can_be_replayed_to_its_score() -> None:
         (lambda: getaway.Bot(seed=-1), ValueError, "seed: expected a whole number from 0"),
         (lambda: getaway.Bot().next_action("{"), ValueError, "EOF"),
         (lambda: getaway.Bot().next_action('{"tick": "x"}'), ValueError, "invalid message: tick: "),
-        (lambda: getaway.Bot().next_action(b"\xff"), ValueError, "expected value"),
+        (lambda: getaway.Bot().next_action(b"\xff"), ValueError, "invalid UTF-8 at byte 0: expected JSON"),
         (lambda: getaway.Bot().next_action({"tick": {1, 2}}), TypeError, "not JSON serializable"),
         (lambda: getaway.Bot().next_action(3), TypeError, "expected str, bytes or dict, found int"),  # type: ignore[arg-type]
         (lambda: getaway.Game("no/such/map"), FileNotFoundError, "no such map"),
