@@ -30,6 +30,7 @@ export class Maps {
       this.generate();
     });
     click("save-png", () => this.savePng());
+    click("save-text", () => this.saveText());
     element("map-braid").addEventListener("input", ({ target }) => target.setAttribute("aria-valuetext", `${target.value} of 1000 dead ends are opened`));
     element("file").addEventListener("change", ({ target }) => {
       if (target.files.length) this.openFile(target.files[0]);
@@ -92,6 +93,15 @@ export class Maps {
   async savePng() {
     if (!this.session.game) return showBanner("There is no map to save.");
     save("layout.png", await this.client.ask("encode_png", this.session.game.map), "image/png");
+  }
+
+  saveText() {
+    if (!this.session.game) return showBanner("There is no map to save.");
+    const { name, map } = this.session.game;
+    const rows = map.tiles.map((row) => [...row]);
+    for (const [style, x, y] of map.threats) rows[y][x] = style[0];
+    rows[map.player[1]][map.player[0]] = "P";
+    save(`${name}.txt`, `${rows.map((row) => row.join("")).join("\n")}\n`, "text/plain");
   }
 
   /** Opens a PNG, certificate, recording or text map. The first bytes decide the type. */
@@ -202,7 +212,9 @@ export class Editor {
   }
 
   get map() {
-    return { tiles: this.rows.map((row) => row.join("")), player: this.player, threats: this.threats };
+    // Maps list their threats row by row.
+    const threats = this.threats.toSorted(([, ax, ay], [, bx, by]) => ay - by || ax - bx);
+    return { tiles: this.rows.map((row) => row.join("")), player: this.player, threats };
   }
 
   async play() {
@@ -234,6 +246,7 @@ export class Editor {
     this.threats = this.threats.filter(([, ...place]) => !isHere(place));
     if (this.player && isHere(this.player)) this.player = null;
     this.rows[y][x] = { wall: "#", see_through: "~" }[tool] ?? ".";
+    showBanner("");
     if (tool === "player") this.player = [x, y];
     else if (STYLES.includes(tool)) this.threats.push([tool, x, y]);
     this.draw();

@@ -170,6 +170,27 @@ def test_a_planner_plays_and_a_map_is_proven(page: Page, url: str, getaway_progr
     expect(page.locator("#verify-status")).to_contain_text("Verified for snail")
 
 
+def test_drawn_map_is_saved_as_png_and_text(page: Page, url: str, getaway_program: Path, tmp_path: Path) -> None:
+    start(page, url)
+    page.get_by_role("tab", name="Map").click()
+    page.locator("#draw-new").click()
+    # The lower threat first: maps list their threats row by row.
+    for key in [*["ArrowDown"] * 8, "5", "Enter", *["ArrowUp"] * 6, "4", "Enter", *["ArrowRight"] * 9, "3", "Enter"]:
+        page.locator("#editor-canvas").press(key)
+    page.locator("#editor-play").click()
+    wait_until(page, "session.game?.name === 'my map'")
+    for button, request in (("#save-png", "png"), ("#save-text", "drawing")):
+        with page.expect_download() as download:
+            page.locator(button).click()
+        file = tmp_path / download.value.suggested_filename
+        download.value.save_as(file)
+        content = file.read_text() if request == "drawing" else None
+        script = "([request, text, bytes]) => session.client.json(request, text, { file: Uint8Array.from(bytes) })"
+        opened = page.evaluate(script, [request, content, list(b"" if content else file.read_bytes())])
+        assert {key: opened[key] for key in ("tiles", "player", "threats")} == page.evaluate("session.game.map"), button
+    subprocess.run([getaway_program, "solve", file], check=True, capture_output=True)
+
+
 def test_a_shared_address_opens_the_same_game(open_page: OpenPage, url: str) -> None:
     first, second = start(open_page(), url), start(open_page(), url)
     rng = random.Random(1)
