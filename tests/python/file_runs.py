@@ -382,7 +382,7 @@ class Run:
 def run(program: Path, arguments: list[str], folder: Path) -> Run:
     """Runs the program in a folder; kills it after `TIMEOUT_S`. With more than `DATA_MAX_KIB` of
     memory, it aborts."""
-    command = ["sh", "-c", f'ulimit -d {DATA_MAX_KIB} && exec "$0" "$@"', program, *arguments]
+    command = ["sh", "-c", f'ulimit -d {DATA_MAX_KIB} && exec "$0" "$@"', str(program), *arguments]
     with tempfile.TemporaryFile() as log:
         start = time.monotonic()
         process = subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=log)
