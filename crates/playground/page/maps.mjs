@@ -29,8 +29,8 @@ export class Maps {
       element("map-seed").value = Number(element("map-seed").value) + 1;
       this.generate();
     });
-    click("save-png", () => this.savePng());
-    click("save-text", () => this.saveText());
+    click("save-png", () => this.save("encode_png", () => "layout.png", "image/png"));
+    click("save-text", () => this.save("encode_drawing", (name) => `${name}.txt`, "text/plain"));
     element("map-braid").addEventListener("input", ({ target }) => target.setAttribute("aria-valuetext", `${target.value} of 1000 dead ends are opened`));
     element("file").addEventListener("change", ({ target }) => {
       if (target.files.length) this.openFile(target.files[0]);
@@ -90,18 +90,15 @@ export class Maps {
     }
   }
 
-  async savePng() {
-    if (!this.session.game) return showBanner("There is no map to save.");
-    save("layout.png", await this.client.ask("encode_png", this.session.game.map), "image/png");
-  }
-
-  saveText() {
-    if (!this.session.game) return showBanner("There is no map to save.");
-    const { name, map } = this.session.game;
-    const rows = map.tiles.map((row) => [...row]);
-    for (const [style, x, y] of map.threats) rows[y][x] = style[0];
-    rows[map.player[1]][map.player[0]] = "P";
-    save(`${name}.txt`, `${rows.map((row) => row.join("")).join("\n")}\n`, "text/plain");
+  /** `fileName` returns the name of the file for the name of the map. */
+  async save(request, fileName, type) {
+    const { game } = this.session;
+    if (!game) return showBanner("There is no map to save.");
+    try {
+      save(fileName(game.name), await this.client.ask(request, game.map), type);
+    } catch (error) {
+      showBanner(error.message);
+    }
   }
 
   /** Opens a PNG, certificate, recording or text map. The first bytes decide the type. */

@@ -153,6 +153,7 @@ impl Engine {
             "generate" => generate_map(parse(arguments)?),
             "drawing" => json(&Layout::parse(&parse::<String>(arguments)?).map_err(sentence)?),
             "png" => json(&decode_layout(attachment).map_err(sentence)?),
+            "encode_drawing" => Ok((parse::<Layout>(arguments)?.rows().join("\n") + "\n").into_bytes()),
             "encode_png" => encode_layout(&parse::<Layout>(arguments)?).map_err(sentence),
             "rules" => json(&Form::of(&parse(arguments)?)?),
             "judge" => judge_moves(&parse(arguments)?, report),
