@@ -27,7 +27,7 @@ pub enum Event {
     },
     /// A websocket handshake was refused.
     Refused {
-        /// What was found in the request, and what was expected.
+        /// A sentence with the value found in the request and the value expected.
         reason: String,
         /// Advice on how to connect correctly.
         remedy: String,

@@ -17,7 +17,7 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// What was found in the request, and what was expected.
+    /// A sentence with the value found in the request and the value expected.
     pub reason: String,
     /// Advice on how to connect correctly.
     pub remedy: &'static str,
