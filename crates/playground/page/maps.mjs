@@ -162,7 +162,7 @@ export class Editor {
   showPalette() {
     element("palette").replaceChildren(
       ...PALETTE.map(([tool, name], number) => {
-        const [label, radio, icon, text] = ["label", "input", "canvas", "span"].map((tag) => document.createElement(tag));
+        const [label, radio, icon, text, key] = ["label", "input", "canvas", "span", "kbd"].map((tag) => document.createElement(tag));
         radio.type = "radio";
         radio.name = "tool";
         radio.value = tool;
@@ -175,8 +175,9 @@ export class Editor {
         context.fillRect(0, 0, 56, 56);
         if (theme()[tool] === undefined || tool === "player") drawSprite(context, tool, 28, 28, 46, 0);
         text.textContent = name.split(":")[0].replace(/^(a|the) /, "");
-        label.title = `${name} (${number})`;
-        label.append(radio, icon, text);
+        key.textContent = number;
+        label.title = name;
+        label.append(radio, icon, text, key);
         return label;
       }),
     );
@@ -205,6 +206,8 @@ export class Editor {
     element("editor").hidden = element("editor-tools").hidden = !isOpen;
     element("boards").hidden = element("map-tools").hidden = isOpen;
     element("card").hidden = true;
+    element("title").textContent = isOpen ? "Draw a map" : (this.session.board.replay?.header.title ?? "getaway");
+    element("tabs").parentElement.scrollTop = 0;
     if (!isOpen) this.session.board.refresh();
   }
 
@@ -217,7 +220,9 @@ export class Editor {
   async play() {
     if (!this.player) return showBanner("The map has no player: expected one, put it on a street.");
     const name = element("editor-name").value.trim() || "my map";
-    if (await this.maps.play(name, this.map)) this.close();
+    if (!(await this.maps.play(name, this.map))) return;
+    this.close();
+    element("tab-play").click();
   }
 
   showSize() {
@@ -225,13 +230,23 @@ export class Editor {
     element("editor-height").value = this.rows.length;
   }
 
+  /** Changes the size. A wall around the whole map stays around it. */
   resize() {
     const side = (id) => Math.max(3, Math.min(SIDE_MAX, Math.round(Number(element(id).value)) || 3));
     const [width, height] = [side("editor-width"), side("editor-height")];
-    this.rows = Array.from({ length: height }, (_, y) => Array.from({ length: width }, (_, x) => this.rows[y]?.[x] ?? "."));
-    const isInside = ([x, y]) => x < width && y < height;
-    if (this.player && !isInside(this.player)) this.player = null;
-    this.threats = this.threats.filter(([, ...place]) => isInside(place));
+    const { rows } = this;
+    const isBorder = (x, y, columns, lines) => x === 0 || y === 0 || x >= columns - 1 || y >= lines - 1;
+    const [columns, lines] = [rows[0].length, rows.length];
+    const isWalled = rows.every((row, y) => row.every((tile, x) => tile === "#" || !isBorder(x, y, columns, lines)));
+    const tileAt = (x, y) => {
+      if (!isWalled) return rows[y]?.[x] ?? ".";
+      if (isBorder(x, y, width, height)) return "#";
+      return isBorder(x, y, columns, lines) ? "." : rows[y][x];
+    };
+    this.rows = Array.from({ length: height }, (_, y) => Array.from({ length: width }, (_, x) => tileAt(x, y)));
+    const isOpen = ([x, y]) => (this.rows[y]?.[x] ?? "#") !== "#";
+    if (this.player && !isOpen(this.player)) this.player = null;
+    this.threats = this.threats.filter(([, ...place]) => isOpen(place));
     this.cursor = [Math.min(this.cursor[0], width - 1), Math.min(this.cursor[1], height - 1)];
     this.showSize();
     this.draw();

@@ -179,6 +179,8 @@ def test_drawn_map_is_saved_as_png_and_text(page: Page, url: str, getaway_progra
         page.locator("#editor-canvas").press(key)
     page.locator("#editor-play").click()
     wait_until(page, "session.game?.name === 'my map'")
+    expect(page.locator("#hint")).to_be_visible()
+    page.get_by_role("tab", name="Map").click()
     for button, request in (("#save-png", "png"), ("#save-text", "drawing")):
         with page.expect_download() as download:
             page.locator(button).click()
@@ -189,6 +191,22 @@ def test_drawn_map_is_saved_as_png_and_text(page: Page, url: str, getaway_progra
         opened = page.evaluate(script, [request, content, list(b"" if content else file.read_bytes())])
         assert {key: opened[key] for key in ("tiles", "player", "threats")} == page.evaluate("session.game.map"), button
     subprocess.run([getaway_program, "solve", file], check=True, capture_output=True)
+
+
+def test_a_resized_map_keeps_the_wall_around_it(page: Page, url: str) -> None:
+    start(page, url)
+    page.get_by_role("tab", name="Map").click()
+    page.locator("#draw-new").click()
+    page.locator("#editor-canvas").press("3")
+    page.locator("#editor-canvas").press("Enter")
+    for width, height in ((9, 7), (20, 15)):
+        for side, length in (("width", width), ("height", height)):
+            page.locator(f"#editor-{side}").fill(str(length))
+            page.locator(f"#editor-{side}").dispatch_event("change")
+    page.locator("#editor-play").click()
+    wait_until(page, "session.game?.name === 'my map'")
+    wall, street = "#" * 20, f"#{'.' * 18}#"
+    assert page.evaluate("session.game.map.tiles") == [wall, *[street] * 13, wall]
 
 
 def test_a_shared_address_opens_the_same_game(open_page: OpenPage, url: str) -> None:

@@ -129,7 +129,7 @@ class MapView {
     const { tile } = this;
     if (tile / this.ratio < 14) return;
     context.fillStyle = theme().text;
-    context.font = `${Math.round(tile * 0.4)}px system-ui, sans-serif`;
+    context.font = `${Math.round(Math.min(tile * 0.4, 14 * this.ratio))}px system-ui, sans-serif`;
     context.textAlign = "center";
     context.textBaseline = "middle";
     const write = (text, x, y) => rows[y][x] === "#" && context.fillText(text, (x + 0.5) * tile, (y + 0.5) * tile);

@@ -121,7 +121,7 @@ class Player {
     element("title").textContent = title;
     this.showAbout();
     this.showFilters();
-    element("subtitle").textContent = subtitle + (noJump ? " · no jumping" : "");
+    element("subtitle").textContent = [subtitle, noJump && "no jumping"].filter(Boolean).join(" · ");
     document.title = `${[title, subtitle].filter(Boolean).join(", ")} – getaway`;
     element("note").hidden = !note;
     element("note").textContent = note ?? "";
