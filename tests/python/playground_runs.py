@@ -294,10 +294,12 @@ def run_memory(browser: Browser, url: str, minutes: float, seed: int) -> list[st
     page.locator("#judge-switch").check()
     names = page.evaluate("session.client.json('start').then(({ maps }) => maps.map(({ name }) => name))")
     session = browser.new_browser_cdp_session()
+    # Chromium keeps the memory of a session until the session ends, so there is only one.
+    profiler = page.context.new_cdp_session(page)
     heaps, resident = [], []
 
     def measure() -> None:
-        page.context.new_cdp_session(page).send("HeapProfiler.collectGarbage")
+        profiler.send("HeapProfiler.collectGarbage")
         heaps.append(page.evaluate("performance.memory.usedJSHeapSize"))
         processes = session.send("SystemInfo.getProcessInfo")["processInfo"]
         pids = [process["id"] for process in processes if process["type"] == "renderer"]
