@@ -95,8 +95,7 @@ pub(crate) fn exists(path: &Path) -> CliError {
     CliError::Input(format!("{} already exists (overwrite only with --force)", path.display()))
 }
 
-/// Maximum size of files with rules, memories and certificates, far above that of the largest valid
-/// file.
+/// Maximum size of a rules file, memory file or certificate, far above the largest valid one.
 pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {

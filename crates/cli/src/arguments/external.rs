@@ -9,7 +9,7 @@ use super::integer;
 use crate::CliError;
 use crate::output::one_line;
 
-/// This limit keeps a typing error from causing a tick of several days.
+/// Keeps a typo from causing a tick that lasts days.
 const MAX_TICK_MS: u64 = 3_600_000;
 const MAX_MEMORY_MB: u64 = 1 << 20;
 

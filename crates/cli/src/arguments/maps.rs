@@ -7,7 +7,7 @@ use getaway::map::{Map, MapEntry, MapLibrary};
 use crate::CliError;
 use crate::output::shell_quoted;
 
-/// The folders of maps, for every command that takes a map.
+/// The option `--maps` of every command that takes a map.
 #[derive(Args, Clone, Debug)]
 pub struct MapArgs {
     /// Search this folder for maps before the bundled ones; repeatable
@@ -77,7 +77,7 @@ impl SeriesMapArgs {
     }
 }
 
-/// Maps given without `--map`, which earlier versions accepted.
+/// Maps given without `--map`. Earlier versions accepted them.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PositionalMaps {
     #[arg(hide = true, value_name = "MAP")]
@@ -85,7 +85,7 @@ pub(crate) struct PositionalMaps {
 }
 
 impl PositionalMaps {
-    /// Fails if there are any such maps. The error names the option `--map`.
+    /// Fails if there are positional maps. The error suggests `--map`.
     pub fn refuse(&self) -> Result<(), CliError> {
         if self.positional.is_empty() {
             return Ok(());

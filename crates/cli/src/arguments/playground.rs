@@ -14,8 +14,7 @@ impl PlaygroundArgs {
     }
 }
 
-/// Accepts web addresses and paths on the same host. Other schemes, such as `javascript:`, do not
-/// lead to a page.
+/// Accepts web addresses and paths on the same host. Rejects other schemes, such as `javascript:`.
 fn address(text: &str) -> Result<String, String> {
     let is_page = text.starts_with("https://") || text.starts_with("http://") || !text.contains(':');
     if is_page && !text.is_empty() && !text.contains(['#', '\n']) {

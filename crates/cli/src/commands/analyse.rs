@@ -18,9 +18,9 @@ use crate::arguments::{ANY, MapArgs, RulesArgs, integer};
 use crate::output::{Progress, ending, one_line};
 
 const MOVES_SHOWN: usize = 60;
-/// With reading and printing, the analysis of a game takes at most five seconds.
+/// With this limit, the command takes at most five seconds, including reading and printing.
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
-/// Number of ticks of the curve that are printed around the tick that lost the game.
+/// Number of points of the curve to print around the tick that lost the game.
 const CURVE_TICKS: usize = 10;
 
 const EXAMPLES: &str = "Examples:

@@ -2,7 +2,7 @@
 //! NumPy files.
 //!
 //! Guarantees: the same command writes the same files with any number of threads, on any cluster,
-//! and after any interruption. A file that is not this dataset's is never changed.
+//! and after any interruption. Files that do not belong to this dataset are never changed.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -169,7 +169,7 @@ impl From<DatasetError> for CliError {
     }
 }
 
-/// The folder of the shards, and the dataset.
+/// A dataset and the folder of its shards.
 struct Shards<'a> {
     dataset: &'a Dataset,
     folder: &'a Path,
@@ -180,7 +180,8 @@ impl Shards<'_> {
         self.folder.join(format!("shard-{shard:05}.npy"))
     }
 
-    /// Returns true if the shard's file is complete. Fails on a file that is not this dataset's.
+    /// Returns true if the shard's file is complete. Fails if the file does not belong to this
+    /// dataset.
     fn has(&self, shard: usize) -> Result<bool, CliError> {
         let (path, header) = (self.path(shard), self.dataset.shard_header(shard));
         if path.symlink_metadata().is_err() {
@@ -258,14 +259,14 @@ impl Shards<'_> {
         let mut jobs = RemoteShards { shards: self, missing: missing.iter(), stop, progress };
         match channel.run(&self.dataset.spec(), &mut jobs) {
             Ok(ControlFlow::Break(error)) => Err(error),
-            // A process that was stopped may end early.
+            // After a stop request, the process may end early.
             Err(error) if !stop.load(Ordering::Relaxed) => Err(CliError::Input(one_line(&error.to_string()))),
             _ => Ok(()),
         }
     }
 }
 
-/// Shards that other processes play.
+/// The missing shards, as jobs for a cluster.
 struct RemoteShards<'a> {
     shards: &'a Shards<'a>,
     missing: std::slice::Iter<'a, usize>,

@@ -160,7 +160,7 @@ impl LadderArgs {
 struct Folder<'a> {
     path: &'a Path,
     heading: String,
-    /// The address of a playground, to which the games link.
+    /// The address of the playground that the games link to.
     playground: Option<&'a str>,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
@@ -224,7 +224,7 @@ impl<'a> Folder<'a> {
         ladder_page(standing, &text)
     }
 
-    /// Reports an error of the pages once. The ladder goes on, because only the journal is
+    /// Reports an error in writing the pages once. The ladder goes on, because only the journal is
     /// essential.
     fn note_problem(&mut self, written: Result<(), CliError>, progress: &Progress) {
         let problem = written.err().map(|error| error.to_string());

@@ -13,7 +13,7 @@ use crate::CliError;
 use crate::arguments::{ANY, integer, parse_permille, parse_size};
 use crate::output::{OutputArgs, one_line};
 
-/// This limit keeps a typing error from filling the disk.
+/// Keeps a typo from filling the disk.
 const MAX_COUNT: u64 = 10_000;
 
 const EXAMPLES: &str = "Examples:

@@ -1,4 +1,4 @@
-//! `getaway play`: plays a local game with the messages of a server.
+//! `getaway play`: plays a local game with the server's messages.
 
 use std::convert::Infallible;
 use std::io::Write;

@@ -12,7 +12,7 @@ use crate::CliError;
 use crate::arguments::{ANY, MapArgs, PlaygroundArgs, RulesArgs, integer};
 use crate::output::{OutputArgs, ending, note, one_line};
 
-/// This limit keeps a typing error from causing a tick of several days.
+/// Keeps a typo from causing a tick that lasts days.
 const MAX_PAUSE_MS: u64 = 3_600_000;
 /// Worker threads for all connections. While one thread is in a system call, the other can
 /// continue.

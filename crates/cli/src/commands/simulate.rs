@@ -32,7 +32,8 @@ pub(crate) struct SimulateArgs {
     maps: MapArgs,
 }
 
-/// Plays until the game or the input ends. Flushes each output line before reading on.
+/// Plays until the game or the input ends. Flushes each output line before it reads the next
+/// command.
 pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
     let world = world_of(&map, &args.rules.rules()?)?;

@@ -17,7 +17,8 @@ use crate::arguments::{ANY, MapArgs, RulesArgs, integer, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, count, ending, one_line, write_table};
 
 const MOVES_PER_LINE: usize = 100;
-/// Simulated ticks between progress updates. A time would make results depend on the machine.
+/// Simulated ticks between progress updates. A time interval would make results depend on the
+/// machine.
 const PROGRESS_TICKS: u64 = 1_000_000;
 
 const EXAMPLES: &str = "Examples:

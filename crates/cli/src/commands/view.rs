@@ -153,8 +153,8 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
 }
 
 /// Decides whether the sources are recordings or a map. An existing file is a recording unless its
-/// name ends in `.txt`, even if a map has the same name. Several sources are recordings or folders
-/// of recordings.
+/// name ends in `.txt`, even if a map has the same name. Several sources are always recordings or
+/// folders of recordings.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();
@@ -216,7 +216,7 @@ fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> 
     }
 }
 
-/// Writes `index.html` with a list of the games, and a page per game.
+/// Writes `index.html` with a list of the games, and one page per game.
 fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut impl Write) -> Result<(), CliError> {
     let failed = |error| CliError::Input(format!("cannot make the folder {}: {error}", folder.display()));
     let games = library(args, paths)?;

@@ -82,8 +82,8 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// The time left at the mean speed so far, because steps differ in length. `None` before the first
-/// step.
+/// The time left at the mean speed so far. Steps differ in length, so the latest speed would
+/// mislead. `None` before the first step.
 fn time_left(before: u64, done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
     let steps = done.checked_sub(before).filter(|&steps| steps > 0)?;
     let seconds = elapsed.as_secs_f64() / steps as f64 * total.saturating_sub(done) as f64;

@@ -137,7 +137,7 @@ impl<'a> SeriesRun<'a> {
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.clone() };
         let options = args.games.options(planners, args.samples)?;
         let series = Series::with_host(&maps, options, invocation.host)?.with_external(args.external.options());
-        // An unwritable output must cause an error before hours of games, not after them.
+        // Fail on an unwritable output before hours of games, not after them.
         let report = args.report.as_ref().map(|path| ReportFiles::new(path, args.output)).transpose()?;
         Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
@@ -148,8 +148,8 @@ impl<'a> SeriesRun<'a> {
         self.play_wanted(&|_| true, status)
     }
 
-    /// Like [`SeriesRun::play`], but skips a game if `is_wanted` is false just before the game
-    /// would start.
+    /// Like [`SeriesRun::play`], but skips a game if `is_wanted` returns false when it is about to
+    /// start.
     pub fn play_wanted(
         &mut self,
         is_wanted: &(dyn Fn(usize) -> bool + Sync),
@@ -232,7 +232,7 @@ impl<'a> SeriesRun<'a> {
         format!("{samples} per map, at most {budget} per decision{variant}, seed {seed}{missing}")
     }
 
-    /// The command that plays a game again. It gives the same game unless the budget has a time
+    /// The command that plays a game again. The game is the same unless the budget has a time
     /// limit.
     fn replay_command(&self, map: usize, game: &GameRecord) -> String {
         let mut words = vec!["getaway".to_owned(), "play".to_owned(), shell_quoted(&self.map_arguments[map])];

@@ -15,7 +15,7 @@ use rayon::prelude::*;
 use crate::CliError;
 use crate::output::Progress;
 
-/// The threats' plans make up most of a replay's size, so only this many last frames have them.
+/// Number of last frames with the threats' plans, which make up most of a replay's size.
 const ANNOTATED_FRAMES: usize = 200;
 /// Maximum total size of the replays; further games are left out.
 const REPLAYS_MAX_BYTES: usize = 12 << 20;

@@ -1,4 +1,5 @@
-//! The benchmark: its recipe, and runs of solvers that answer, crash and lie.
+//! Tests of `getaway benchmark`: its instances, and solvers that answer, crash or make false
+//! claims.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -303,7 +303,7 @@ fn see_through_tiles_are_inferred_and_hide_nothing_else() {
     bumps[140]["game_message"]["threats"][2]["position"]["y"] = json!(0);
     let divergence = verify_bytes(text(&bumps).as_bytes()).unwrap().divergence.unwrap();
     assert_eq!((divergence.line, divergence.path.as_str()), (141, "threats[2].position.y"));
-    // The tile cannot be see-through, because the player enters it later. So the stay is a
+    // The tile cannot be see-through, because the player enters it later. Staying is therefore a
     // divergence.
     let mut game = game();
     let stay = (10..50).find(|&line| {

@@ -33,7 +33,7 @@ pub fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
 }
 
-/// Plays a trace's actions; every output line must equal the trace's without its actions.
+/// Plays a trace's actions. Every output line must equal the trace's line without the actions.
 pub fn replay(path: &Path, map_folder: &Path) {
     let mut recorded = String::new();
     let file = File::open(path).expect("a trace");

@@ -52,7 +52,7 @@ fn image_shows_the_player_at_its_position() {
 #[test]
 fn gif_has_the_requested_frames() {
     let folder = tempfile::tempdir().unwrap();
-    // Twenty frames per second, ten ticks per second at speed 1.
+    // Animations have 20 frames per second, and show 10 ticks per second at speed 1.
     for (from, to, speed, frames) in [(10, 20, "1", 21), (10, 20, "2", 11), (10, 20, "8", 4), (LAST, LAST, "1", 1)] {
         let path = folder.path().join(format!("{from}-{speed}.gif"));
         let (from, to) = (from.to_string(), to.to_string());

@@ -17,7 +17,7 @@ const BYTES_MAX: u64 = 100 << 20;
 const PYTHON_MINOR: u32 = 10;
 const GLIBC_MINOR: u32 = 34;
 
-/// The names of files, sorted, relative to the folder and with slashes.
+/// The files of a bot's folder. Names are sorted, relative to the folder, and use slashes.
 #[derive(Debug, Default)]
 pub struct Contents {
     pub names: Vec<String>,

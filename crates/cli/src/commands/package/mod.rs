@@ -1,5 +1,4 @@
-//! `getaway package`: makes the upload of a bot in Python, and tests the bot in the same way as the
-//! server.
+//! `getaway package`: makes the zip of a Python bot to upload, and tests it as the server would.
 
 use std::fs;
 use std::io::Write;

@@ -22,7 +22,7 @@ pub const PORT: u16 = 8765;
 const HOST: &str = "127.0.0.1";
 const TOKEN: &str = "token-of-the-test";
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Time for the server to notice the last messages of a program that has ended.
+/// Time for the server to process the last messages of a program that has ended.
 const SETTLE_TIME: Duration = Duration::from_millis(500);
 /// Time for a program to end after its game.
 const EXIT_TIME: Duration = Duration::from_secs(3);
@@ -90,7 +90,7 @@ pub fn play(
     })
 }
 
-/// Returns when it is certain that no game will start, or when the user interrupts the program.
+/// Returns if no game starts before the time limit or the bot's end, or if the user presses Ctrl-C.
 async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
     let mut ended: Option<Instant> = None;
     loop {
@@ -124,7 +124,8 @@ fn command(folder: &Path, environment: &Environment) -> String {
     format!("cd {} && exec {} {PROGRAM}", shell_quoted(&folder), shell_quoted(&python))
 }
 
-/// Removes all variables except those that a system needs. An empty value removes a variable.
+/// The variables to remove or replace, so that a bot gets only what the system needs. An empty
+/// value removes a variable.
 fn clean_environment() -> Vec<(String, String)> {
     let is_needed = |name: &str| cfg!(windows) && ["PATH", "SYSTEMROOT", "COMSPEC", "TEMP", "TMP"].contains(&name);
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
