@@ -137,8 +137,7 @@ impl Bandit {
     }
 }
 
-/// Plays that are made in advance, locally or remotely, and consumed in the order of the sequential
-/// bandit.
+/// Plays computed ahead, locally or remotely, and consumed in the order of the sequential bandit.
 pub(crate) struct Speculation<'a> {
     pub(crate) bandit: &'a mut Bandit,
     plays: u64,
@@ -153,8 +152,8 @@ impl<'a> Speculation<'a> {
         Self { bandit, plays, made, known: HashMap::new(), awaited: HashSet::new() }
     }
 
-    /// At most `count` distinct plays that will probably be needed next. None if, according to the
-    /// forecast, the known plays and the plays in progress are enough.
+    /// At most `count` distinct plays that will probably be needed next. Empty if the forecast
+    /// finds that the known plays and the plays in progress are enough.
     pub(crate) fn next(&mut self, count: usize) -> Vec<ArmPlay> {
         let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
         let ahead = count.saturating_add(self.known.len() + self.awaited.len()).min(left);

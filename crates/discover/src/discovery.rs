@@ -45,7 +45,7 @@ enum Entry {
     },
 }
 
-/// The settings that determine a discovery.
+/// The settings that determine the result of a discovery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// The problem, with its options.
@@ -67,7 +67,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Checks that a discovery with the settings `found` makes the same plays in the same order.
+    /// Fails if a discovery with the settings `found` makes other plays or another order of plays.
     /// Only its length may differ.
     fn check(&self, found: &Self) -> Result<(), String> {
         let &Self { plays, unseen, finalists, .. } = self;
@@ -105,7 +105,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The unit of progress bars.
+    /// The unit of the stage's progress bar.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Bandit => "plays",
@@ -184,7 +184,7 @@ pub struct DiscoveryReport {
 
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
-    /// The state file failed.
+    /// The state file cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
     /// The cluster failed.
@@ -299,16 +299,17 @@ pub struct Discovery<'b> {
 }
 
 impl<'b> Discovery<'b> {
-    /// Creates a discovery among one or more arms. With a state file, it resumes the file's
-    /// discovery, whose plays, finalists and unseen problems may differ in number. The result is
-    /// the same as without a file. Fails if the state file cannot be used.
+    /// Creates a discovery over one or more arms. With a state file, it resumes the discovery in
+    /// the file, which may have other numbers of plays, finalists and unseen problems. The result
+    /// is the same as without a file. Fails if the state file cannot be used.
     pub fn new(
         settings: Settings,
         arms: Vec<Expression>,
         bank: &'b dyn Bank,
         state: Option<&Path>,
     ) -> Result<Self, JournalError> {
-        // The bandit uses scores, not rewards: the file holds scores, and a conversion could round.
+        // The bandit uses scores, not rewards, because the file holds scores and a conversion could
+        // round them.
         let bandit = Bandit::new(arms.len(), settings.c * bank.scale());
         let (history, scores) = (Vec::new(), HashMap::new());
         let (journal, cluster) = (None, None);
@@ -330,7 +331,8 @@ impl<'b> Discovery<'b> {
 
     fn replay(&mut self, entry: Entry) -> Result<(), String> {
         match entry {
-            // The file's discovery was longer: plays beyond the end of this one are ignored.
+            // The discovery in the file was longer. Its plays beyond the end of this discovery are
+            // ignored.
             Entry::Play { .. } if self.history.len() as u64 == self.plays_in_all() => Ok(()),
             Entry::Play { arm, .. } if arm != self.bandit.next_arm() => {
                 Err(format!("arm {arm}, expected {}", self.bandit.next_arm()))
@@ -362,10 +364,8 @@ impl<'b> Discovery<'b> {
         if self.made == 0 { 0.0 } else { self.made as f64 / self.elapsed.as_secs_f64() }
     }
 
-    /// Runs to the end on this many threads. Calls `progress` a few times per second or after a
-    /// play.
-    /// Fails if the stop flag is set, the state file cannot be written, or a cluster or a thread
-    /// fails.
+    /// Runs to the end on this many threads. Calls `progress` whenever plays are done. Fails if the
+    /// stop flag is set, the state file cannot be written, or a cluster or a thread fails.
     pub fn run(
         &mut self,
         threads: usize,
@@ -452,8 +452,8 @@ impl<'b> Discovery<'b> {
         }
     }
 
-    /// The leading arms. Skips an arm if all its plays scored like those of an earlier leader: it
-    /// is probably the same algorithm, written differently.
+    /// The leading arms. Skips an arm if it scored like an earlier leader in all plays that both
+    /// made, because it is probably the same algorithm written differently.
     fn leaders(&self) -> Vec<usize> {
         let mut scores = vec![Vec::new(); self.arms.len()];
         for &(arm, score) in &self.history {

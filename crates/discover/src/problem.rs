@@ -1,4 +1,4 @@
-//! Creates the banks of problems by the problems' names.
+//! Creates the bank of a problem from its name.
 
 use getaway::game::Rules;
 use getaway::map::{GeneratorError, GeneratorOptions};

@@ -1,4 +1,5 @@
-//! Plays on other processes, which receive the specification of the problems and then the plays.
+//! Plays made by other processes. Each process receives the specification of the problems, and then
+//! plays.
 //!
 //! Guarantees: a score depends only on the problem and the play, not on the process. Processes of
 //! other versions or builds are refused.
@@ -93,8 +94,8 @@ impl RemotePlay {
     }
 }
 
-/// Makes the plays of a JSON array; returns the score of each as JSON.
-/// Fails if a play is malformed.
+/// Makes the plays in a JSON array; returns the score of each as JSON. Fails if a play is
+/// malformed.
 pub fn scores(bank: &dyn Bank, plays: &str) -> Result<Vec<String>, SpecError> {
     let plays: Vec<RemotePlay> = serde_json::from_str(plays).map_err(|error| SpecError::Spec(error.to_string()))?;
     plays.iter().map(|play| play.score(bank)).collect()
@@ -103,7 +104,7 @@ pub fn scores(bank: &dyn Bank, plays: &str) -> Result<Vec<String>, SpecError> {
 pub struct Cluster<'a> {
     /// The specification of the problems.
     pub spec: String,
-    /// Starts the process, or returns the cause of failure.
+    /// Starts the process, or returns the error.
     pub start: Box<dyn FnMut() -> Result<Channel, String> + Send + 'a>,
 }
 

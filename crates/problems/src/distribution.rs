@@ -2,7 +2,7 @@
 
 use getaway::search::Problem;
 
-/// A numbered distribution of problems.
+/// A distribution that draws a problem for each number.
 pub trait Distribution: Send + Sync {
     /// A problem of the distribution.
     type Problem: Problem + Send + Sync;
@@ -13,7 +13,7 @@ pub trait Distribution: Send + Sync {
     /// The initial state of a search.
     fn start(&self, problem: &Self::Problem) -> <Self::Problem as Problem>::State;
 
-    /// The score of a reward, for reports.
+    /// Converts a reward to the score that reports show.
     fn score(&self, reward: f64) -> f64 {
         reward
     }

@@ -1,13 +1,13 @@
-//! A literal nested Monte Carlo search, as a reference for the search of the grammar. It can also
-//! run without memory of the best sequence.
+//! A literal nested Monte Carlo search, as a reference for the grammar's search. It can also run
+//! without memory of the best sequence.
 
 use getaway::search::{Generator, Policy, Problem};
 
 /// The memory of a nested search between steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// No memory: each step plays the action that was best in this step; of equal actions, the
-    /// first.
+    /// No memory: each step plays the action that was best in this step. Ties go to the first
+    /// action.
     None,
     /// The best sequence so far; each step plays its next action.
     BestSequence,

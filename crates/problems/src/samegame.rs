@@ -357,7 +357,7 @@ impl Board {
         }
     }
 
-    /// A random group. Its colour is not `spared` as long as `until` demands this.
+    /// A random group. Groups of the colour `spared` are excluded while `until` holds.
     #[inline]
     fn draw_sparing(&self, spared: u8, until: Until, random: &mut Generator) -> Group {
         let cells = self.cells_of(spared);

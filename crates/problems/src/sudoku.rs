@@ -1,4 +1,4 @@
-//! Sudoku, where the aim is to fill the most cells.
+//! Sudoku as a game: fill as many cells as possible.
 //!
 //! The next cell to fill is the first cell with the fewest possible values. Filling it removes the
 //! value from the other cells of its row, column and box. The game ends when a cell has no value

@@ -78,8 +78,8 @@ pub struct SurvivalMaps {
 }
 
 impl SurvivalMaps {
-    /// Maps of the generator with these options and rules.
-    /// Fails if the generator rejects the options.
+    /// Maps that the generator makes with these options, played by these rules. Fails if the
+    /// generator rejects the options.
     pub fn new(options: GeneratorOptions, rules: Rules) -> Result<Self, GeneratorError> {
         generate_nth(&options, 0, 0)?;
         Ok(Self { options, rules })

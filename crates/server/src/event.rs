@@ -20,7 +20,7 @@ pub enum Event {
         /// The text.
         text: String,
     },
-    /// A note on a client outside of a game.
+    /// A note about a client outside a game.
     ClientNote {
         /// The text.
         text: String,

@@ -145,8 +145,8 @@ impl Server {
         self.listener.local_addr()
     }
 
-    /// Runs until all games have been played, or for ever without a limit of games. Reports events
-    /// in order. Fails with the first error returned by `on_event`.
+    /// Runs until all games have been played, or for ever if their number is not limited. Reports
+    /// events in order. Fails with the first error returned by `on_event`.
     pub async fn run<E>(mut self, mut on_event: impl FnMut(Event) -> Result<(), E>) -> Result<(), E> {
         let mut all_played = self.shared.all_played.subscribe();
         let router = self.router.clone();
@@ -168,7 +168,8 @@ impl Server {
         Ok(())
     }
 
-    /// Waits until the last bot and the pages have received the end of the game.
+    /// Waits until all connections are closed. The last bot and the pages have then received the
+    /// end of the game.
     async fn drain(&self, router: &Router) {
         loop {
             tokio::select! {
@@ -182,7 +183,7 @@ impl Server {
 
     fn connect(&self, stream: TcpStream, router: &Router) {
         let Ok(permit) = Arc::clone(&self.connections).try_acquire_owned() else { return };
-        // Small packets are sent at once. Collecting them would delay the tick.
+        // Disables Nagle's algorithm, which would delay ticks.
         let _ = stream.set_nodelay(true);
         let service = TowerToHyperService::new(router.clone().layer(Extension(Arc::new(permit))));
         let mut http = hyper::server::conn::http1::Builder::new();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Maximum number of connections, far below the limit on open files. The server closes
+/// Maximum number of connections, far below the system's limit on open files. The server closes
 /// further connections without reading from them.
 pub const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of viewers. Each viewer gets a copy of every state.
@@ -34,8 +34,7 @@ pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) }
 /// further behind are dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;
 pub const MAX_VIEWER_BACKLOG_STATES: usize = 4096;
-/// Maximum size of the states queued for the disk: several games. If it is exceeded, the recording
-/// ends.
+/// Maximum size of the states queued for the disk: several games. Beyond it, the recording ends.
 pub const MAX_RECORDING_BACKLOG_BYTES: usize = 64 << 20;
 /// Maximum number of states queued for the disk: more than a game has.
 pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;

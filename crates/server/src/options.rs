@@ -22,7 +22,7 @@ pub struct ServerOptions {
     /// `game-2.jsonl` and so on.
     pub recording: Option<PathBuf>,
     pub existing_recordings: Existing,
-    /// The address of a playground, to which the page links.
+    /// The address of the playground that the page links to.
     pub playground: Option<String>,
 }
 
@@ -46,7 +46,8 @@ impl ServerOptions {
     /// The map of a game. It depends only on the seed and the game's number.
     pub(super) fn map_of_game(&self, number: u64) -> &Map {
         let mut rng = Pcg32::new(self.seed, number);
-        // Adjacent streams of the generator start with similar numbers, so these are skipped.
+        // Adjacent streams of the generator start with similar numbers, so the first ones are
+        // skipped.
         for _ in 0..16 {
             rng.next_u32();
         }

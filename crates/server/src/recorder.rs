@@ -81,7 +81,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording without waiting for a slow disk. Returns the reason in words.
+    /// Ends the recording without waiting for a slow disk. Returns the reason as a sentence.
     pub async fn abort(self, error: QueueError) -> String {
         match error {
             QueueError::TooSlow => too_slow(&self.path),

@@ -30,8 +30,8 @@ use getaway_viewer::{
     Analysis, Branch, GameLibrary, GameStates, LiveReplay, Page, RecordingSource, analysis_budget, body, pack,
 };
 
-/// Headers of every response. They forbid other sites to frame, read or embed the page, and forbid
-/// caching.
+/// Headers of every response. They prevent other sites from framing, reading or embedding the page,
+/// and disable caching.
 const FIXED_HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -57,7 +57,7 @@ impl Endpoint {
     }
 }
 
-/// The endpoints of both servers.
+/// The endpoints of the game server and of the viewer's server.
 pub static ENDPOINTS: [Endpoint; 7] = [
     Endpoint::new(Method::GET, "/", |method| on(method, page)),
     Endpoint::new(Method::POST, "/games", |method| on(method, games)),
@@ -130,7 +130,7 @@ impl Site {
         }
     }
 
-    /// The states of a game up to a frame. Fails with 404 if there is no such frame, and with 409
+    /// The states of a game up to a frame. Fails with 404 if the frame does not exist, and with 409
     /// if the game server is still playing the game.
     fn states(&self, game: u64, index: usize) -> Result<GameStates, Failure> {
         let found = match &self.games {
@@ -203,8 +203,8 @@ async fn games(State(site): State<Arc<Site>>) -> Response {
     site.compute(list).await
 }
 
-/// Adds a recording that was dropped onto the page. A header has its name. The answer is its number
-/// or an error.
+/// Adds a recording that was dropped onto the page. The header `x-file-name` has its name. The
+/// answer is the recording's number or an error.
 async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) -> Response {
     let Games::Recorded(library) = &site.games else { return StatusCode::NOT_FOUND.into_response() };
     let name = headers.get("x-file-name").and_then(|name| name.to_str().ok()).unwrap_or("recording").to_owned();

@@ -15,8 +15,8 @@ pub struct ViewerServer {
 }
 
 impl ViewerServer {
-    /// Binds the port; port 0 picks a free port. Live pages fetch the replay in `live`, and other
-    /// pages the games of the library. Fails if the port cannot be bound.
+    /// Binds the port; port 0 picks a free port. Pages show the games of the library, or without a
+    /// library the replay in `live`. Fails if the port cannot be bound.
     pub async fn bind(
         port: u16,
         page: Page,

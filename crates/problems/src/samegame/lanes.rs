@@ -26,7 +26,8 @@ const ZERO: Vector = [0; LANES];
 
 const NO_COLOUR: u16 = (1 << DIGITS) - 1;
 
-/// No move, because the drawn cell is not the first cell of its group.
+/// No move: the lane has no game, its group is still growing, or the drawn cell is not the first
+/// cell of the group.
 const REJECTED: u16 = u16::MAX;
 
 /// The random numbers of one rollout: hashes (Wellons, *Hash Prospector*, 2018) of a counter that
@@ -77,7 +78,7 @@ fn remove_at(board: &mut Board, (column, row): Cell) {
 struct Start {
     board: Board,
     key: u64,
-    /// The search needs the moves of the result only if it has more points than this.
+    /// The moves of the result are needed only if it has more points than this.
     beat: Option<u32>,
 }
 

@@ -184,7 +184,7 @@ impl Client {
     }
 }
 
-/// Chooses by the tick among all commands that a bot may send.
+/// Chooses a command by the tick. Over a game, every kind of command occurs.
 pub fn drive(tick: u32) -> Vec<Action> {
     let direction = Direction::ALL[(tick / 3 * 7 % 4) as usize];
     match tick % 11 {
