@@ -68,7 +68,7 @@ __version__: str
 class Bot:
     """A player that receives the state before each tick and returns an action.
 
-    Several threads may share a bot; it answers their calls one after the other.
+    Several threads may share a bot, which answers their calls one after the other.
 
     Args:
         planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
@@ -97,7 +97,7 @@ class Bot:
     ) -> Bot: ...
 
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
-        """The action for a state, given as a frame or a dict; None to stay.
+        """The action for a state, which is given as a frame or a dict; None to stay.
 
         A state with another map or an earlier tick starts a new game. Releases the interpreter
         lock; Ctrl-C is handled after the decision.
@@ -132,13 +132,14 @@ class Bot:
 class Map:
     """The streets, and the start positions of the player and the threats.
 
-    Maps compare by name, difficulty and streets; they can be hashed, copied and pickled.
+    Two maps are equal if their names, difficulties, streets and start positions are equal. Maps can
+    be hashed, copied and pickled.
 
     Args:
         rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through,
             P the player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
         name: the map's name.
-        difficulty: easy, medium or hard.
+        difficulty: easy, medium, hard, or empty if unknown.
 
     Raises:
         ValueError: for an invalid drawing.
@@ -148,11 +149,11 @@ class Map:
 
     @property
     def name(self) -> str:
-        """The name of the map's folder."""
+        """The map's name. For a loaded map, the name of its folder or file."""
 
     @property
     def difficulty(self) -> str:
-        """The map's difficulty: easy, medium or hard."""
+        """The map's difficulty: easy, medium, hard, or empty if unknown."""
 
     @property
     def rows(self) -> list[str]:
@@ -217,7 +218,7 @@ class State:
         """
 
     def play(self, moves: _Moves, /) -> State:
-        """The state after these moves, up to the first that ends the game."""
+        """The state after these moves. Moves after the end of the game are ignored."""
 
     @property
     def map(self) -> Map:
@@ -241,7 +242,7 @@ class State:
 
     @property
     def is_over(self) -> bool:
-        """True if the player is caught or the last tick is played."""
+        """True if the player is caught or the last tick has been played."""
 
     @property
     def is_caught(self) -> bool:
@@ -282,7 +283,7 @@ class Game:
         moves: moves to play first.
 
     Raises:
-        FileNotFoundError: if there is no such map.
+        FileNotFoundError: if the map does not exist.
         ValueError: if the map cannot be read or played, if rules are out of range, or if moves
             follow the end of the game.
     """
@@ -364,7 +365,7 @@ class Game:
 
     @property
     def is_over(self) -> bool:
-        """True if the player is caught or the last tick is played."""
+        """True if the player is caught or the last tick has been played."""
 
     @property
     def is_caught(self) -> bool:
@@ -406,12 +407,12 @@ class Batch:
         observation: the output per game and step: "compact", "features", "state" (int16),
             "planes", "window" (uint8), or None for nothing.
         window: rows and columns of "window", an odd number up to 63.
-        threads: threads that step the games, including the calling one; they do not affect results.
+        threads: number of threads, including the calling thread; it does not affect results.
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
 
     Raises:
-        FileNotFoundError: if there is no such map.
+        FileNotFoundError: if a map does not exist.
         ValueError: if a map cannot be read or played, or a number is out of range.
     """
 
@@ -436,7 +437,7 @@ class Batch:
         """Play a tick of every game; returns observations, rewards and terminations.
 
         A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
-        was caught in the no-jump variant.
+        stepped onto a threat in the no-jump variant.
 
         Raises:
             TypeError: for actions that are not integers.
@@ -481,8 +482,8 @@ class Batch:
         """The actions that are not blocked, as int8 of shape (games, 5): 1 or 0. Staying is always 1."""
 
     def get_state(self) -> npt.NDArray[np.int16]:
-        """The states of all games as a new int16 array of shape (games, 4 + 9 * threats), as the
-        observation "state" of `getaway.gymnasium`; `set_state` accepts it.
+        """The states of all games as a new int16 array of shape (games, 4 + 9 * threats), in the form
+        of the observation "state" of `getaway.gymnasium`; `set_state` accepts it.
         """
 
     def set_state(self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
@@ -498,10 +499,11 @@ class Batch:
     def safe_moves(self, *, threads: int | None = None, budget_ticks: int = 100000, seed: int = 0) -> SafeMoves:
         """Judge every action of every game by solving it: `getaway.safe_moves` for a batch.
 
-        Releases the interpreter lock; Ctrl-C works. The result does not depend on the threads.
+        Releases the interpreter lock; Ctrl-C interrupts it. The result does not depend on the
+        threads.
 
         Args:
-            threads: threads that solve, by default those of the batch.
+            threads: number of threads that solve, by default as many as the batch has.
             budget_ticks: maximum number of simulated ticks per action.
             seed: the seed of the search.
 
@@ -564,7 +566,7 @@ def load_map(map: str | PathLike[str]) -> Map:
     """The map in a folder or text file, or the bundled map with that name.
 
     Raises:
-        FileNotFoundError: if there is no such map.
+        FileNotFoundError: if the map does not exist.
         ValueError: if the map cannot be read.
     """
 
@@ -572,7 +574,7 @@ def maps(folder: str | PathLike[str] | None = None) -> list[str]:
     """The names of the maps in a folder, by default those of the bundled maps.
 
     Raises:
-        FileNotFoundError: if there is no such folder.
+        FileNotFoundError: if the folder does not exist.
     """
 
 def generate_map(
@@ -615,28 +617,29 @@ def solve(
 
     Finds a line that survives or proves that none exists, then continues until the longest line is
     found or the time limit is reached. The same seed finds the same moves unless the time limit is
-    reached. Releases the interpreter lock; Ctrl-C works.
+    reached. Releases the interpreter lock; Ctrl-C interrupts it.
 
     Args:
         map: a map, a game or a state, as for `Game`.
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
         time_limit_ms: time limit in milliseconds.
-        budget_ticks: limit in simulated ticks; the answer depends only on it if it is reached first.
+        budget_ticks: limit in simulated ticks; if it is reached before the time limit, the answer
+            is the same on every machine.
         seed: the seed of the search.
         memory_max_bytes: maximum memory of the search and the proof.
 
     Raises:
-        FileNotFoundError: if there is no such map.
+        FileNotFoundError: if the map does not exist.
         ValueError: if the map cannot be read or played, if the time limit is negative, or if rules
-            are given together with a game, which has its own.
+            are given for a game or a state, which has its own.
     """
 
 def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:
     """Judge every move of a state by solving the game after it.
 
-    A move survives if a line that begins with it reaches the end of the game, and is doomed if
-    provably none does. The same arguments give the same answer on every machine.
+    A move survives if a line that begins with it reaches the end of the game, and is doomed if it
+    is proven that none does. The same arguments give the same answer on every machine.
 
     Args:
         state: the state.
@@ -644,17 +647,17 @@ def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> di
         seed: the seed of the search.
 
     Returns:
-        A `Verdict` for each of `state.legal_moves`; none if the game is over.
+        A dict with a `Verdict` for each of `state.legal_moves`; empty if the game is over.
     """
 
 def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
     """The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
 
-    It covers both variants with a fixed seed and budget, and does not depend on the machine or the
-    number of threads. It changes whenever a search changes. Computing it takes about a second for a
-    dozen maps.
+    It covers games with and without jumping, with a fixed seed and budget. It does not depend on
+    the machine or the number of threads. It changes whenever a search changes. Computing it takes
+    about a second for a dozen maps.
 
     Raises:
-        FileNotFoundError: if there is no such map.
+        FileNotFoundError: if a map does not exist.
         ValueError: if a map cannot be read or played.
     """

@@ -32,7 +32,7 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 
 /// A player that receives the state before each tick and returns an action.
 ///
-/// Several threads may share a bot; it answers their calls one after the other.
+/// Several threads may share a bot, which answers their calls one after the other.
 ///
 /// Args:
 ///     planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
@@ -51,8 +51,9 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 pub(crate) struct Bot {
     options: BotOptions,
     callable: Option<Arc<Callable>>,
-    /// Only threads attached to the interpreter lock it, and never while Python code runs. A
-    /// planner may therefore call its own bot, and a forked process finds the lock free.
+    /// Only threads attached to the interpreter hold the lock, and never while Python code runs. A
+    /// planner that calls its own bot therefore causes no deadlock, and a forked process starts
+    /// with the lock free.
     turn: Mutex<Turn>,
 }
 
@@ -147,14 +148,14 @@ impl Bot {
         let rules = from_rules(&no_jump, rules)?;
         let options = BotOptions { planner, budget, seed, rules, ..BotOptions::default() };
         let bot = Self::new_bot(&options)?;
-        // Read back the budget, because the bot has limited it.
+        // The bot may have lowered the budget.
         let options = bot.options().clone();
         let owner = (process::id(), thread::current().id());
         let turn = Turn { bot: Some(bot), owner, last: None, mispredictions: Vec::new() };
         Ok(Self { options, callable, turn: Mutex::new(turn) })
     }
 
-    /// The action for a state, given as a frame or a dict; None to stay.
+    /// The action for a state, which is given as a frame or a dict; None to stay.
     ///
     /// A state with another map or an earlier tick starts a new game. Releases the interpreter
     /// lock; Ctrl-C is handled after the decision.

@@ -2,7 +2,7 @@
 //!
 //! Guarantees: a callable lives as long as the bot, series or command that uses it. Only threads
 //! attached to the interpreter hold the locks, and never while Python code runs, so a forked
-//! process finds the locks free.
+//! process starts with the locks free.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -44,7 +44,7 @@ pub(crate) fn planner_spec(planner: &Bound<'_, PyAny>) -> PyResult<(PlannerSpec,
     Ok((spec, callable))
 }
 
-/// By name, the Python planners of a series or a command: those that the caller passed and those
+/// The Python planners of a series or a command, by name: those that the caller passed and those
 /// found as `MODULE:NAME`.
 #[derive(Debug, Default)]
 pub(crate) struct Host(Mutex<HashMap<String, Arc<Callable>>>);
@@ -150,7 +150,8 @@ impl Callable {
     }
 
     pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // If the lock is held, this thread is dropping a removed object.
+        // If the lock is held, this thread holds it. Objects that are not visited stay alive until
+        // the next collection.
         let Ok(objects) = self.objects.try_lock() else { return Ok(()) };
         visit.call(&objects.callable)?;
         objects.players.values().try_for_each(|player| visit.call(player))

@@ -58,8 +58,8 @@ pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> Py
 
 /// A Python exception, as the source of an error of the library.
 ///
-/// It is dropped under the interpreter lock. Otherwise PyO3 would queue it under a mutex. A process
-/// forked at that moment would find the mutex locked for ever.
+/// It is dropped while this thread holds the interpreter lock. Otherwise PyO3 would lock a mutex to
+/// queue it, and in a process forked at that moment the mutex would stay locked.
 #[derive(Debug)]
 pub(crate) struct PythonError(Option<PyErr>);
 
@@ -90,8 +90,8 @@ pub(crate) fn is_interruption(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }
 
-/// Replaces an exception that a value's own code has raised by a clearer exception. An interruption
-/// is kept.
+/// Replaces an exception that a value's own code raised with a clearer exception. Keeps an
+/// interruption.
 pub(crate) fn clearer(py: Python<'_>, error: PyErr, clear: impl FnOnce() -> PyErr) -> PyErr {
     if is_interruption(py, &error) { error } else { clear() }
 }

@@ -44,7 +44,8 @@ impl Board {
         }
     }
 
-    /// The board of a map, a game or a state. Rejects rules that differ from those of a game.
+    /// The board of a map, a game or a state. Rejects rules for a game or a state, which has its
+    /// own.
     pub fn of(map: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
         let py = map.py();
         let given = if let Ok(game) = map.cast::<Game>() {
@@ -136,7 +137,7 @@ macro_rules! state_getters {
                 status_name(self.state.status())
             }
 
-            /// True if the player is caught or the last tick is played.
+            /// True if the player is caught or the last tick has been played.
             #[getter]
             fn is_over(&self) -> bool {
                 self.state.is_over()
@@ -234,7 +235,7 @@ impl State {
         Ok(self.with(state))
     }
 
-    /// The state after these moves, up to the first that ends the game.
+    /// The state after these moves. Moves after the end of the game are ignored.
     #[pyo3(signature = (moves, /))]
     fn play(&self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<Self> {
         let moves = from_plan("moves", moves)?;
@@ -299,7 +300,7 @@ impl State {
 ///     moves: moves to play first.
 ///
 /// Raises:
-///     FileNotFoundError: if there is no such map.
+///     FileNotFoundError: if the map does not exist.
 ///     ValueError: if the map cannot be read or played, if rules are out of range, or if moves
 ///         follow the end of the game.
 #[pyclass(module = "getaway")]

@@ -17,13 +17,14 @@ use crate::value::read_items;
 
 /// The streets, and the start positions of the player and the threats.
 ///
-/// Maps compare by name, difficulty and streets; they can be hashed, copied and pickled.
+/// Two maps are equal if their names, difficulties, streets and start positions are equal. Maps can
+/// be hashed, copied and pickled.
 ///
 /// Args:
 ///     rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through,
 ///         P the player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
 ///     name: the map's name.
-///     difficulty: easy, medium or hard.
+///     difficulty: easy, medium, hard, or empty if unknown.
 ///
 /// Raises:
 ///     ValueError: for an invalid drawing.
@@ -63,13 +64,13 @@ impl Map {
         Ok(Self { map: map::Map { name, kind, difficulty, layout } })
     }
 
-    /// The name of the map's folder.
+    /// The map's name. For a loaded map, the name of its folder or file.
     #[getter]
     fn name(&self) -> &str {
         &self.map.name
     }
 
-    /// The map's difficulty: easy, medium or hard.
+    /// The map's difficulty: easy, medium, hard, or empty if unknown.
     #[getter]
     fn difficulty(&self) -> &str {
         &self.map.difficulty
@@ -116,7 +117,7 @@ impl Map {
         hasher.finish()
     }
 
-    /// A drawing shows only one threat per tile, so the pickle has the map as JSON.
+    /// A drawing shows only one threat per tile, so the pickle contains the map as JSON.
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (String,))> {
         let restore = py.get_type::<Self>().getattr("_restore")?;
         Ok((restore, (serde_json::to_string(&self.map).map_err(value_error)?,)))
@@ -159,7 +160,7 @@ fn map_error(error: MapError) -> PyErr {
 /// The map in a folder or text file, or the bundled map with that name.
 ///
 /// Raises:
-///     FileNotFoundError: if there is no such map.
+///     FileNotFoundError: if the map does not exist.
 ///     ValueError: if the map cannot be read.
 #[pyfunction]
 pub(crate) fn load_map(py: Python<'_>, map: PathBuf) -> PyResult<Map> {
@@ -169,7 +170,7 @@ pub(crate) fn load_map(py: Python<'_>, map: PathBuf) -> PyResult<Map> {
 /// The names of the maps in a folder, by default those of the bundled maps.
 ///
 /// Raises:
-///     FileNotFoundError: if there is no such folder.
+///     FileNotFoundError: if the folder does not exist.
 #[pyfunction]
 #[pyo3(signature = (folder = None))]
 pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<String>> {

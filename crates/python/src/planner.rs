@@ -12,12 +12,12 @@ use crate::value::read_items;
 
 /// The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
 ///
-/// It covers both variants with a fixed seed and budget, and does not depend on the machine or the
-/// number of threads. It changes whenever a search changes. Computing it takes about a second for a
-/// dozen maps.
+/// It covers games with and without jumping, with a fixed seed and budget. It does not depend on
+/// the machine or the number of threads. It changes whenever a search changes. Computing it takes
+/// about a second for a dozen maps.
 ///
 /// Raises:
-///     FileNotFoundError: if there is no such map.
+///     FileNotFoundError: if a map does not exist.
 ///     ValueError: if a map cannot be read or played.
 #[pyfunction]
 #[pyo3(signature = (maps, *, threads = 1), text_signature = "(maps, *, threads=1)")]

@@ -38,8 +38,8 @@ pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> 
     Ok(members[player_move as usize].clone_ref(py))
 }
 
-/// By character: its move, and whether the character is the letter of a move. A table is faster
-/// than branches, because the letters are unpredictable.
+/// For each byte, its move, and true if the byte is the letter of a move. A table is faster than
+/// branches, because the letters are unpredictable.
 const LETTERS: [(Move, bool); 256] = {
     let mut moves = [(Move::Stay, false); 256];
     let mut index = 0;
@@ -250,7 +250,7 @@ fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResu
     })
 }
 
-/// The rules of the variant, with the values in the dict replacing their own.
+/// The rules of the variant, overridden by the values in the dict.
 pub(crate) fn from_rules(variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Rules> {
     let rules: Rules = match rules {
         None => *variant,

@@ -116,10 +116,11 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
     Ok(row)
 }
 
-/// The latest series, dataset or discovery, with its description. It is kept because a worker
-/// usually does many jobs of the same work in a row.
+/// The latest series, dataset or discovery, with its description. A worker usually does many jobs
+/// of the same work in a row.
 ///
-/// It is locked only under the interpreter lock, so that a forked process finds it free.
+/// A thread that locks the mutex holds the interpreter lock, so the mutex is free in a forked
+/// process.
 struct Latest<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
 
 impl<T: ?Sized> Latest<T> {

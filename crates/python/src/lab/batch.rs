@@ -23,8 +23,8 @@ const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
 const MAX_THREADS: usize = 1024;
 
-/// Games that a thread steps at a time. Each part takes only a few microseconds, so all threads
-/// finish at about the same time.
+/// Number of games that a thread steps at a time. Each part takes only a few microseconds, so all
+/// threads finish at about the same time.
 const PART_GAMES: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,17 +128,17 @@ impl Observations {
 ///     observation: the output per game and step: "compact", "features", "state" (int16),
 ///         "planes", "window" (uint8), or None for nothing.
 ///     window: rows and columns of "window", an odd number up to 63.
-///     threads: threads that step the games, including the calling one; they do not affect results.
+///     threads: number of threads, including the calling thread; it does not affect results.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: rules that differ from the server's.
 ///
 /// Raises:
-///     FileNotFoundError: if there is no such map.
+///     FileNotFoundError: if a map does not exist.
 ///     ValueError: if a map cannot be read or played, or a number is out of range.
 #[pyclass(module = "getaway")]
 pub(crate) struct Batch {
     boards: Vec<Arc<Board>>,
-    /// By given map, the index of its board.
+    /// For each given map, the index of its board.
     given: Vec<usize>,
     batch: batch::Batch,
     helpers: Helpers,
@@ -312,7 +312,7 @@ impl Batch {
         Ok(())
     }
 
-    /// By game, whether the mask marks it. Without a mask, all games are marked.
+    /// For each game, true if the mask marks it. Without a mask, all games are marked.
     fn marks(&self, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<bool>> {
         let games = self.batch.len();
         let Some(mask) = mask else { return Ok(vec![true; games]) };
@@ -451,7 +451,7 @@ impl Batch {
     /// Play a tick of every game; returns observations, rewards and terminations.
     ///
     /// A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
-    /// was caught in the no-jump variant.
+    /// stepped onto a threat in the no-jump variant.
     ///
     /// Raises:
     ///     TypeError: for actions that are not integers.
@@ -522,8 +522,8 @@ impl Batch {
         PyArray1::from_iter(py, masks.into_iter().map(|mask| mask as i8)).reshape([games, Move::ALL.len()])
     }
 
-    /// The states of all games as a new int16 array of shape (games, 4 + 9 * threats), as the
-    /// observation "state" of `getaway.gymnasium`; `set_state` accepts it.
+    /// The states of all games as a new int16 array of shape (games, 4 + 9 * threats), in the form
+    /// of the observation "state" of `getaway.gymnasium`; `set_state` accepts it.
     fn get_state<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i16>>> {
         let (games, length) = (self.batch.len(), self.batch.shape().state());
         let mut numbers = vec![0; games * length];
@@ -572,10 +572,11 @@ impl Batch {
 
     /// Judge every action of every game by solving it: `getaway.safe_moves` for a batch.
     ///
-    /// Releases the interpreter lock; Ctrl-C works. The result does not depend on the threads.
+    /// Releases the interpreter lock; Ctrl-C interrupts it. The result does not depend on the
+    /// threads.
     ///
     /// Args:
-    ///     threads: threads that solve, by default those of the batch.
+    ///     threads: number of threads that solve, by default as many as the batch has.
     ///     budget_ticks: maximum number of simulated ticks per action.
     ///     seed: the seed of the search.
     ///

@@ -1,4 +1,4 @@
-//! Memory that Rust writes and NumPy arrays show.
+//! Memory that Rust code and NumPy arrays share.
 
 use std::slice;
 
@@ -15,7 +15,7 @@ impl Number for i16 {}
 impl Number for u8 {}
 impl Number for f32 {}
 
-/// Memory of a fixed size, and the array that shows it.
+/// Memory of a fixed size, and the NumPy array over it.
 ///
 /// Guarantees: Python code can neither move nor free the memory while this exists. It belongs to a
 /// `bytearray`, which cannot be resized while a view of it exists.
@@ -54,10 +54,10 @@ impl<T: Number> SharedMemory<T> {
         self.array.clone_ref(py).into_any()
     }
 
-    /// The memory for writing, also after releasing the interpreter lock.
+    /// The memory, which may be written even after the interpreter lock is released.
     ///
     /// # Errors
-    /// If the array is read-only or shows other memory.
+    /// If the array is read-only or points to other memory.
     pub fn lend(&mut self, py: Python<'_>) -> PyResult<&mut [T]> {
         let name = self.name;
         // SAFETY: the array is alive, and changes only under the interpreter lock.

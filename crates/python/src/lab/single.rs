@@ -182,8 +182,8 @@ impl Single {
     }
 }
 
-/// A picture of a state, of shape (rows, columns, 3) in RGB, on tiles of `tile` pixels, with the
-/// player facing a direction (0 to 3).
+/// A picture of a state as an RGB array of shape (height, width, 3) in pixels, with `tile` pixels
+/// per tile. `heading` (0 to 3) is the direction that the player faces.
 #[pyfunction]
 pub(crate) fn draw<'py>(state: &Bound<'py, State>, heading: usize, tile: u32) -> PyResult<Bound<'py, PyArray3<u8>>> {
     let (py, state) = (state.py(), state.get());

@@ -22,21 +22,22 @@ const SLICE_TICKS: u64 = 1_000_000;
 ///
 /// Finds a line that survives or proves that none exists, then continues until the longest line is
 /// found or the time limit is reached. The same seed finds the same moves unless the time limit is
-/// reached. Releases the interpreter lock; Ctrl-C works.
+/// reached. Releases the interpreter lock; Ctrl-C interrupts it.
 ///
 /// Args:
 ///     map: a map, a game or a state, as for `Game`.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: rules that differ from the server's.
 ///     time_limit_ms: time limit in milliseconds.
-///     budget_ticks: limit in simulated ticks; the answer depends only on it if it is reached first.
+///     budget_ticks: limit in simulated ticks; if it is reached before the time limit, the answer
+///         is the same on every machine.
 ///     seed: the seed of the search.
 ///     memory_max_bytes: maximum memory of the search and the proof.
 ///
 /// Raises:
-///     FileNotFoundError: if there is no such map.
+///     FileNotFoundError: if the map does not exist.
 ///     ValueError: if the map cannot be read or played, if the time limit is negative, or if rules
-///         are given together with a game, which has its own.
+///         are given for a game or a state, which has its own.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]
 #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, budget_ticks = None, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),

@@ -31,8 +31,8 @@ fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Ve
 
 /// Judge every move of a state by solving the game after it.
 ///
-/// A move survives if a line that begins with it reaches the end of the game, and is doomed if
-/// provably none does. The same arguments give the same answer on every machine.
+/// A move survives if a line that begins with it reaches the end of the game, and is doomed if it
+/// is proven that none does. The same arguments give the same answer on every machine.
 ///
 /// Args:
 ///     state: the state.
@@ -40,7 +40,7 @@ fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Ve
 ///     seed: the seed of the search.
 ///
 /// Returns:
-///     A `Verdict` for each of `state.legal_moves`; none if the game is over.
+///     A dict with a `Verdict` for each of `state.legal_moves`; empty if the game is over.
 #[pyfunction]
 #[pyo3(signature = (state, *, budget_ticks = SAFE_MOVES_TICKS, seed = None),
     text_signature = "(state, *, budget_ticks=100000, seed=0)")]
