@@ -12,7 +12,7 @@ def main() -> int:
     except ImportError:
         print("error: this build of getaway has no command line: expected one with the feature `lab`", file=sys.stderr)
         return 2
-    # `--ray` starts this interpreter, because it has this package.
+    # The option `--ray` starts this interpreter, because it has this package.
     os.environ["GETAWAY_PYTHON"] = sys.executable
     # Python's own handler would not run before the end of the command.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -9,10 +9,10 @@
     results.frame().groupby("planner").score.mean()
 
 A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a
-`getaway.State` and returns a move. All planners play a sample of a map with the same seed, so their
-games are paired. With a budget in ticks, and planners that depend only on their seed, the same call
-gives the same games on any number of threads. Only one Python planner runs at a time, because only
-one thread can run Python.
+`getaway.State` and returns a move. In each sample of a map, all planners play with the same seed,
+so their games are paired. With a budget in ticks, and planners that depend only on their seed, the
+same call gives the same games on any number of threads. Only one Python planner runs at a time,
+because only one thread can run Python.
 """
 
 from __future__ import annotations

@@ -13,11 +13,11 @@ Each function runs the command of the same name (see `getaway eval --help`) and 
 output as plain data. Options have the command's names with underscores: `budget_ticks=500`,
 `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps are names or paths.
 
-With `address`, games (or the plays of a discovery, or the shards of a dataset) become tasks of Ray,
-which the extra `cluster` of this package installs. `auto` is this machine's Ray cluster,
-`HOST:PORT` is another cluster, and `local` starts a cluster for this call. With a budget in ticks,
-the result is bit for bit the same on any nodes. If a worker dies, its games are played again. Nodes
-with another version or build of getaway are refused.
+With `address`, games (or the plays of a discovery, or the shards of a dataset) become Ray tasks.
+The extra `cluster` of this package installs Ray. `auto` is this machine's Ray cluster, `HOST:PORT`
+is another cluster, and `local` starts a cluster for this call. With a budget in ticks, the result
+is the same, bit for bit, on any cluster. If a worker dies, its games are played again. The call
+fails if a node has another version or build of getaway.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BATCH_GAMES_MAX = 256
 BATCHES_PER_CPU = 3
 # Interval between requests for games while the command line has none.
 ASK_INTERVAL_S = 1.0
-# An entrant that is a planner in Python, with the optional name that getaway_arena::Entrant parses.
+# A Python planner as an entrant, with the optional name that getaway_arena::Entrant parses.
 PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
 
 
@@ -66,8 +66,8 @@ def tournament(entrants: Sequence[str], maps: Sequence[str] = (), *, address: st
 def ladder(
     folder: str | Path, added: Sequence[str] = (), maps: Sequence[str] = (), *, address: str | None = None, **options: Any
 ) -> dict[str, Any]:
-    """Adds entrants to the ladder in a folder, and plays until all neighbouring pairs are
-    closed."""
+    """Adds entrants to the ladder in a folder, and plays until every pair of neighbours in the
+    standing is decided, repeats its games, or has played `samples` games per map."""
     return _run("ladder", [str(folder)], address, options, [*_words("--add", list(added)), *_words("--map", list(maps))])
 
 
@@ -148,7 +148,7 @@ def build() -> str:
 
 
 def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
-    """The entrants that are planners in Python, by `MODULE:NAME`, for the workers.
+    """The Python planners among the entrants, by `MODULE:NAME`, for the workers.
 
     Ray also sends the loaded modules of the working directory to the nodes. Installed modules must
     be installed on every node.
@@ -161,7 +161,7 @@ def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
         match = PYTHON_PLANNER.fullmatch(entrant.strip())
         name = match[1] if match else ""
         module, _, path = name.partition(":")
-        # Not in Python: names with a number (`lookahead:12`), expressions and programs.
+        # Skips names with a number (`lookahead:12`), expressions and programs.
         if module in ("exec", "pipe") or not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
             continue
         found[name] = _callables.find(name)
@@ -176,10 +176,10 @@ def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
 
 
 def check_nodes(ray: Any) -> None:
-    """Refuses nodes of a cluster with another version or build of getaway.
+    """Checks that all nodes of a cluster have this build of getaway.
 
     Raises:
-        RuntimeError: if such a node exists; the text names it.
+        RuntimeError: if a node has another build; the text names the node.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -242,8 +242,7 @@ class _Driver:
         return max(1, min(BATCH_GAMES_MAX, round(BATCH_S / max(self.game_s, 1e-6))))
 
     def take(self, count: int) -> None:
-        """Requests games from the command line, and sends their planners in Python to the
-        workers."""
+        """Requests games from the command line, and sends their Python planners to the workers."""
         self.say({"want": count})
         more: list[Any] = json.loads(sys.stdin.readline() or "[]")
         self.waiting.extend(more)

@@ -36,9 +36,8 @@ are in tiles, times in ticks.
   direction, style, random numbers drawn, the kind of position that it remembers (0 none, 1 the
   player's, 2 a hawk's post), the x and y of this position (-1 for none), and idle rounds.
 
-**Rewards**: 1 for each tick survived, and 0 for the step in which the player is caught within the
-tick (no-jump variant). The final tick is the episode's return plus 1, and the score is 5 times that
-tick.
+**Rewards**: 1 for each tick survived, and 0 for a step onto a threat in the no-jump variant. The
+final tick is the episode's return plus 1, and the score is 5 times that tick.
 
 **Ends**: an episode is terminated when the player is caught, or after tick 2000, the last of the
 game. It is truncated only by `max_episode_steps`. A step after the end is an error
@@ -52,7 +51,7 @@ a value.
 - `"tick"`: the tick to be played next, 1 to 2001.
 - `"score"`: 5 points per tick reached.
 - `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked. Staying is always 1.
-- `"regret"`: only at the end of an episode on a `getaway.levels.Level`: how many ticks longer the
+- `"regret"`: only when an episode on a `getaway.levels.Level` terminates: how many ticks longer the
   best possible game is.
 - `"final_obs"`, `"final_info"`: only in vector environments with same-step autoreset, for games
   that ended: the last observation and infos before the reset.
@@ -283,10 +282,10 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     """Many games, stepped together in Rust. See the module for spaces, rewards, ends and resets.
 
     map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. For None, each
-        game gets a generated map, from the reset's seed and the following seeds, or from a list of
-        seeds. A game keeps its map until the next reset of all games.
+        game gets a map generated from its own seed: an item of a list of seeds, or the reset's seed
+        plus the game's index. A game keeps its map until the next reset of all games.
     observation, window: as for `ChaseEnv`.
-    threads: threads that step the games; they do not affect results.
+    threads: number of threads that step the games; it does not affect results.
     copy: whether to copy observations; otherwise each step overwrites the same array.
     render_mode, render_tile: as for `ChaseEnv`.
     max_episode_steps: the number of steps after which an episode is truncated.
@@ -400,7 +399,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         """Continue the games that the mask marks, by default all, from these states.
 
         Returns observations and infos. The number of steps until truncation does not change. Raises
-        ValueError for numbers that are not a state of the game's map; then no game changes.
+        ValueError, and changes no game, for numbers that are not a state of the game's map.
         """
         self._check_open()
         self._started = True

@@ -9,8 +9,9 @@ A level's best tick is the last tick that any player can reach. A line of moves 
 it is less than 2001, a certificate proves that no line goes further. `getaway verify` checks both
 independently of the solver.
 
-Every map belongs to exactly one split, by a hash of its drawing: about 80% of maps to `train`, 10% each
-to `validation` and `test`. So two splits never share a map, with any seeds and options.
+Every map belongs to exactly one split, by a hash of its drawing: about 80% of maps to `train`, 10%
+each to `validation` and `test`. Two splits therefore never share a map, whatever the seeds and
+options.
 
 Results depend only on the arguments, because budgets are in simulated ticks, not in time.
 """
@@ -35,9 +36,9 @@ Split: TypeAlias = Literal["train", "validation", "test"]
 _SOLVE_TICKS = 20_000_000
 """Budget per candidate: a few seconds for the hardest maps, a millisecond for most."""
 _SAMPLE_TICKS = 50
-"""Number of ticks from one sampled state of a line to the next."""
+"""Number of ticks between two samples of a line."""
 _CANDIDATES_MAX = 1000
-"""Maximum number of consecutive candidates that are rejected."""
+"""Maximum number of candidates rejected in a row."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ class Difficulty:
     line."""
 
     safe_share: float
-    """The share of moves after which the best tick can provably be reached, 0 to 1."""
+    """The share of safe moves, 0 to 1. After a safe move, the best tick can provably be reached."""
     narrowest: int
-    """The smallest number of such moves in a sample, 1 to 5."""
+    """The smallest number of safe moves in a sample, 1 to 5."""
 
 
 @dataclass(frozen=True)
@@ -149,8 +150,8 @@ def difficulty(level: Level, *, budget_ticks: int = 100_000) -> Difficulty:
 
     Args:
         level: the level.
-        budget_ticks: maximum number of simulated ticks per move. A move that is still undecided
-            then does not count as safe.
+        budget_ticks: maximum number of simulated ticks per move. A move that is then still
+            undecided does not count as safe.
     """
     state, safe, moves, narrowest = level.game().state, 0, 0, 5
     for start in range(0, len(level.moves), _SAMPLE_TICKS):
@@ -185,8 +186,8 @@ def generate(
         best_tick: the smallest and the largest best tick.
         safe_share: the smallest and the largest `Difficulty.safe_share`.
         narrowest: the smallest and the largest `Difficulty.narrowest`.
-        budget_ticks: maximum number of simulated ticks per candidate. A candidate that is not
-            solved then is skipped.
+        budget_ticks: maximum number of simulated ticks per candidate. A candidate that is then
+            still unsolved is skipped.
         map_options: options of `getaway.generate_map`, such as `kind`, `width` and `threats`.
 
     Raises:

@@ -1,4 +1,4 @@
-"""The game as a vector environment of Stable-Baselines3, stepped in Rust without copies per game.
+"""The game as a vector environment for Stable-Baselines3, stepped in Rust.
 
     from sb3_contrib import MaskablePPO
     from getaway.stable_baselines3 import ChaseVecEnv
@@ -6,8 +6,8 @@
     envs = ChaseVecEnv(1024, "roundabout", observation="features")
     model = MaskablePPO("MlpPolicy", envs)
 
-Needs `pip install 'getaway[gymnasium]' stable-baselines3`. `getaway.gymnasium` describes the spaces and
-the options. A game that ends is reset within the step, as Stable-Baselines3 expects it.
+Needs `pip install 'getaway[gymnasium]' stable-baselines3`. `getaway.gymnasium` describes the spaces
+and the options. A game that ends is reset within the step, as Stable-Baselines3 expects.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
 
     num_envs, map, options: as for `getaway.gymnasium.ChaseVectorEnv`, without `autoreset_mode`.
 
-    The infos of a step are one dict per game, which is empty unless the game ended. After a game
-    that ended, the dict has `terminal_observation`, `TimeLimit.truncated`, `episode` with the
-    return `r` and the length `l`, and `tick`, `score` and `regret` as in `getaway.gymnasium`.
+    The infos of a step are one dict per game, which is empty unless the game ended. For a game that
+    ended, the dict has `terminal_observation`, `TimeLimit.truncated`, `episode` with the return `r`
+    and the length `l`, and `tick`, `score` and `regret` as in `getaway.gymnasium`.
     """
 
     def __init__(self, num_envs: int, map: Any = None, **options: Any) -> None:

@@ -47,8 +47,7 @@ class Move(enum.IntEnum):
 
 
 class Threat(NamedTuple):
-    """A threat with its memory and random seed. Together with the player, they determine its
-    moves."""
+    """A threat, with its memory and the seed of its random numbers."""
 
     style: Style
     """The rule by which it chooses its moves."""
@@ -69,28 +68,28 @@ class Threat(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """The record of a bot's decision."""
+    """A decision of a bot."""
 
     tick: int
     """The tick of the message."""
     source: Literal["plan", "search", "fallback"]
     """The source of the move: an existing plan, a search in this tick, or a rule without search."""
     planned_tick: int | None
-    """The last tick of the bot's plan, if it planned; 2001 for the whole game."""
+    """The last tick of the bot's plan; 2001 for the whole game, None without a plan."""
     simulated_ticks: int
     """The ticks that the planner simulated for this decision."""
     elapsed_ms: float
-    """The time from the call to the decision."""
+    """The time from the call to the decision, in milliseconds."""
     learnt: list[str]
-    """One sentence for each rule that this message has shown to differ from the expected rules."""
+    """One sentence for each rule that this message shows to differ from the expected rules."""
 
 
 class Verdict(NamedTuple):
     """The judgement of a move by `getaway.safe_moves`."""
 
     outcome: Literal["survives", "doomed", "undecided"]
-    """A line that begins with the move survives, provably no such line does, or neither is
-    known."""
+    """`survives` if a line that begins with the move survives, `doomed` if it is proven that none
+    does, otherwise `undecided`."""
     moves: str
     """The longest line found that begins with the move, one letter per tick."""
     final_tick: int
@@ -115,7 +114,8 @@ class Solution(NamedTuple):
     """The result of `getaway.solve`."""
 
     outcome: Literal["survives", "doomed", "undecided"]
-    """The player survives to the end, provably cannot, or neither is known."""
+    """`survives` if the player can survive to the end, `doomed` if it is proven that it cannot,
+    otherwise `undecided`."""
     moves: str
     """The longest line found, one letter per tick: L, R, U, D, and . to stay."""
     final_tick: int
@@ -125,10 +125,10 @@ class Solution(NamedTuple):
     simulated_ticks: int
     """The ticks that the search and the proof simulated."""
     decided_ms: float | None
-    """The time until the outcome was known, or `None` if it is unknown. The search may then
-    continue to find a longer line."""
+    """The time in milliseconds until the outcome was known, or `None` if it is unknown. The search
+    may then continue to find a longer line."""
     elapsed_ms: float
-    """The time of the search, excluding the construction of the map's tables."""
+    """The time of the search in milliseconds, excluding the construction of the map's tables."""
     certificate: str | None = None
     """The proof for `getaway verify` that a map is doomed; only if the search began at the map's
     start."""

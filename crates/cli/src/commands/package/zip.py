@@ -1,5 +1,5 @@
-"""Zips the files of FOLDER that standard input names, one per line, without timestamps: equal files
-give equal bytes. Prints the syntax errors of Python files instead, if there are any.
+"""Zips the files of FOLDER that standard input names, one per line, without timestamps, so that
+equal files give equal bytes. If Python files have syntax errors, prints these instead.
 
     python zip.py FOLDER ZIP <NAMES
 """
@@ -24,6 +24,6 @@ if errors:
 with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
     for name in names:
         entry = zipfile.ZipInfo(name)
-        # A regular file, readable by all.
+        # A regular file that everyone can read.
         entry.external_attr = (stat.S_IFREG | 0o644) << 16
         archive.writestr(entry, (folder / name).read_bytes(), zipfile.ZIP_DEFLATED)
