@@ -1,4 +1,4 @@
-"""MkDocs hook: generates the references of Python and of the command line, and runs the notebooks."""
+"""MkDocs hook: generates the Python and command-line references, and runs the notebooks."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Replaces links to notebooks by links to their pages."""
+    """Replaces links to notebooks with links to their pages."""
     return markdown.replace(".ipynb)", ".md)")
 
 
-# The reference of the Python modules, made from their sources, which contain the types.
+# The reference of the Python modules comes from their sources, which contain the types.
 
 
 def module_page(name: str, file: Path) -> str:
@@ -99,8 +99,7 @@ def class_parts(item: ast.ClassDef) -> list[str]:
 
 
 def field_rows(item: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
-    """Rows for the members of an enumeration, the documented fields of a named tuple, or the
-    documented slots."""
+    """Rows for the members of an enumeration, or for documented fields or slots."""
     for node, after in zip(item.body, [*item.body[1:], None]):
         if isinstance(node, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
             yield ast.unparse(node.target), annotation(node.annotation), " ".join(str(after.value.value).split())
@@ -175,7 +174,7 @@ def paragraph(text: str) -> str:
 
 
 def definitions(text: str) -> str:
-    """A list of lines `name, name: text`, whose continuations are indented."""
+    """A Markdown list from lines `name, name: text` with indented continuation lines."""
     joined = re.sub(r"\n +", " ", text.strip())
     return "\n".join(
         "- " + ", ".join(f"`{name}`" for name in names.split(", ")) + f": {rest}"
@@ -192,7 +191,7 @@ def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(" ".join(cell.split()) for cell in line) + " |" for line in lines)
 
 
-# The reference of the command line, made from the output of --help.
+# The reference of the command line comes from the output of --help.
 
 
 @dataclass
@@ -248,7 +247,7 @@ def command_line_page(help_of: dict[str, Help]) -> str:
 
 
 def cluster_options(help_of: dict[str, Help]) -> str:
-    """The options of each function of getaway.cluster, which are the options of the command of that
+    """The options of each function of getaway.cluster. They are those of the command with the same
     name."""
     parts = ["## Options", "Keyword arguments of each function, beside the ones in its signature:"]
     without = {"--ray", "--json", "--maps", "--planner", "--map", "--problem", "--markdown"}
@@ -271,7 +270,7 @@ def help_text(*command: str) -> str:
     return subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True, check=True).stdout.strip()
 
 
-# The notebooks, which are stored without outputs.
+# The notebooks are stored without outputs.
 
 
 def notebook_page(file: Path) -> str:

@@ -110,7 +110,7 @@ prepare_python() {
 # server_pid, and url once the server listens. Writes its output to $scratch/results and its
 # messages to $scratch/log.
 start_server() {
-  # Create the files first: the background shell may open them after this shell begins to read them.
+  # Create the files first, because this shell may read them before the background shell opens them.
   : >"$scratch/results"
   : >"$scratch/log"
   "$getaway" serve --port 0 "$@" >>"$scratch/results" 2>>"$scratch/log" &

@@ -5,7 +5,8 @@
 # `tools/sanitize.sh --python calls --count 1000000` runs tests/python/fuzz_extension.py with the
 # extension built in the same way, and gcc's AddressSanitizer runtime.
 #
-# Uses nightly if installed, otherwise stable with RUSTC_BOOTSTRAP, which has the same runtime.
+# Uses nightly if installed, otherwise stable with RUSTC_BOOTSTRAP; the sanitizer's runtime is the
+# same.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Copies the docstrings of the extension, their only source, into python/getaway/__init__.pyi.
+"""Copies the docstrings of the extension into python/getaway/__init__.pyi.
 
     .venv/bin/python tools/stub.py           writes the stub
     .venv/bin/python tools/stub.py --check   exit code 1 if the stub is out of date
@@ -49,8 +49,7 @@ def first_line(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> int:
 
 
 def documented(module: ast.Module) -> list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, Any]]:
-    """Returns the nodes that need a docstring, each with the item of the module that it
-    declares."""
+    """Returns the nodes that need a docstring, each with the module's item that it declares."""
     found: list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, Any]] = [(module, getaway)]
     for node in module.body:
         if isinstance(node, ast.FunctionDef):

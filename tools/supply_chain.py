@@ -2,9 +2,9 @@
 """Checks the project's dependencies, and generates docs/dependencies.md.
 
 Every package in Cargo.lock and fuzz/Cargo.lock must come from crates.io with a checksum and have an
-allowed licence. Every direct dependency must be used by its package and have a comment in
-Cargo.toml that gives its purpose. Every Python package must be pinned. Needs only cargo and the
-packages that it has fetched.
+allowed licence. Every direct dependency must be used by its package, and a comment in Cargo.toml
+must give its purpose. Every Python package must be pinned. Needs only cargo and the packages that
+it has fetched.
 
     tools/supply_chain.py           checks, and writes the table
     tools/supply_chain.py --check   checks, and compares the table
@@ -30,7 +30,7 @@ except ModuleNotFoundError:  # Python 3.10, where pytest installs tomli
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs/dependencies.md"
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
-# Licences that require nothing, or only a notice.
+# Licences that require at most a notice.
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0",
     "CC0-1.0", "ISC", "MIT", "MIT-0", "NCSA", "OFL-1.1", "Unicode-3.0", "Unlicense", "Zlib",

@@ -30,8 +30,8 @@ const MINIMAX_DEPTH: u16 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hunter {
-    /// Goes to a crossing to which no other hunter is closer, and of these to the nearest to the
-    /// player. Chases a player that is near.
+    /// Of the crossings to which no other hunter is closer, goes to the one nearest to the player.
+    /// Chases a player that is near.
     Pincer,
     /// Searches [`MINIMAX_DEPTH`] moves ahead, with the player fleeing.
     Minimax,

@@ -2,11 +2,11 @@
 //! rules. On each map, the bot plays one game without a memory and a second with the memory of the
 //! first.
 //!
-//! Only games count that the solver survives with the true rules. The example prints one line per
-//! game, and then a table by changed parameter. The table has the median tick from which the bot
-//! knew the right value in the first game. `--true-rules` adds games of a bot that is given the
-//! rules. `--trace` prints the bot's estimate of the rules whenever it changes. `--known` instead
-//! compares decision times with and without learning on the unchanged server.
+//! Counts only games that the solver survives with the true rules. Prints one line per game, and
+//! then a table by changed parameter. The table has the median tick from which the bot knew the
+//! right value in the first game. `--true-rules` adds games of a bot that is given the rules.
+//! `--trace` prints the bot's estimate of the rules whenever it changes. `--known` instead compares
+//! decision times with and without learning on the unchanged server.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example variants -- --variants 100 --maps path/to/maps
@@ -45,7 +45,7 @@ struct Tally {
     second: u32,
     told: u32,
     points: u64,
-    /// Per game in which the parameter became known, the first tick at which it was known.
+    /// For each game in which the parameter became known, the first tick at which it was known.
     known: Vec<u16>,
 }
 
@@ -165,7 +165,7 @@ fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
 struct Played {
     last_tick: u16,
     bot: Bot,
-    /// By changed parameter: the tick from which the bot had the right value.
+    /// For each changed parameter, the tick from which the bot had the right value.
     known: Vec<Option<u16>>,
 }
 

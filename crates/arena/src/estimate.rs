@@ -25,7 +25,7 @@ impl Series {
     }
 
     fn estimate_game(&self, index: usize, limit: Duration) -> Result<Duration, SeriesError> {
-        // Starting an external bot only for an estimate could have side effects.
+        // Starting an external bot just for an estimate could have side effects.
         let Some(mut bot) = self.bot(index)? else { return Ok(Duration::ZERO) };
         let world = &self.maps()[self.key(index).map].world;
         let start = Instant::now();

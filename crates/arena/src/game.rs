@@ -1,4 +1,4 @@
-//! Plays a game locally with the messages of a server, and records its result.
+//! Plays a game locally with the server's messages, and records its result.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;

@@ -4,7 +4,8 @@
 //! The process first reads a line that describes the work. It writes `{"want": COUNT}` and reads an
 //! array of at most COUNT jobs. It writes `{"played": [JOB, RESULT]}` for each job, in any order,
 //! or gives up with `{"error": TEXT}`. An empty array means that there are no jobs at present. If
-//! the process has jobs in progress, it then asks again later; otherwise it closes its output.
+//! the process has jobs in progress, it then repeats the request later; otherwise it closes its
+//! output.
 
 use std::any::Any;
 use std::fmt::Display;

@@ -159,7 +159,7 @@ impl Series {
         let mut missing = Missing { indices: indices.into_iter(), games, stop, is_wanted, on_game };
         match channel.run(&self.spec(), &mut missing) {
             Ok(ControlFlow::Break(result)) => Ok(result?.map_or(ControlFlow::Continue(()), ControlFlow::Break)),
-            // A process that was stopped may end early.
+            // After a stop request, the process may end early.
             Err(error) if !stop.load(Ordering::Relaxed) => Err(error.into()),
             _ => Ok(ControlFlow::Continue(())),
         }

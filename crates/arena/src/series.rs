@@ -1,8 +1,8 @@
 //! A series: one game per sample, map and planner, played on several threads.
 //!
 //! Guarantees: a game depends only on the series and its index. With a budget in simulated ticks,
-//! results do not depend on the number of threads or on interruptions. All planners play a sample
-//! with the same seed, so games are paired.
+//! results do not depend on the number of threads or on interruptions. In each sample, all planners
+//! play with the same seed, so games are paired.
 
 use std::collections::HashSet;
 use std::hash::Hasher;
@@ -322,7 +322,7 @@ impl Series {
         self.play_wanted(games, threads, stop, &|_| true, on_game)
     }
 
-    /// Like [`Series::play`], but skips a game if `is_wanted` is false just before the game would
+    /// Like [`Series::play`], but skips a game if `is_wanted` returns false when it is about to
     /// start.
     pub fn play_wanted<B>(
         &self,

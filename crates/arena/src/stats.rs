@@ -273,9 +273,9 @@ pub fn sign_test(counts: WinDrawLoss) -> f64 {
 }
 
 /// The exact two-sided sign test for weighted units: the probability of a sum at least this far
-/// from zero if the sign of each unit is random. A unit is drawn independently: a pair of games (1
-/// for a win, -1 for a loss), or all pairs on a map (wins minus losses). With units of weight one
-/// this is [`sign_test`]; in general it is Fisher's randomisation test (*The Design of
+/// from zero if the sign of each unit is random. Units are independent. A unit is a pair of games
+/// (1 for a win, -1 for a loss), or all pairs on a map (wins minus losses). With units of weight
+/// one this is [`sign_test`]; in general it is Fisher's randomisation test (*The Design of
 /// Experiments*, 1935, section 21). 1 without units.
 pub fn weighted_sign_test(units: &[i64]) -> f64 {
     let sum: i64 = units.iter().sum();

@@ -57,7 +57,7 @@ impl TournamentMonitor {
         Self { pairs: sides.map(pair).collect(), needed: (0..planners).map(|_| AtomicUsize::new(games)).collect() }
     }
 
-    /// Evaluates new games. Returns whether further games are needed.
+    /// Evaluates new games. Returns true if further games are needed.
     pub fn update(&mut self, series: &Series, games: &Games) -> bool {
         let all = series.len() / series.options().planners.len().max(1);
         let mut needed = vec![0; self.needed.len()];

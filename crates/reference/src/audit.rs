@@ -117,7 +117,7 @@ fn streets(dice: &mut Dice, size: i32) -> Layout {
 }
 
 /// Draws random rules, but prefers rules that are hard for a prover: threats that move before they
-/// have seen the player, and values of view, patience and rest that some provers do not support.
+/// have seen the player, and rules on view, patience and rest that some provers do not support.
 fn rules(dice: &mut Dice) -> Rules {
     let no_jump = dice.one_in(2);
     let mut rules = Rules { no_jump, ..random_rules(dice) };

@@ -2,9 +2,8 @@
 //!
 //! It applies the rules in the server's order. Like the server, it has no lookup tables, caches or
 //! extra memory. It borrows only the types of [`game`](getaway::game) (positions, directions,
-//! layouts, actions) and none of its logic, so a mistake there cannot hide here. Where they
-//! conflict, faithfulness to the server is more important than speed. Only [`lockstep`] uses the
-//! logic of both.
+//! layouts, actions) and none of its logic, so the two do not share mistakes. Faithfulness to the
+//! server comes before speed. Only [`lockstep`] uses the logic of both.
 
 pub mod audit;
 mod command;

@@ -33,7 +33,7 @@ pub struct Memory {
     pub remembered: Option<Position>,
     /// Hawk: where it last saw the player.
     pub seen: Option<Position>,
-    /// Hawk: the intersection it is going to.
+    /// Hawk: the intersection to which it is moving.
     pub post: Option<Position>,
     /// Hawk: moves without a target; negative after reaching a post.
     pub idle_rounds: i32,
@@ -100,7 +100,7 @@ impl Threat {
         }
     }
 
-    /// The part of the player's position that the threat notices when it moves.
+    /// The player's position, if the threat notices it when it moves.
     pub(crate) fn notices(&self, layout: &Layout, owls_look: bool, player: Position) -> Option<Position> {
         let notices = match self.style {
             Style::Bull | Style::Goldfish => false,
@@ -111,8 +111,8 @@ impl Threat {
         notices.then_some(player)
     }
 
-    /// Chooses and makes a move. The threat does not know the clock, and knows the player's
-    /// position only if `noticed` contains it.
+    /// Chooses and makes a move. The choice depends on the player's position only through
+    /// `noticed`, and does not depend on the clock.
     pub(crate) fn act(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) {
         if let Some(direction) = self.choose(ways, layout, noticed) {
             self.take(layout, direction);
@@ -129,8 +129,8 @@ impl Threat {
         }
     }
 
-    /// The direction in which the threat wants to go, if any. Only this function changes the
-    /// threat's memory. It is called only in ticks in which the threat moves.
+    /// The direction that the threat chooses, if any. Only this function changes the threat's
+    /// memory. It is called only in ticks in which the threat moves.
     fn choose(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) -> Option<Direction> {
         match self.style {
             Style::Goldfish => self.choose_goldfish(layout),

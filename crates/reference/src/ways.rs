@@ -1,4 +1,4 @@
-//! Answers the threats' queries for paths and posts: from scratch each time, or with one search per
+//! Paths and posts for the literal threats, computed from scratch each time or with one search per
 //! tile.
 
 use std::borrow::Cow;

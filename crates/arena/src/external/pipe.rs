@@ -22,7 +22,7 @@ impl PipeChannel {
         Ok(Self { stream: Stream::new(input, output)?, line: Vec::new() })
     }
 
-    /// Discards received messages; returns whether more may arrive.
+    /// Discards received messages; returns true if more may arrive.
     pub fn clear(&mut self) -> bool {
         let now = Instant::now();
         loop {
@@ -37,8 +37,8 @@ impl PipeChannel {
 
 impl Channel for PipeChannel {
     fn send(&mut self, message: &str) {
-        // The message is dropped if the bot has too many unread messages. Such a bot is later
-        // reported as silent.
+        // The message is dropped if the bot has too many unread messages. The bot is later reported
+        // as silent.
         let _ = self.stream.write(format!("{message}\n").as_bytes());
     }
 

@@ -354,7 +354,7 @@ impl Ladder {
         &self.pairs[one.max(other)][one.min(other)]
     }
 
-    /// Recomputes the ratings when enough games are new. The number of games between two
+    /// Recomputes the ratings when there are enough new games. The number of games between two
     /// computations grows with the number of games. It depends only on the events.
     fn rate(&mut self) {
         if self.games >= self.ratings_due {

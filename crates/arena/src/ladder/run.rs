@@ -194,11 +194,11 @@ fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn()
     }
 }
 
-/// Has the process at the other end of `channel` play games until the ladder stops.
+/// Plays games in the process at the other end of `channel` until the ladder stops.
 fn play_remotely(channel: Channel, spec: &str, shared: &Mutex<Shared>, is_stopped: &dyn Fn() -> bool) {
     let mut games = RemoteGames { shared, is_stopped, in_progress: 0 };
     if let Err(error) = channel.run(spec, &mut games) {
-        // A stopped process may end early.
+        // After a stop request, the process may end early.
         if !is_stopped() {
             lock(shared).error = Some(error.into());
         }

@@ -25,13 +25,13 @@ pub(super) struct Board<const N: usize> {
     /// For each tile, the tiles where the player can be one tick later. Every move can be reversed.
     landings: Vec<Tiles<N>>,
     pub start: u16,
-    /// By tick, whether threats move.
+    /// For each tick, true if threats move.
     pub moves: Vec<bool>,
     looks: Vec<bool>,
-    /// By tick, the number of moves of an owl before it looks again.
+    /// For each tick, the number of moves of an owl before it looks again.
     pub owl_moves: Vec<u16>,
     owl_moments: Vec<Moment>,
-    /// By tick, the tiles of the threats that do not see the player.
+    /// For each tick, the tiles of the threats that do not see the player.
     pub taken: Vec<Tiles<N>>,
     steps_max: u64,
     steps_left: Cell<u64>,

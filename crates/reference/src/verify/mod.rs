@@ -11,12 +11,12 @@
 //!   where the player can be.
 //! - A sweep begins at a tick with the tiles of the player. It steps its states with the literal
 //!   threats. It drops states in which the player is caught, and states that no known set of the
-//!   tick contains when both are projected to their common threats. When a threat joins, a known
-//!   set gives its possible states if there is one; otherwise it joins in all possible states, and
-//!   in the first tick in its initial state. The layers therefore contain the state of every game
-//!   that reaches the target. The sweep then goes back from its last layer and drops states without
-//!   a successor. The remaining layers become known sets. They replace known sets over fewer
-//!   threats, and restrict known sets over more threats.
+//!   tick contains when both are projected to their common threats. In the first tick, a threat
+//!   joins in its initial state. Later, a known set gives the states in which it joins; without a
+//!   known set, it joins in all possible states. The layers therefore contain the state of every
+//!   game that reaches the target. The sweep then goes back from its last layer and drops states
+//!   without a successor. The remaining layers become known sets. They replace known sets over
+//!   fewer threats, and restrict known sets over more threats.
 //! - If a layer is empty before the target, no game reaches the target. An exhaustive search is a
 //!   sweep from the first tick in which all threats take part from the start.
 //!
@@ -403,7 +403,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
     }
 
-    /// Sweeps from tick `from` to `until`, and then back unless `is_last`. Returns whether the
+    /// Sweeps from tick `from` to `until`, and then back unless `is_last`. Returns true if the
     /// sweep ran out of states.
     fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, is_last: bool) -> Result<bool, String> {
         let mut trail = Trail::new(self.trail_bytes);
@@ -482,8 +482,9 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Adds a threat to a layer. Its states come from the known set with the most threats in common
-    /// with the layer, or else are all its possible states.
+    /// Adds a threat to a layer. In tick 1 it has its initial state. Later, its states come from
+    /// the known set with the most threats in common with the layer, or else are all its possible
+    /// states.
     fn join(&mut self, tick: usize, threat: usize, counts_draws: bool, layer: &mut Layer<N, W>) -> Result<(), String> {
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;

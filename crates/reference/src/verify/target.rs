@@ -51,8 +51,8 @@ impl<const N: usize> Target<N> {
         Ok(target)
     }
 
-    /// By tick and tile of the shark: from where the player can still reach the target if this
-    /// shark is the only pursuer.
+    /// For each tick and tile of the shark, the tiles from which the player can still reach the
+    /// target if this shark is the only pursuer.
     fn project(
         &mut self,
         board: &Board<N>,
