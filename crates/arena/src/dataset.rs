@@ -79,14 +79,7 @@ pub enum DatasetError {
     Series(#[from] SeriesError),
     /// A planner failed in a game.
     #[error("{map}, {planner}: {source}")]
-    Planner {
-        /// The map.
-        map: String,
-        /// The planner.
-        planner: String,
-        /// The reason.
-        source: PlannerFailure,
-    },
+    Planner { map: String, planner: String, source: PlannerFailure },
 }
 
 /// The settings in the first line of a dataset's description. A run continues a dataset only if

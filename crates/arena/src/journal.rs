@@ -78,25 +78,16 @@ impl FileKind {
 pub enum JournalError {
     /// The file cannot be opened, read or written.
     #[error("{}: cannot read or write: {source}", .path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     /// Another process has the file open.
     #[error("{}: in use by another run", .path.display())]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
+    InUse { path: PathBuf },
     /// The file is not a journal of this kind and version; it was not changed.
     #[error(
         "{}, line 1: expected {expected}, found {found}: this version cannot continue the file (use another one)",
         .path.display()
     )]
     Foreign {
-        /// The file.
         path: PathBuf,
         /// The expected content.
         expected: FileKind,
@@ -106,11 +97,9 @@ pub enum JournalError {
     /// A line does not belong to this run; the file was not changed.
     #[error("{}, line {line}: {why}", .path.display())]
     Line {
-        /// The file.
         path: PathBuf,
         /// The line, from 1.
         line: usize,
-        /// The reason.
         why: String,
     },
 }

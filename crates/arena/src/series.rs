@@ -76,24 +76,10 @@ pub enum SeriesError {
     Bot(#[from] OptionsError),
     /// A map cannot be played.
     #[error("{map}: {source}")]
-    World {
-        /// The map.
-        map: String,
-        /// The reason.
-        source: WorldError,
-    },
+    World { map: String, source: WorldError },
     /// A game was aborted.
     #[error("{map}, {planner}, seed {seed}: {source}")]
-    Game {
-        /// The map.
-        map: String,
-        /// The planner.
-        planner: String,
-        /// The seed of the game.
-        seed: u64,
-        /// The reason.
-        source: Box<GameError>,
-    },
+    Game { map: String, planner: String, seed: u64, source: Box<GameError> },
     /// The threads cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(#[source] io::Error),

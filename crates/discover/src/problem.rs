@@ -34,10 +34,7 @@ pub struct MapOptions {
 pub enum ProblemError {
     /// No problem has this name.
     #[error("no problem named {name}: expected one of {}", PROBLEMS.map(|(name, _)| name).join(", "))]
-    Unknown {
-        /// The requested name.
-        name: String,
-    },
+    Unknown { name: String },
     /// The generator rejects its options.
     #[error(transparent)]
     Maps(#[from] GeneratorError),

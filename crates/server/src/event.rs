@@ -6,25 +6,15 @@ pub enum Event {
     Start {
         /// The number of the game on this server, from 1.
         game: u64,
-        /// The map's name.
         map: String,
-        /// The bot's team name.
         team: String,
         /// True if the bot registered with a token.
         has_token: bool,
     },
     /// A note for the author of the bot.
-    Note {
-        /// The game.
-        game: u64,
-        /// The text.
-        text: String,
-    },
+    Note { game: u64, text: String },
     /// A note about a client outside a game.
-    ClientNote {
-        /// The text.
-        text: String,
-    },
+    ClientNote { text: String },
     /// A websocket handshake was refused.
     Refused {
         /// A sentence with the value found in the request and the value expected.

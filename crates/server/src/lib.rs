@@ -83,12 +83,7 @@ pub enum ServerError {
     Recording(#[from] RecordingError),
     /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
-    Listen {
-        /// The address.
-        address: String,
-        /// The system's error.
-        source: io::Error,
-    },
+    Listen { address: String, source: io::Error },
 }
 
 /// A server bound to its port, not yet running.

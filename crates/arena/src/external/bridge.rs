@@ -24,20 +24,10 @@ const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
 pub enum BridgeError {
     /// The server cannot be reached.
     #[error("cannot connect to {url}: {reason}")]
-    Connect {
-        /// The address.
-        url: String,
-        /// The reason.
-        reason: String,
-    },
+    Connect { url: String, reason: String },
     /// The command cannot be started.
     #[error("cannot start {command}: {source}")]
-    Start {
-        /// The command.
-        command: String,
-        /// The system's error.
-        source: io::Error,
-    },
+    Start { command: String, source: io::Error },
     /// The bot ended before the game did.
     #[error("the bot ended before the game did ({status}) after {states} states")]
     Ended {

@@ -25,18 +25,10 @@ const REQUEST_BYTES_MAX: u64 = 1 << 16;
 pub enum LadderError {
     /// Another process runs this ladder.
     #[error("{}: another process runs this ladder: expected to be the only one (--add and --retire reach it)", .folder.display())]
-    Running {
-        /// The folder.
-        folder: PathBuf,
-    },
+    Running { folder: PathBuf },
     /// The folder cannot be read or written.
     #[error("{}: {source}", .path.display())]
-    Folder {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    Folder { path: PathBuf, source: io::Error },
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(JournalError),
