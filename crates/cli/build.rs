@@ -1,4 +1,4 @@
-//! Passes the commit to the program, for reports.
+//! Passes the commit's hash to the program, which prints it in reports.
 
 use std::process::Command;
 

@@ -185,7 +185,8 @@ class Map:
 class State:
     """A game's state at the start of a tick.
 
-    Immutable: states can be compared, hashed, copied and pickled. The constructor builds any state.
+    States are immutable, and can be compared, hashed, copied and pickled. The constructor can
+    create any state of a map.
 
     Args:
         map: a map, its name or folder, or a game or state that shares its map, rules and tables.

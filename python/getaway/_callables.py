@@ -1,4 +1,4 @@
-"""Names Python callables as planners, and finds them by name."""
+"""Derives planner names from Python callables, and finds callables by name."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@
 
 Each function runs the command of the same name (see `getaway eval --help`) and returns its `--json`
 output as plain data. Options have the command's names with underscores: `budget_ticks=500`,
-`no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps are names or paths.
+`no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps are given by name or path.
 
 With `address`, games (or the plays of a discovery, or the shards of a dataset) become Ray tasks.
 The extra `cluster` of this package installs Ray. `auto` is this machine's Ray cluster, `HOST:PORT`

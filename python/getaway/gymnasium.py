@@ -45,8 +45,8 @@ game. It is truncated only by `max_episode_steps`. A step after the end is an er
 (`autoreset_mode`).
 
 **Infos**: `reset` and `step` return these keys. In a vector environment, the value of a key is an
-array with one row per game. A second key, with an underscore in front, is a mask of the games with
-a value.
+array with one row per game. The same key with an underscore in front is a mask that marks the games
+with a value.
 
 - `"tick"`: the tick to be played next, 1 to 2001.
 - `"score"`: 5 points per tick reached.

@@ -16,7 +16,8 @@ Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
 
 
 class Move(enum.IntEnum):
-    """The player's move in a tick. Environments use the numbers as actions, plans the letters."""
+    """The player's move in a tick. Environments use the numbers as actions, and plans use the
+    letters."""
 
     LEFT = 0
     RIGHT = 1

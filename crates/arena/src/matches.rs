@@ -12,7 +12,7 @@ use super::stats::{self, CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision
 use super::verdict::{MARGIN_DEFAULT, Question, Verdict};
 
 /// Fewer independent units cannot show a difference: even if one side wins all of five units, the
-/// sign test gives p = 0.06. Fewer maps say nothing about other maps.
+/// sign test gives p = 0.06. With fewer maps, the result says nothing about other maps.
 const UNITS_MIN: usize = 6;
 /// Smaller p-values are printed as `p < 0.0001`.
 const P_VALUE_MIN: f64 = 1e-4;

@@ -262,7 +262,7 @@ impl WinDrawLoss {
 
 /// The exact two-sided sign test: the probability of a split at least this uneven if each side wins
 /// a decisive pair with probability 1/2. Ties are left out (Dixon and Mood, *The Statistical Sign
-/// Test*, 1946). 1 without decisive pairs.
+/// Test*, 1946). Returns 1 without decisive pairs.
 pub fn sign_test(counts: WinDrawLoss) -> f64 {
     let (decisive, fewer) = (counts.decisive(), counts.wins.min(counts.losses));
     if 2 * fewer + 1 >= decisive {
@@ -276,7 +276,7 @@ pub fn sign_test(counts: WinDrawLoss) -> f64 {
 /// from zero if the sign of each unit is random. Units are independent. A unit is a pair of games
 /// (1 for a win, -1 for a loss), or all pairs on a map (wins minus losses). With units of weight
 /// one this is [`sign_test`]; in general it is Fisher's randomisation test (*The Design of
-/// Experiments*, 1935, section 21). 1 without units.
+/// Experiments*, 1935, section 21). Returns 1 without units.
 pub fn weighted_sign_test(units: &[i64]) -> f64 {
     let sum: i64 = units.iter().sum();
     if sum == 0 {

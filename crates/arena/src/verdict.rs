@@ -20,8 +20,8 @@ pub const MARGIN_DEFAULT: f64 = 500.0;
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// The confidence of the interval that is equivalent to two one-sided tests.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
-/// The probability with which the planned number of further games should show a difference of the
-/// margin. Undecided runs tend to be unlucky, so the planned number suffices less often in
+/// The probability with which the planned number of further games should show a difference as large
+/// as the margin. Undecided runs tend to be unlucky, so the planned number suffices less often in
 /// practice: `docs/records/benchmarks.md#calibration`.
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.
@@ -48,7 +48,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// The number of further games that would show a difference of the margin.
+/// The number of further games that would show a difference as large as the margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FurtherGames {
     /// Their number.
@@ -74,8 +74,8 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The smallest mean score difference that matters, in points.
     pub margin: f64,
-    /// If there are too few games: the number of further games that would show a difference of the
-    /// margin.
+    /// If there are too few games: the number of further games that would show a difference as
+    /// large as the margin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
     /// The bots' failures, one sentence each.

@@ -39,7 +39,7 @@ impl Arm {
     }
 }
 
-/// An arm in the queue, ordered by index. Of equal arms, the earlier comes first.
+/// An arm in the queue, ordered by index. Ties go to the earlier arm.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     index: f64,

@@ -260,7 +260,7 @@ struct ScoresPlan<'a, R> {
     report: &'a mut R,
 }
 
-/// Breaks with `Ok` when the stop flag is set.
+/// A set stop flag ends the jobs with `Break(Ok(()))`.
 impl<R> Jobs for ScoresPlan<'_, R>
 where
     R: FnMut(&[(usize, Play)], &[f64]) -> Result<(), DiscoveryError>,

@@ -84,9 +84,9 @@ impl Move {
 /// A position: the dots, the lines and the legal moves.
 #[derive(Clone, Copy)]
 pub struct Board {
-    /// A bit per dot, by direction and lane. A lane is a row of points along the direction.
+    /// For each direction and lane, a bit per dot. A lane is a row of points along the direction.
     dots: [[u32; LANES]; 4],
-    /// A bit per dot (disjoint) or segment (touching) used by lines, by direction and lane.
+    /// For each direction and lane, a bit per dot (disjoint) or segment (touching) that lines use.
     used: [[u32; LANES]; 4],
     legal: [Move; MOVES_MAX],
     legal_count: usize,

@@ -1,8 +1,8 @@
 //! SameGame: remove groups of blocks of one colour, as large as possible.
 //!
 //! A move removes two or more connected blocks of one colour; the blocks above fall down, and empty
-//! columns close to the left. Removing n blocks scores (n - 2)^2, and an empty board 1,000 more.
-//! The game ends when no group is left.
+//! columns close to the left. Removing n blocks scores (n - 2)^2 points, and emptying the board
+//! scores 1,000 more. The game ends when no group is left.
 //!
 //! A board is three bit sets of cells, one per binary digit of the colours. A column is a lane of
 //! 16 bits, whose highest bit is always clear; the sixteenth lane is always empty. *Corners* are
@@ -32,7 +32,7 @@ const DIGITS: usize = 3;
 pub struct Cells([u16; LANES]);
 
 impl Cells {
-    /// The set of one cell.
+    /// The set with one cell.
     pub fn of(column: usize, row: usize) -> Self {
         let mut cells = Self::default();
         cells.0[column] = 1 << row;
@@ -316,7 +316,7 @@ impl Board {
     #[inline]
     fn cells_of(&self, colour: u8) -> Cells {
         let number = u16::from(colour) + 1;
-        // By digit, the bits that the cells of this colour have: all ones or all zeros.
+        // For each digit, the bits of the cells of this colour: all ones or all zeros.
         let wanted: [u16; DIGITS] = std::array::from_fn(|digit| (number >> digit & 1).wrapping_neg());
         let [low, middle, high] = &self.digits;
         let differs = |lane: usize| low.0[lane] ^ wanted[0] | middle.0[lane] ^ wanted[1] | high.0[lane] ^ wanted[2];
@@ -576,7 +576,7 @@ impl Problem for SameGame {
         group.cells.words().into_iter().fold(u64::from(group.colour), mix)
     }
 
-    /// Groups of the initially most frequent colour get a low prior. The exception is pairs,
+    /// Groups of the initially most frequent colour get a low prior. Pairs are an exception,
     /// because removing them costs little.
     fn prior(&self, _: &Board, group: Group) -> f64 {
         if group.colour == self.spared && group.cells.len() > 2 { SPARED_PRIOR } else { 0.0 }

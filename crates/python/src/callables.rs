@@ -194,8 +194,8 @@ thread_local! {
     static PLANNER_CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Returns true if a planner is running on this thread. Such a thread must not wait for a bot,
-/// because that bot may be waiting for the planner.
+/// Returns true if a planner is running on this thread. The thread must then not wait for a bot,
+/// because the bot may be waiting for the planner.
 pub(crate) fn is_in_planner() -> bool {
     PLANNER_CALLS.get() > 0
 }

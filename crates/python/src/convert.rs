@@ -36,8 +36,8 @@ pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(one_line(&error.to_string()))
 }
 
-/// Converts an error of the library to an exception. A Python exception that caused the error
-/// becomes the cause. An interruption is raised unchanged.
+/// Converts an error of the library to an exception. If a Python exception caused the error, it
+/// becomes the exception's cause. An interruption is raised unchanged.
 pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> PyErr {
     let mut next = Some(error);
     let mut cause = None;

@@ -286,7 +286,7 @@ mod tests {
         socket
     }
 
-    /// Reads raw bytes until the connection is closed, and so does not answer pings.
+    /// Reads raw bytes until the connection is closed, without answering pings.
     async fn read_without_pongs(mut socket: WebSocketStream<TcpStream>) -> String {
         let mut bytes = Vec::new();
         let _ = timeout(TIMEOUT, socket.get_mut().read_to_end(&mut bytes)).await.expect("the connection ends");

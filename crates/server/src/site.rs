@@ -263,7 +263,7 @@ async fn branch(
     site.compute(played).await
 }
 
-/// The analysis of a branch that leaves the game `game` in a frame.
+/// The analysis of a branch that leaves a game at a frame.
 async fn branch_analysis(
     State(site): State<Arc<Site>>,
     Path((game, index, moves)): Path<(u64, usize, String)>,

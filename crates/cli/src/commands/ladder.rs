@@ -71,7 +71,7 @@ pub(crate) struct LadderArgs {
     external: ExternalArgs,
 }
 
-/// Version of the JSON: docs/results.md.
+/// Version of the JSON output; see docs/results.md.
 const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]

@@ -277,7 +277,7 @@ fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
     let made = std::fs::write(&from, animation).and_then(|()| {
         let mut ffmpeg = Command::new("ffmpeg");
         ffmpeg.args(["-loglevel", "error", "-y", "-i"]).arg(&from);
-        // Most video players need even sides and this pixel format.
+        // Most video players need an even width and height and this pixel format.
         ffmpeg.args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]).arg(&to);
         let output = ffmpeg.stdin(Stdio::null()).output()?;
         if output.status.success() {

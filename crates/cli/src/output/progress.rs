@@ -1,5 +1,5 @@
 //! Progress of long commands on standard error: a bar on a terminal, otherwise one line every 30 s.
-//! The lines show in a log that the command is alive.
+//! In a log, the lines show that the command is still running.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -25,8 +25,8 @@ impl Progress {
         Self::resumed(total, unit, 0)
     }
 
-    /// Like [`Self::of`], but `before` steps are already done. They are ignored in the estimate of
-    /// the time left.
+    /// Like [`Self::of`], but `before` steps are already done. The estimate of the time left
+    /// ignores these steps.
     pub fn resumed(total: u64, unit: &'static str, before: u64) -> Self {
         let style = style(&format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{left}}"));
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {

@@ -9,8 +9,8 @@ use std::process::{Child, Command, Stdio};
 
 use getaway_arena::Channel;
 
-/// The environment variable with the path of a Python interpreter that has the package. The
-/// package's own command sets it.
+/// The environment variable with the path of a Python interpreter that has the package `getaway`.
+/// The package's own command sets the variable.
 const PYTHON: &str = "GETAWAY_PYTHON";
 
 struct Driver(Child);

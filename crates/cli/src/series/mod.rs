@@ -34,7 +34,7 @@ const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
 const LONG_SERIES: Duration = Duration::from_secs(60);
 const INTERRUPTED: i32 = 130;
 
-/// Version of the JSON of `eval`, `battle` and `tournament`: docs/results.md.
+/// Version of the JSON output of `eval`, `battle` and `tournament`; see docs/results.md.
 const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]

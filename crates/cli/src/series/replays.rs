@@ -81,8 +81,7 @@ pub(crate) fn replay_json(world: &World, game: &GameRecord) -> Option<String> {
     replay(world, game, None)
 }
 
-/// The replay of a game, with an analysis if `budget` is given; `None` if the game cannot be
-/// reproduced from its moves.
+/// Like [`replay_json`], but with an analysis if `budget` is given.
 fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<String> {
     let states = states(world, game)?;
     let mut replay = Replay::of_branch(&game.map, &game.planner, world, &states, ANNOTATED_FRAMES);

@@ -561,7 +561,7 @@ mod command {
         let divergence = verify(&path, &Rules::NO_JUMP).unwrap().divergence.unwrap();
         assert_eq!((divergence.line, divergence.expected.as_str()), (6, "no further state: the game ended in tick 5"));
         assert_eq!(texts(&replay(&["--no-jump", path.to_str().unwrap()])).0, Some(1));
-        // In the variant the game ends with its fifth line.
+        // In the no-jump variant, the game ends with the fifth line.
         let five: String = lines.lines().take(5).map(|line| format!("{line}\n")).collect();
         fs::write(&path, five).unwrap();
         let (code, out, _) = texts(&replay(&["--no-jump", path.to_str().unwrap()]));

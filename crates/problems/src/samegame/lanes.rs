@@ -93,19 +93,19 @@ struct Lanes {
     /// The cells by digit and column, as in [`Board`].
     digits: [[Vector; SIZE]; DIGITS],
     corners: [Vector; SIZE],
-    /// By lane: nonzero if the board has a corner.
+    /// For each lane, nonzero if the board has a corner.
     any_corner: Vector,
     /// The digits of the spared colour's number, each in all bits.
     spared: [Vector; DIGITS],
     points: Vector,
     column: Vector,
-    /// By lane: the bit of the drawn cell's row, or 0 if the lane has no game.
+    /// For each lane, the bit of the drawn cell's row, or 0 if the lane has no game.
     row: Vector,
     /// The digits of the drawn cell's colour, each in all bits.
     colour: [Vector; DIGITS],
     /// The known cells of the drawn cell's group, with an empty column on either side.
     found: [Vector; SIZE + 2],
-    /// By lane: all bits are set if the group may have further cells.
+    /// For each lane, all bits are set if the group may have further cells.
     is_growing: Vector,
     gone: [Vector; SIZE],
     states: [u32; LANES],
