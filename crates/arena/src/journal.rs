@@ -328,7 +328,7 @@ mod tests {
         for length in 0..text.len() {
             fs::write(&path, &text[..length]).expect("a shorter file");
             if length < header_bytes {
-                // An interrupted run cannot leave such a file.
+                // An interrupted run cannot leave an incomplete first line.
                 assert!(matches!(open(&path), Err(JournalError::Foreign { .. })), "{length}");
                 continue;
             }

@@ -153,8 +153,8 @@ mod tests {
     fn ratings_match_agrestis_baseball_data() {
         // Agresti, *Categorical Data Analysis* (1990), section 10.6: American League, 1987. Rows
         // beat columns: Milwaukee, Detroit, Toronto, New York, Boston, Cleveland, Baltimore. The
-        // published fit, relative to Baltimore: 1.58, 1.44, 1.29, 1.25, 1.11, 0.68. The prior
-        // hardly matters in 273 games.
+        // published fit, relative to Baltimore: 1.58, 1.44, 1.29, 1.25, 1.11, 0.68. With 273 games,
+        // the prior has little effect.
         let wins = [
             [0, 7, 9, 7, 7, 9, 11],
             [6, 0, 7, 5, 11, 9, 9],

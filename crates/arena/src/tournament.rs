@@ -75,8 +75,8 @@ impl TournamentMonitor {
         (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && is_wanted(index))
     }
 
-    /// Returns a function that tells whether the game at an index is still needed. It can be called
-    /// on any thread.
+    /// Returns a function that returns true if the game at an index is still needed. It can be
+    /// called on any thread.
     pub fn wanted(&self) -> impl Fn(usize) -> bool + Send + Sync + use<> {
         let needed = Arc::clone(&self.needed);
         move |index| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed)
@@ -142,7 +142,7 @@ pub struct TournamentPair {
     /// The entrant named first on the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt_left: Option<String>,
-    /// The verdict on the left entrant. Ignores the sequential test, which asks another question.
+    /// The verdict on the left entrant. Ignores the sequential test, which tests other hypotheses.
     pub verdict: Verdict,
 }
 

@@ -85,7 +85,7 @@ macro_rules! from_input_errors {
 from_input_errors!(GeneratorError, JournalError, LibraryError, OptionsError, PictureError, PlannerError, ProblemError);
 
 impl From<serde_json::Error> for CliError {
-    /// Only writing JSON gives such an error. Parsers report the file and the line.
+    /// The error occurs only when JSON is written. Parsers report the file and the line.
     fn from(error: serde_json::Error) -> Self {
         Self::Output(error.into())
     }

@@ -134,7 +134,7 @@ pub struct Ranked {
     /// The number of plays that the bandit gave the expression; `None` if it is not a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plays: Option<u64>,
-    /// The mean score of these plays.
+    /// The mean score of the bandit's plays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub training_mean: Option<f64>,
     /// The mean score on the unseen problems.

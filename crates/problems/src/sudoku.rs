@@ -31,7 +31,7 @@ pub struct Fill {
 /// A grid during the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// By cell, a bit for each possible value. A filled cell has a single bit.
+    /// For each cell, a bit for each possible value. A filled cell has a single bit.
     possible: [u16; CELLS_MAX],
     is_filled: [bool; CELLS_MAX],
     filled: u16,

@@ -201,8 +201,8 @@ impl Threat {
         self.step_to(ways, self.memory.remembered?)
     }
 
-    /// Goes to the tile where it last saw the player. Without such a tile, goes to its post.
-    /// Without a post, waits for one.
+    /// Goes to the tile where it last saw the player, or else to its post. Without a post, waits
+    /// until it picks one.
     fn choose_hawk(&mut self, ways: &impl Ways, seen: Option<Position>) -> Option<Direction> {
         if seen.is_some() {
             self.memory.seen = seen;

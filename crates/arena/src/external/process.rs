@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::{LOG_BYTES_MAX, LOG_TAIL_CHARS, POLL_INTERVAL, Stopped};
 
-/// Time to wait for a bot's killed processes to end. After this time, the arena stops
-/// waiting, and the supervisor goes on killing them.
+/// Time to wait for a bot's killed processes to end. After this time, the arena stops waiting, and
+/// the supervisor continues to kill them.
 const KILL_TIME: Duration = Duration::from_millis(500);
 /// Time limit for reading the end of a log, because a surviving process may hold the log open.
 const LOG_TIME: Duration = Duration::from_millis(100);

@@ -279,8 +279,8 @@ struct Handicap {
 impl Handicap {
     const NONE: Self = Self { loss: 0.0 };
 
-    /// A lost game has the lowest score. The difference is thus the lost share of the mean score
-    /// above the lowest.
+    /// A lost game has the lowest score, so the mean score difference is the share of lost games
+    /// times the mean score above the lowest score.
     fn of_margin(pair: &SyntheticPair) -> Self {
         let least = 2.0 * f64::from(POINTS_PER_TICK);
         Self { loss: MARGIN_DEFAULT / (1.0 - pair.tie) / (pair.score_mean() - least) }

@@ -40,7 +40,7 @@ fn verdicts_at_the_margin_are_calibrated() {
 
 #[test]
 fn played_tournaments_of_equals_are_calibrated() {
-    // Enough tournaments to detect a test that counts repeated games as evidence: such a test is
+    // Enough tournaments to detect a test that counts repeated games as evidence, because it is
     // wrong most of the time.
     const TOURNAMENTS: u32 = 5;
     let maps = common::our_maps();

@@ -127,8 +127,8 @@ fn equal_planners_are_found_equal_or_exhausted() {
     assert!(standing.games <= 20, "{} games of planners that repeat themselves", standing.games);
 }
 
-/// A process that asks for `batch` games at a time, before it has played all of the previous ones.
-/// It ends after `games_max` games.
+/// A process that requests `batch` games at a time, before it has played all previous games. It
+/// ends after `games_max` games.
 fn process(batch: usize, games_max: usize) -> LadderPlayers {
     let (input, mut from_process) = io::pipe().expect("a pipe");
     let (to_process, output) = io::pipe().expect("a pipe");

@@ -22,8 +22,8 @@ impl MapArgs {
         Ok(MapLibrary::with_our_maps(&self.dirs))
     }
 
-    /// The maps with these names or paths. Without names, all maps of every `--maps DIR`, or the
-    /// bundled maps.
+    /// The maps with these names or paths. Without names, returns all maps of every `--maps DIR`,
+    /// or the bundled maps.
     pub fn load(&self, names: &[String]) -> Result<Vec<Map>, CliError> {
         let library = self.library()?;
         if !names.is_empty() {
@@ -70,8 +70,8 @@ pub(crate) struct SeriesMapArgs {
 }
 
 impl SeriesMapArgs {
-    /// The maps given with `--map`. Without `--map`, all maps of every `--maps DIR`, or the bundled
-    /// maps.
+    /// The maps given with `--map`. Without `--map`, returns all maps of every `--maps DIR`, or the
+    /// bundled maps.
     pub fn load(&self) -> Result<Vec<Map>, CliError> {
         self.library.load(&self.names)
     }

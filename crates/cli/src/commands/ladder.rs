@@ -224,8 +224,8 @@ impl<'a> Folder<'a> {
         ladder_page(standing, &text)
     }
 
-    /// Reports an error in writing the pages once. The ladder goes on, because only the journal is
-    /// essential.
+    /// Reports an error in writing the pages once. The ladder continues, because only the journal
+    /// is essential.
     fn note_problem(&mut self, written: Result<(), CliError>, progress: &Progress) {
         let problem = written.err().map(|error| error.to_string());
         if let Some(text) = problem.as_ref().filter(|_| self.problem.is_none()) {

@@ -76,7 +76,7 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
 }
 
 /// The bundled maps, and halls of the maximum size with few and many threats. Building the tables
-/// of such a hall takes as long as several ticks.
+/// of a hall takes as long as several ticks.
 fn layouts() -> Vec<Layout> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps");
     let entries = MapLibrary::new([folder]).list().unwrap_or_default();

@@ -113,8 +113,8 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
     draw_others(rules, dice)
 }
 
-/// Draws the remaining fields (switches, small numbers and orders). A new rule is thus fuzzed
-/// without a change here.
+/// Draws the remaining fields (switches, small numbers and orders). This function therefore also
+/// fuzzes new rules.
 fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
     let names = fields(&rules).into_iter().map(|(name, _)| name).filter(|name| !OWN_DRAWS.contains(&&**name));
     for name in names.collect::<Vec<_>>() {

@@ -29,7 +29,7 @@
 //! merges all memories that agree with its path since it joined. A state with this key stands for
 //! all states that differ only in these memories. When a hawk picks a post at random, any post is
 //! possible. The exception is a sweep from the first tick that counts the hawk's draws; known sets
-//! from such a sweep keep the counts. An owl's remembered position is replaced by the tile that the
+//! from this sweep keep the counts. An owl's remembered position is replaced by the tile that the
 //! owl reaches before it looks again.
 //!
 //! The following assumptions are checked against the literal model, and a certificate is refused
@@ -245,8 +245,8 @@ struct LineTick {
 
 struct Verifier<const N: usize, const W: usize> {
     board: Board<N>,
-    /// By threat of the map: the pursuer, or `None` for a threat that does not see the player. A
-    /// slot is the position of a pursuer's number in a combination.
+    /// For each threat of the map, the pursuer, or `None` for a threat that does not see the
+    /// player. A slot is the position of a pursuer's number in a combination.
     pursuers: Vec<Option<Pursuer<N>>>,
     slots: Vec<Slot>,
     line: Vec<LineTick>,

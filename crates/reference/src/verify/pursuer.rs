@@ -58,7 +58,7 @@ pub(super) struct Pursuer<const N: usize> {
     /// For a hawk, the merged lists of key numbers. The numbers in a list ascend.
     merged: Vec<Rc<[u32]>>,
     merged_indices: HashMap<Rc<[u32]>, usize>,
-    /// For a hawk, by tile, the key that merges all possible memories.
+    /// For a hawk, the key on each tile that merges all possible memories.
     merged_by_tile: Vec<u32>,
     /// For a shark or deer, every possible key after each number of moves. Extended on demand.
     closures: Vec<Vec<u32>>,

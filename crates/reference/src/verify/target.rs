@@ -12,8 +12,8 @@ use super::tiles::Tiles;
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
     pub allowed: Vec<Tiles<N>>,
-    /// By shark, tick and tile of the shark: where the player can be if this shark is the only
-    /// pursuer.
+    /// For each shark, tick and tile of the shark, where the player can be if this shark is the
+    /// only pursuer.
     alone: Vec<Vec<Vec<Tiles<N>>>>,
 }
 
@@ -69,8 +69,8 @@ impl<const N: usize> Target<N> {
             return Ok(Vec::new());
         }
         board.spend(sets)?;
-        // By tile of the shark: its next tiles, each with the player's tiles that lead the shark
-        // there.
+        // For each tile of the shark, its next tiles, each with the player's tiles that lead the
+        // shark there.
         let mut steps_in = |tick: usize| -> Result<Vec<Vec<(Tiles<N>, u16)>>, String> {
             let case = shark.case(board, tick);
             let steps = (0..board.positions.len() as u16).map(|tile| {
@@ -156,7 +156,8 @@ struct Part<'a, const N: usize> {
     /// True if the threat sees the player's position before the player's move.
     is_stale: bool,
     case: Case,
-    /// For a shark with a projection: by its tile after the tick, where the player can be.
+    /// For a shark with a projection: for each of its tiles after the tick, where the player can
+    /// be.
     alone: Option<&'a [Tiles<N>]>,
 }
 

@@ -1,4 +1,4 @@
-//! The files of an upload, and the checks of these files that do not need Python.
+//! The files of an upload, and checks of the files that do not need Python.
 
 use std::fs;
 use std::path::Path;

@@ -150,8 +150,8 @@ impl Seen {
         }
     }
 
-    /// Judges the game. `has_ended` tells whether the program ended without an error, or `None` if
-    /// it is still running.
+    /// Judges the game. `has_ended` is true if the program ended without an error, and `None` if it
+    /// is still running.
     fn judge(self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> Trial {
         let mut trial = Trial { notes: self.notes, ..Trial::default() };
         if self.has_token == Some(false) {
