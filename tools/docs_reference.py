@@ -249,7 +249,7 @@ def command_line_page(help_of: dict[str, Help]) -> str:
 def cluster_options(help_of: dict[str, Help]) -> str:
     """The options of each function of getaway.cluster. They are those of the command with the same
     name."""
-    parts = ["## Options", "Keyword arguments of each function, beside the ones in its signature:"]
+    parts = ["## Options", "Keyword arguments of each function, in addition to those in its signature:"]
     without = {"--ray", "--json", "--maps", "--planner", "--map", "--problem", "--markdown"}
     for name in ("eval", "battle", "tournament", "discover"):
         options = [

@@ -205,7 +205,7 @@ def generate(
             continue
         missed += 1
         if missed == _CANDIDATES_MAX:
-            raise ValueError(f"no level of the wanted difficulty among {missed} candidates after {len(levels)} levels")
+            raise ValueError(f"{missed} candidates in a row do not have the requested difficulty, after {len(levels)} levels: expected an easier request")
     return levels
 
 

@@ -94,7 +94,7 @@ impl Bot {
                 return Self::new_bot(&self.options);
             }
             if owner == own || is_in_planner() {
-                return Err(PyRuntimeError::new_err("the bot is deciding: expected no call by a planner meanwhile"));
+                return Err(PyRuntimeError::new_err("the bot is deciding: a planner cannot call its own bot now"));
             }
             py.check_signals()?;
             py.detach(|| thread::sleep(TURN_POLL));

@@ -24,7 +24,7 @@ const REQUEST_BYTES_MAX: u64 = 1 << 16;
 #[non_exhaustive]
 pub enum LadderError {
     /// Another process runs this ladder.
-    #[error("{}: another process runs this ladder: expected to be the only one (--add and --retire reach it)", .folder.display())]
+    #[error("{}: another process runs this ladder: expected no other (--add and --retire change it while it runs)", .folder.display())]
     Running { folder: PathBuf },
     /// The folder cannot be read or written.
     #[error("{}: {source}", .path.display())]

@@ -84,8 +84,8 @@ pub(crate) struct SeriesArgs {
     pub report: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Smallest mean score difference that matters, in points; verdicts
-    /// {n}tell whether planners differ, or are equal within it
+    /// Smallest mean score difference that matters, in points;
+    /// {n}smaller differences count as equal
     #[arg(long, value_name = "POINTS", default_value_t = MARGIN_DEFAULT as u32, value_parser = integer::<u32>(1..=10_000))]
     margin: u32,
     /// Exit with 0 even if a bot has failed in a game

@@ -35,8 +35,8 @@ pub(crate) struct AnalyseArgs {
     /// Recorded game (.jsonl, .jsonl.gz)
     #[arg(value_name = "FILE")]
     recording: PathBuf,
-    /// Another recording of the same game, by its server or its bot,
-    /// {n}to merge into it
+    /// Second recording of the same game, from its server or its bot,
+    /// {n}to merge with the first
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
     #[command(flatten)]

@@ -251,7 +251,7 @@ fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings
     if let Some(at) = others.iter().position(|(settings, _)| settings.track != first.0.track) {
         let (found, expected) = (&others[at].0.track, &first.0.track);
         let path = folders[at + 1].display();
-        return Err(CliError::Input(format!("{path}: a run over {found}, expected one over {expected}")));
+        return Err(CliError::Input(format!("{path}: a run of {found}: expected a run of {expected}, like the first")));
     }
     let cells = rows(&runs).into_iter().map(|row| {
         let numbers = [row.instances, row.decided, row.proven, row.failed].map(|number| number.to_string());

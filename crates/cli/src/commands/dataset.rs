@@ -57,8 +57,8 @@ pub(crate) struct DatasetArgs {
     /// Planner that plays the games, one at random in each; repeatable
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = "cautious")]
     planners: Vec<String>,
-    /// Share of moves that are random instead, from 0 to 1, so that the
-    /// {n}states differ
+    /// Share of random moves, from 0 to 1, which make the states more
+    /// {n}diverse
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = parse_permille)]
     random_moves: u32,
     /// Maximum simulated ticks per decision of a planner

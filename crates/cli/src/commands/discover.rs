@@ -53,7 +53,7 @@ pub(crate) struct DiscoverArgs {
     /// Mean number of plays per candidate
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = integer::<u64>(1..=MAX_PLAYS))]
     plays: u64,
-    /// Constant C of the bandit's index: mean score, in units of a good score, + C / plays;
+    /// Constant C of the bandit's index: mean score, divided by a good score, + C / plays;
     /// {n}lower values abandon weak candidates earlier
     #[arg(long, value_name = "C", default_value_t = 5.0, value_parser = parse_exploration)]
     exploration: f64,

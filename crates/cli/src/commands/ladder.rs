@@ -40,7 +40,7 @@ const EXAMPLES: &str = "Examples:
   getaway ladder league --add 'mine=pipe:python new.py'  adds version mine@2, also while it runs
   getaway ladder league --retire mine                    ends the games of an entrant";
 
-/// Rate entrants that come and go, and play the most informative game next
+/// Rate entrants, which can come and go at any time, by the most informative games
 ///
 /// The folder holds the journal, and index.html with the standing and every game. Without
 /// {n}--minutes, the ladder ends when every pair of entrants at most two places apart is decided,
@@ -205,7 +205,7 @@ impl<'a> Folder<'a> {
                 let written = write_page(&self.page(), &self.html(standing, true));
                 self.note_problem(written, progress);
                 let (games, open) = (standing.games, standing.open_pairs);
-                progress.set_message(format!("{games} games, undecided pairs of neighbours: {open}"));
+                progress.set_message(format!("{games} games, open pairs of neighbours: {open}"));
             }
         }
     }
@@ -324,8 +324,8 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(),
         )?;
     }
     let open = match standing.open_pairs {
-        0 => "no game would tell more about neighbours".to_owned(),
-        open => format!("{} of neighbours undecided", count(open, "pair")),
+        0 => "every pair of neighbours is closed".to_owned(),
+        open => format!("{} of neighbours open", count(open, "pair")),
     };
     Ok(writeln!(out, "{} games; {open}", standing.games)?)
 }

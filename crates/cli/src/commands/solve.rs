@@ -28,8 +28,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Solve games before the first move: find a surviving plan, or prove that none exists
 ///
-/// The score is that of the longest line found; the bound is a proven maximum of all scores. On a
-/// {n}map that cannot be survived, the search continues until both meet or until the time limit.
+/// The score is that of the longest line found. No line can score more than the bound. On a map
+/// {n}that cannot be survived, the search continues until the score equals the bound or the time
+/// {n}limit is reached.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SolveArgs {

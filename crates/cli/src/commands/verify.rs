@@ -27,7 +27,7 @@ const EXAMPLES: &str = "Examples:
 /// Check a certificate: replay its line, and repeat its proof in the literal model
 ///
 /// The answer names the rules of the certificate. With --no-jump or --rules, a certificate for
-/// {n}other rules is rejected, as is one that takes more than 100,000,000,000 steps.
+/// {n}other rules is rejected. A check of more than 100,000,000,000 steps is given up.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct VerifyArgs {

@@ -52,8 +52,8 @@ pub(crate) struct ViewArgs {
     /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name or path
     #[arg(value_name = "FILE|MAP", required = true)]
     sources: Vec<String>,
-    /// Another recording of the same game, by its server or its bot,
-    /// {n}to merge into it
+    /// Second recording of the same game, from its server or its bot,
+    /// {n}to merge with the first
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
     #[command(flatten)]

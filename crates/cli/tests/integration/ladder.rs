@@ -86,7 +86,7 @@ fn running_ladder_takes_requests_and_refuses_a_second_process() {
     wait_until("the ladder plays", || games(&folder) >= 2);
     let refused = getaway(&ladder(&folder, &[]));
     let expected = format!(
-        "{}: another process runs this ladder: expected to be the only one (--add and --retire reach it)",
+        "{}: another process runs this ladder: expected no other (--add and --retire change it while it runs)",
         folder.display()
     );
     assert_eq!((refused.status.code(), error_line(&refused)), (Some(2), expected));

@@ -328,7 +328,7 @@ impl<const N: usize> Pursuer<N> {
     pub fn possible_numbers(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
         match self.style() {
             Style::Owl if board.owl_moves[tick] != 0 => {
-                Err(format!("an owl cannot join in tick {tick}, in which it remembers"))
+                Err(format!("an owl cannot join in tick {tick}, when its memory matters"))
             }
             Style::Owl => {
                 let owl = |&position: &Position| Threat { position, ..self.spawned.clone() };

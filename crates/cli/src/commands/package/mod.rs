@@ -29,7 +29,8 @@ const EXAMPLES: &str = "Examples:
 ///
 /// The folder holds application.py and requirements.txt. The zip is unpacked and installed into an
 /// {n}empty environment under the oldest Python found, 3.10 or later, and plays a game with
-/// {n}nothing but TOKEN in its environment. It is written only if the bot plays the whole game.
+/// {n}nothing but TOKEN in its environment. The zip is written only if the bot
+/// {n}plays the whole game.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PackageArgs {
