@@ -130,8 +130,8 @@ impl Learner {
         }
     }
 
-    /// These rules if they fit every hawk, otherwise rules with other values for hawks and owls,
-    /// which share their path order. Returns `Some(None)` if no rules fit, and `None` at the
+    /// These rules if they fit every hawk, otherwise rules with other values for hawks and owls.
+    /// Both styles share their path order. Returns `Some(None)` if no rules fit, and `None` at the
     /// deadline.
     fn with_hawks(&self, rules: &Rules, of_owls: Orders, deadline: Deadline) -> Option<Option<Rules>> {
         let Some(game) = &self.game else { return Some(Some(*rules)) };
@@ -315,7 +315,7 @@ impl Learner {
         found
     }
 
-    /// True if the phase that follows the phase at `tick` was expected to begin before `tick`.
+    /// True if the next phase after `tick` was expected to begin before `tick`.
     pub fn is_overdue(&self, tick: u16) -> bool {
         phase_after(&self.best_clock(), tick)
             .is_some_and(|next| phase_clock(self.expected.phase_clocks, next).saturating_add(1) < tick)

@@ -38,8 +38,8 @@ struct History {
     clocks: [u16; 4],
 }
 
-/// The cheapest histories with the same phase and period, by the ticks since the last move,
-/// ascending.
+/// The cheapest histories with the same phase and period, in ascending order of the ticks since the
+/// last move.
 type Lane = Vec<(u8, History)>;
 
 const PERIODS: usize = u8::MAX as usize;
@@ -242,7 +242,8 @@ fn cost(found: u16, expected: u16) -> u32 {
     if found == expected { 0 } else { CHANGE_COST + u32::from(found.abs_diff(expected)) }
 }
 
-/// `None` if the evidence contradicts the hypothesis.
+/// The ticks since the last move after this tick. `None` if the evidence contradicts the
+/// hypothesis.
 fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u8> {
     let since = since.saturating_add(1);
     let moves = since >= period;
@@ -256,8 +257,8 @@ pub struct ClockSets {
     pub periods: [BTreeSet<u8>; 5],
     /// The clocks at which each phase after lazy may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// By personality, the first and last tick in which threats can have it; (0, 0) if they never
-    /// can.
+    /// For each personality, the first and last tick in which threats can have it. (0, 0) if no
+    /// threat can ever have it.
     pub seen: [(u16, u16); 5],
 }
 
@@ -291,7 +292,8 @@ impl ClockSets {
     }
 }
 
-/// The allowed values that explain a game. The evidence must contain every tick from 1, in order.
+/// Returns the allowed values that explain a game. `evidence` must hold every tick from 1, in
+/// order.
 ///
 /// A forward pass finds the hypotheses; a backward pass drops those that contradict later ticks.
 pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowed: &ClockSets) -> Option<ClockSets> {
@@ -353,7 +355,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
     Some(sets)
 }
 
-/// The next phase depends only on the phase and the ticks since the last move.
+/// Groups the hypotheses, because the next phase does not depend on the period.
 fn groups(phases: &HashSet<Phase>) -> BTreeSet<(u8, u8)> {
     phases.iter().map(|&(phase, _, since)| (phase, since)).collect()
 }

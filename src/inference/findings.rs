@@ -238,8 +238,8 @@ fn factor_of(parameter: Parameter) -> Option<Factor> {
     })
 }
 
-/// The clock values that explain every game, and whether the reported personalities agree with
-/// them.
+/// The clock values that explain every game. The flag is true if the reported personalities agree
+/// with these values.
 fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
     for trusts in [true, false] {
         let mut sets = Some(ClockSets::any());

@@ -1,8 +1,8 @@
 //! The views, orders, patience, rest and posts that explain the steps of hawks.
 //!
-//! The values of a hypothesis depend on one another: a patience may be possible only with one rest,
-//! or only with certain posts. A [`HawkExplanation`] holds values that are compatible with each
-//! other.
+//! The values of a hypothesis depend on one another: a patience may be possible only with a certain
+//! rest, or only with certain posts. So a [`HawkExplanation`] holds values that are compatible with
+//! each other.
 
 use crate::search::Deadline;
 
@@ -54,8 +54,8 @@ pub struct Hawk {
     pub hypotheses: Vec<HawkHypothesis>,
     /// True if too many hypotheses were found and some were dropped.
     pub is_truncated: bool,
-    /// The draw numbers of the first `counted_posts` posts are known. If no tick was missed, these
-    /// are all posts.
+    /// The draw numbers of the first `counted_posts` posts are known. If no tick was missed, all
+    /// draw numbers are known.
     counted_posts: usize,
 }
 
@@ -173,7 +173,7 @@ impl Hawk {
         });
     }
 
-    /// The posts on which all hypotheses agree, each as draw and rank.
+    /// The posts on which all hypotheses agree, each as a draw and a rank.
     pub fn known_posts(&self) -> Vec<(u16, u16)> {
         let mut hypotheses = self.hypotheses.iter().filter(|_| !self.is_truncated);
         let Some(first) = hypotheses.next() else { return Vec::new() };
@@ -206,8 +206,8 @@ impl Hawk {
 
 /// The posts that draws pick on a map, for every number of posts.
 pub struct PostDraws {
-    /// By draw from 1, then by rank bit: the post counts with which the draw picks this rank, as
-    /// bits.
+    /// For each draw from 1 and each rank bit, the post counts with which the draw picks the rank,
+    /// as bits.
     counts: Vec<[u128; 128]>,
     all: u128,
 }
@@ -258,7 +258,7 @@ impl PostDraws {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HawkExplanation {
-    /// 0 for the player's stale position, 1 for its present position.
+    /// 0 for the player's stale position, 1 for its current position.
     pub view: usize,
     pub orders: Orders,
     /// Patience values, as bits.
@@ -324,7 +324,7 @@ fn keep_cheapest(found: &mut Vec<HawkExplanation>, cost: impl Fn(&HawkExplanatio
 }
 
 impl HawkHypothesis {
-    /// By post: its possible ranks, as bits.
+    /// For each post, its possible ranks as bits.
     fn ranks(&self) -> impl Iterator<Item = u128> {
         let mut forgotten = self.forgotten.iter().copied();
         self.posts.iter().map(move |&post| match post {

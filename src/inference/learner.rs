@@ -30,7 +30,7 @@ pub(super) struct Sets {
     pub owls: Option<Owls>,
     pub hawks: HawkSets,
     pub picks: Picks,
-    /// The hawks' posts in earlier games: draw, rank, and number of intersections on the map.
+    /// The hawks' posts in earlier games, each as draw, rank and number of intersections.
     pub posts: Vec<(u16, u16, u16)>,
 }
 
@@ -100,7 +100,7 @@ pub(super) struct ObservedGame {
     first_facing: Vec<Option<Direction>>,
     last: Sight,
     steps: Vec<Step>,
-    /// By step, true if the threats were assumed to move.
+    /// For each step, true if the threats were assumed to move.
     moves: Vec<bool>,
     next: (usize, usize),
     pub evidence: Vec<ClockEvidence>,
@@ -465,7 +465,7 @@ impl Learner {
         Some(Box::default())
     }
 
-    /// Returns false if there are none.
+    /// Assigns the styles to the words. Returns false if there are no words.
     fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
         let Some(game) = self.game.as_mut().filter(|_| !found.is_empty()) else { return false };
         for (word, style) in found {
@@ -505,7 +505,8 @@ impl Learner {
         self.explanations.found.retain(|one| !post_counts(&posts, one).is_empty());
     }
 
-    /// The known posts of hawks: draw, rank, and number of intersections. `None` at the deadline.
+    /// The known posts of hawks, each as draw, rank and number of intersections. `None` at the
+    /// deadline.
     pub(super) fn posts(&self, deadline: Deadline) -> Option<Vec<(u16, u16, u16)>> {
         let mut posts = self.sets.posts.clone();
         if let Some(game) = &self.game {
@@ -568,7 +569,7 @@ impl Learner {
         words
     }
 
-    /// The assumed styles of the game's threats; `None` if unexplained.
+    /// The assumed styles of the game's threats. `None` if no rules explain the threat.
     pub fn styles(&self) -> Vec<Option<Style>> {
         let Some(game) = &self.game else { return Vec::new() };
         let explained = game.unexplained.iter().map(Option::is_none);
@@ -721,7 +722,7 @@ impl StyleTrial {
 
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
 
-/// Returns false if nothing explains the move.
+/// Applies a threat's move to the hypotheses. Returns false if no hypothesis explains the move.
 fn game_step(
     sets: &mut Sets,
     streets: &Streets,

@@ -17,7 +17,7 @@ static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     orders
 });
 
-/// By set of directions (as bits), then by direction: the orders in which this direction comes
+/// For each set of directions (as bits) and each direction, the orders in which the direction comes
 /// before all others of the set.
 static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
     let mut table = [[Orders::NONE; 4]; 16];

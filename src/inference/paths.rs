@@ -19,7 +19,7 @@ pub fn orders_of_step(streets: &Streets, target: u16, tile: u16, step: Option<Di
     }
 }
 
-/// The hypotheses about sharks: the orders of the shark path, by view.
+/// For each view, the possible orders of the shark path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharks(pub [Orders; 2]);
 
@@ -38,7 +38,7 @@ impl Sharks {
     }
 }
 
-/// By view (0 stale, 1 present), then by option order: the minimum and maximum squared shy
+/// For each view (0 stale, 1 present) and each option order, the minimum and maximum squared shy
 /// distance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deer(pub [Vec<(u32, u32)>; 2]);
@@ -140,7 +140,7 @@ pub struct Windows {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owls {
-    /// By view, then by minute length from 1: the windows in ascending order.
+    /// For each view and each minute length from 1, the windows in ascending order.
     pub minutes: [Vec<Vec<Windows>>; 2],
 }
 
@@ -165,8 +165,8 @@ impl Owls {
         }
     }
 
-    /// Drops the hypotheses that contradict the next step. If none are left, changes nothing and
-    /// returns false.
+    /// Drops the hypotheses that contradict the next step. If all contradict it, changes nothing
+    /// and returns false.
     pub fn update(&mut self, streets: &Streets, step: &Step, threat: usize) -> bool {
         let (tile, direction) = step.threats[threat];
         // The orders are computed once per remembered tile, because there may be far more

@@ -2,8 +2,8 @@
 //!
 //! All threats draw the same sequence of numbers, so each pick bounds one number of this sequence.
 //! For a given seed, the scales that bring a number into its bounds form periodic intervals. The
-//! sieve intersects the intervals of all draws. It starts with the widest intervals, so that few
-//! remain at a time.
+//! sieve intersects the intervals of all draws. It starts with the draws that have the widest
+//! intervals, so that it holds few intervals at a time.
 
 use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;
@@ -13,9 +13,9 @@ use crate::game::{Direction, Rules};
 /// multiples of 1/12.
 const WHOLE: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
-/// Minimum number of known draws. With fewer, too many seeds explain the picks.
+/// Minimum number of known draws. With fewer draws, too many seeds explain the picks.
 const DRAWS_MIN: usize = 8;
-/// Minimum bits of evidence. An explanation with more evidence is not a coincidence.
+/// Minimum bits of evidence. With more bits, an explanation is not a coincidence.
 const BITS_MIN: f64 = 60.0;
 
 /// The limits of a search.
@@ -54,7 +54,7 @@ pub struct Pick {
 pub struct Picks {
     /// The orders under which no two picks contradict each other.
     pub orders: Orders,
-    /// By order, then by draw: the lowest and highest possible number, in units of 1/12.
+    /// For each order and each draw, the lowest and highest possible number, in units of 1/12.
     bounds: Vec<Vec<(u8, u8)>>,
     /// The number of picks so far.
     pub count: u32,
@@ -131,8 +131,7 @@ impl Picks {
         self.orders.contains(order) && bounds.iter().enumerate().all(within)
     }
 
-    /// True if an explanation of all earlier picks also explains the last pick, which is number
-    /// `draw`.
+    /// True if an explanation of all earlier picks also explains the pick with number `draw`.
     pub fn explains_draw(&self, one: &PickExplanation, draw: u16) -> bool {
         let bounds = self.bounds[index_of(one.order)].get(usize::from(draw));
         let within = |&(low, high): &(u8, u8)| {
@@ -166,7 +165,7 @@ impl Picks {
     }
 }
 
-/// A search for explanations of picks that can be interrupted between two parts.
+/// An interruptible search for explanations of picks.
 #[derive(Clone, Debug)]
 pub struct PickSearch {
     picks: Picks,
@@ -253,7 +252,7 @@ impl PickSearch {
 
     fn add(&mut self, found: Vec<PickExplanation>) {
         self.found.extend(found);
-        // Sorting only at twice the limit makes sorts rare.
+        // Sorting only at twice the limit keeps sorts rare.
         if self.found.len() / 2 > self.effort.found_max {
             self.sort();
         }

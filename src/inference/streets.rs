@@ -20,7 +20,7 @@ impl Streets {
         World::new(&Layout { threats: Vec::new(), ..layout.clone() }, &RULES).map(Self::from_world)
     }
 
-    /// Takes the routes from the world.
+    /// Reuses the routes of the world.
     pub fn of(world: &World) -> Result<Self, WorldError> {
         let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
         world.rebuilt(&layout, &RULES).map(Self::from_world)

@@ -72,7 +72,7 @@ struct Trace {
     depth: usize,
     key: Combination,
     place: u16,
-    /// The moves after that state, last first.
+    /// The moves after that state, in reverse order.
     moves: Vec<Move>,
     /// The number of combinations tried in the previous layer.
     done: usize,

@@ -9,7 +9,7 @@ use crate::game::FIRST_TICK;
 #[derive(Debug)]
 pub(super) struct ClosureBuilder {
     pub closure: Closure,
-    /// By key, the latest number of moves after which the threat can have this key.
+    /// For each key, the latest number of moves after which the threat can have the key.
     found: Vec<usize>,
 }
 
@@ -39,7 +39,7 @@ impl ClosureBuilder {
     /// Finds the keys after one more move; returns true once the closure is complete.
     pub fn advance<const N: usize>(&mut self, model: &Model<N>, automaton: &Automaton<N>) -> bool {
         let Automaton::Chaser { branches, .. } = automaton else { return true };
-        // The threat would catch a player on its own tile.
+        // At the start of a tick, the player is not on the threat's tile: it would be caught.
         let next = |key: u32| {
             let own = TileSet::of(model.place(automaton, key));
             let branches = branches[key as usize].iter();

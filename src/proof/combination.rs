@@ -22,8 +22,8 @@ pub(super) struct Slot {
     pub draws: Option<u16>,
 }
 
-/// Bits of a hawk's number of draws since the root. On the server, a hawk makes at most 1,300 moves
-/// per game, and at least seven per draw.
+/// Bits of a hawk's number of draws since the root. On the server, a hawk makes fewer than 1,400
+/// moves per game and draws at most once in seven moves.
 pub(super) const DRAW_BITS: u32 = 8;
 
 impl Slot {
@@ -91,7 +91,7 @@ impl Slot {
     }
 }
 
-/// The parts of a combination that hold memories of hawks. Such a memory can be a set of memories.
+/// The bits of a combination that hold memories of hawks. Such a memory can be a set of memories.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemorySlots {
     /// The shift and the bits of each memory.
@@ -100,7 +100,7 @@ pub(super) struct MemorySlots {
 }
 
 impl MemorySlots {
-    /// The memories in a mask, except for hawks with counted draws, because their memories are
+    /// The memories in a mask. Hawks with counted draws are omitted, because their memories are
     /// exact.
     pub fn new(memories: &Arc<Memories>, slots: &[Slot], mask: Combination) -> Self {
         let slots = slots.iter().filter(|slot| slot.memory_bits & mask != 0 && slot.draws_mask() & mask == 0);

@@ -15,7 +15,7 @@ pub(super) const POSTS_MAX: usize = 10;
 pub(super) const MOVES_PER_DRAW: usize = 7;
 
 impl<const N: usize> Model<N> {
-    /// A memory with all bits set. No memory has this number.
+    /// The number whose bits are all set. No memory has this number.
     pub fn memory_mask(&self) -> u32 {
         (1 << self.hawks.bits) - 1
     }
@@ -141,7 +141,8 @@ impl MemoriesBuilder {
         set.into()
     }
 
-    /// The number of a set, or `None` if the maximum number of memories is reached.
+    /// The number of a set. Returns `None` for a new set once the number of memories is at its
+    /// maximum.
     fn number(&mut self, set: Box<[u64]>) -> Option<u16> {
         let count = self.numbers.len();
         if let Some(&number) = self.numbers.get(&set) {
@@ -205,8 +206,8 @@ impl MemoriesBuilder {
 
 #[cfg(test)]
 impl<const N: usize> Model<N> {
-    /// Checks that the sets of memories cover every step. Returns the number of checked pairs of a
-    /// set and a tile.
+    /// Checks that the sets of memories cover every step. Returns how many pairs of a set and a
+    /// tile were checked.
     pub fn check_memories(&self) -> usize {
         let memories = &self.hawks.memories;
         let mut checked = 0;

@@ -233,9 +233,8 @@ impl<const N: usize> Join<N> {
         Ok(None)
     }
 
-    /// The next layer, and the states of this layer that lead into `after`. It processes one
-    /// combination at a time: a slow equivalent of [`Self::step`], [`Self::wait`] and
-    /// [`Self::trim`] for tests.
+    /// The next layer, and the states of this layer that lead into `after`. This slow equivalent of
+    /// [`Self::step`], [`Self::wait`] and [`Self::trim`] processes one combination at a time.
     #[cfg(test)]
     pub fn step_each(
         &mut self,
@@ -278,10 +277,10 @@ impl<const N: usize> Join<N> {
         Ok(narrow)
     }
 
-    /// Adds the threat with the bits `added` to a layer. It joins in each key for which `known` has
-    /// a state that can equal a state of the layer. `common` selects the bits that both layers
-    /// have, and `memories` the memories in these bits. Returns `None` if the result would have
-    /// more than `max_len` combinations.
+    /// Adds the threat with the bits `added` to a layer. The threat joins in each key for which
+    /// `known` has a state that can equal a state of the layer. `common` selects the bits that both
+    /// layers have. `memories` are the memories in these bits. Returns `None` if the result would
+    /// have more than `max_len` combinations.
     pub fn join_known(
         &mut self,
         layer: &Layer<N>,

@@ -106,8 +106,9 @@ impl<const N: usize> Layer<N> {
         Ok(())
     }
 
-    /// Adds a threat in each of these keys, which come with the places from which the player
-    /// survives it. Returns `None` if the result would have more than `max_len` combinations.
+    /// Adds a threat in each of these keys. Each key comes with the places from which the player
+    /// survives the threat. Returns `None` if the result would have more than `max_len`
+    /// combinations.
     pub fn widen(
         &self,
         slot: Slot,
@@ -269,8 +270,8 @@ impl Chains {
         }
     }
 
-    /// The indices of the combinations that can stand for the same state as `key` in the bits of
-    /// the mask.
+    /// The indices of the combinations that can stand for the same state as `key`. Only the bits of
+    /// the mask are compared.
     pub fn matches(&self, key: Combination, keys: &[Combination]) -> impl Iterator<Item = usize> {
         let first = self.entries[self.entry(self.without_memories(key), keys)];
         let next = |&at: &u32| Some(self.next[at as usize]).filter(|&at| at != Self::FREE);

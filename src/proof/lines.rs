@@ -19,7 +19,7 @@ const PLAIN_SLICES: u64 = 4;
 /// / `RESTART_DIVISOR` of the work on the target.
 const RESTART_DIVISOR: u64 = 5;
 
-/// Returns whether no line from a state reaches the target.
+/// True if no line from the state reaches the target.
 pub(crate) type Hopeless<'a> = &'a dyn Fn(&World, &State) -> bool;
 
 #[derive(Clone, Debug)]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 pub(super) struct Hawks {
     /// The tiles of the posts.
     pub posts: Vec<u16>,
-    /// The index of the post that a hawk draws next, by its number of draws so far.
+    /// For each number of draws so far, the index of the post that a hawk draws next.
     pub picks: Vec<u8>,
     pub memories: Arc<Memories>,
     /// The bits of a memory in a hawk's key; 0 until the memories have been found.
@@ -17,8 +17,8 @@ pub(super) struct Hawks {
 /// number of idle rounds. The other numbers are sets of exact memories.
 ///
 /// A set holds the memories that are consistent with a hawk's route while it does not see the
-/// player. As a result, the model's hawk cannot wait longer than in the game or turn back on its
-/// way to a post.
+/// player. So a hawk of the model cannot wait longer than in the game, or turn back on its way to a
+/// post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memories {
     pub tiles: usize,

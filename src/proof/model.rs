@@ -14,14 +14,14 @@ pub(super) const OWL_SHIFT: u32 = 42;
 #[derive(Clone, Debug)]
 pub(super) enum Automaton<const N: usize> {
     /// Keys are tiles (shark) or poses (deer). Branches depend on the player's place before its
-    /// move. In tick 1, the threat does not see the player yet, so each key has one branch, in
-    /// `first`.
+    /// move. In tick 1, the threat does not see the player yet. So each key has only one branch in
+    /// that tick, in `first`.
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>>, first: Vec<Branch<N>> },
     /// Keys are `tile * (tiles + 1) + end`, where `end` is the tile on which the owl will look
     /// next, or `tiles` if it looks before it moves.
     Owl { index: usize },
-    /// Keys are `tile << hawk_bits | memory`. The memory is a seen tile, a post, a number of idle
-    /// rounds, or a set of these.
+    /// Keys are `tile << bits | memory`, with `bits` from [`Hawks`]. The memory is a seen tile, a
+    /// post, a number of idle rounds, or a set of such memories.
     Hawk { index: usize },
 }
 
@@ -32,7 +32,7 @@ impl<const N: usize> Automaton<N> {
         }
     }
 
-    /// The branches of a shark's or a deer's key in a tick in which threats move; none for other
+    /// The branches of a shark's or a deer's key, in a tick in which threats move. Empty for other
     /// threats.
     #[inline]
     pub fn branches(&self, tick: usize, key: u32) -> &[Branch<N>] {
@@ -44,7 +44,7 @@ impl<const N: usize> Automaton<N> {
     }
 }
 
-/// The parts of the game that do not depend on the player, by tick.
+/// The parts of the game that do not depend on the player. Each list is indexed by tick.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable<const N: usize> {
     /// True if threats move.
@@ -63,30 +63,29 @@ pub(super) struct Timetable<const N: usize> {
 pub(super) struct Paths<const N: usize> {
     /// Index `tile * (tiles + 1) + target`: the next tile on the shared path.
     pub next: Vec<u16>,
-    /// By tile, the steps of an owl that looks from this tile.
+    /// For each tile, the steps of an owl that looks from the tile.
     pub owl_branches: Vec<Vec<Branch<N>>>,
-    /// By tile, the places that a hawk sees from this tile.
+    /// For each tile, the places that a hawk sees from the tile.
     pub sees: Vec<TileSet<N>>,
     /// `2^OWL_SHIFT` divided by the number of an owl's keys per tile, rounded up.
     pub owl_reciprocal: u64,
 }
 
 /// The keys that a threat can have, by its number of moves. A shark or deer moves in every tick in
-/// which threats move, unless it has no path. As on a chessboard, each step changes the colour of
-/// its tile, so each layer holds about half of the tiles.
+/// which threats move, unless it has no path. Each move changes the colour of its tile, as on a
+/// chessboard. So each layer holds about half of the tiles.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
-    /// The keys before the first move, if they differ from the first of `layers`.
+    /// The keys before the first move. `None` if `layers[0]` holds them.
     pub first: Option<Vec<u32>>,
-    /// The keys by number of moves, without `first`.
+    /// For each number of moves, the keys. `first` is not counted.
     pub layers: Vec<Vec<u32>>,
     /// After the last layer, the sequence of layers continues from this index.
     pub repeats_from: usize,
 }
 
 impl Closure {
-    /// Maximum number of layers that are found step by step. A layer with all possible keys follows
-    /// them.
+    /// Maximum number of layers found step by step. The layer after them holds all possible keys.
     pub const LAYERS_MAX: usize = 256;
 
     pub fn after(&self, moves: usize) -> &[u32] {
@@ -121,7 +120,7 @@ pub(super) struct Model<const N: usize> {
     pub paths: Paths<N>,
     pub hawks: Hawks,
     pub automata: Vec<Automaton<N>>,
-    /// By automaton; `closures` has the same index.
+    /// One per automaton, in the same order as `automata` and `closures`.
     pub origins: Vec<Origin>,
     pub closures: Vec<Closure>,
 }
@@ -133,12 +132,12 @@ impl<const N: usize> Model<N> {
         self.board.positions.len()
     }
 
-    /// By tick, the places that are free of bulls and goldfish.
+    /// For each tick, the places that are free of bulls and goldfish.
     pub fn free_places(&self) -> Vec<TileSet<N>> {
         self.times.taken.iter().map(|taken| self.board.open.without(taken)).collect()
     }
 
-    /// By place, the player's distance in moves; `u32::MAX` if it cannot get there.
+    /// For each place, the player's distance in moves; `u32::MAX` if it cannot get there.
     pub fn distances(&self, from: u16) -> Vec<u32> {
         let mut distances = vec![u32::MAX; 64 * N];
         let (mut reached, mut distance) = (TileSet::EMPTY, 0);

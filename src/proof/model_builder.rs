@@ -133,8 +133,8 @@ impl<const N: usize> Model<N> {
         (self.board.branches(|target| step(later, positions[target])), first(step(1, from)))
     }
 
-    /// Adds the path of a bull or a goldfish. From the tick after which the path is unknown, the
-    /// model leaves the threat out.
+    /// Adds the path of a bull or a goldfish. If the path is unknown after some tick, the model
+    /// omits the threat from then on.
     fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) {
         let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
         for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
@@ -147,8 +147,8 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// The key of a threat at the start of a tick. Returns `None` for a hawk on its way to a tile
-    /// that is not a post, which occurs only in states built by hand.
+    /// The key of a threat at the start of a tick. Returns `None` for a hawk whose goal is not a
+    /// post, which occurs only in states built by hand.
     fn key_of(&self, threat: &Threat, tick: usize) -> Option<u32> {
         let tile_of = |p: Position| self.board.positions.binary_search(&p).expect("an open tile") as u32;
         let tile = tile_of(threat.position);
@@ -175,7 +175,7 @@ impl<const N: usize> Model<N> {
 pub(super) struct ModelBuilder<const N: usize> {
     model: Model<N>,
     root: State,
-    /// Finds the memories of hawks. `None` before the search begins and after it ends.
+    /// Finds the memories of hawks. `None` before the search starts and after it ends.
     memories: Option<MemoriesBuilder>,
     /// The number of threats added so far.
     threats: usize,
@@ -185,8 +185,8 @@ pub(super) struct ModelBuilder<const N: usize> {
 }
 
 impl<const N: usize> ModelBuilder<N> {
-    /// The game from `state` on. Returns `None` if the automata do not implement the rules, or if
-    /// the map does not fit into sets of `64 * N` places.
+    /// A builder for the games that continue from `state`. Returns `None` if the automata do not
+    /// implement the rules, or if the map does not fit into sets of `64 * N` places.
     pub fn new(world: &World, state: &State) -> Option<Self> {
         let model = Model::without_tables(world, state)?;
         Some(Self { model, root: state.clone(), memories: None, threats: 0, is_branching: false, closure: None })
@@ -241,7 +241,7 @@ impl<const N: usize> ModelBuilder<N> {
         if matches!(threat.style, Style::Bull | Style::Goldfish) {
             model.add_fixed(world, index, threat);
         } else if let Some(key) = model.key_of(&threat, model.first_tick) {
-            // A threat without a key is left out. That makes the game easier, so proofs stay valid.
+            // A threat without a key is omitted. The game is then easier, so proofs stay valid.
             model.origins.push(Origin { key, draws: threat.draws });
             model.automata.push(Model::automaton(index, threat.style));
             self.is_branching = matches!(threat.style, Style::Shark | Style::Deer);
@@ -291,11 +291,11 @@ fn is_modelled(world: &World) -> bool {
         shark_view,
         owl_view,
         hawk_view,
-        // The memories cover these numbers of idle rounds and at most `POSTS_MAX` posts.
+        // The memories cover these idle rounds and at most `POSTS_MAX` posts.
         hawk_patience_moves,
         hawk_rest_moves,
         hawk_posts,
-        // The option does not affect the game.
+        // The wire does not affect the game.
         wire: _,
     } = *world.rules();
     let has_hawk = world.layout().threats.iter().any(|spawn| spawn.style == Style::Hawk);

@@ -15,7 +15,7 @@ pub struct Step {
     /// The tick at which the sweep turned back or ran out of states.
     pub until_tick: u16,
     /// True if the sweep counts the random draws of hawks. With the count, a hawk draws the same
-    /// posts as in the game; without it, a hawk may draw any post.
+    /// posts as in the game. Without the count, it may draw any post.
     pub counts_draws: bool,
     /// The threats that joined, each as the tick and the threat's index in the map. A threat joins
     /// in its known states of that tick if it has any, otherwise in all its possible states.

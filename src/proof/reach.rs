@@ -1,7 +1,7 @@
 //! Reachable layers against some of the threats.
 //!
-//! Before threats move in every tick, knowledge about a target excludes few states. So these layers
-//! are built once, and the sweeps for all later targets start from them.
+//! While threats do not yet move in every tick, knowledge about a target excludes few states. So
+//! these layers are built once, and the sweeps for all later targets start from them.
 
 use super::combination::{Combination, Slot};
 use super::join::Join;
@@ -12,8 +12,8 @@ use super::projection::Projection;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;
 
-/// The ticks of the kept layers. Owls look just before ticks 906, 606 and 306, so the layers of
-/// these ticks are small.
+/// The ticks of the kept layers. Owls look just before ticks 906, 606 and 306, so their layers are
+/// small.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
 /// Maximum combinations of a kept layer. The last layer is kept at any size.
 const KEPT_LEN: usize = 20_000;
@@ -28,7 +28,7 @@ pub(super) struct Reach<const N: usize> {
     next: Layer<N>,
     kept: Vec<(usize, Layer<N>)>,
     join: Join<N>,
-    /// The player's places; no target restricts them.
+    /// The places that the player can have. They do not depend on a target.
     allowed: Vec<TileSet<N>>,
     projections: Vec<Projection<N>>,
 }

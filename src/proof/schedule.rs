@@ -32,14 +32,14 @@ const FLOOR_TICKS: usize = 100;
 const FLOOR_STEP_TICKS: usize = 120;
 /// The first narrow sweep starts at most this many ticks after the floor.
 const WINDOW_TICKS: usize = 130;
-/// Threats move in every tick from this tick on. It is the first floor for much later targets.
+/// From this tick on, threats move in every tick. This is also the first floor of late targets.
 const INSANE_TICK: usize = 903;
 /// Minimum ticks from the last reachable layer to a *late* target.
 const LATE_TICKS: usize = 50;
 /// Initial work limit of a narrow sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// Work on a target before the first wide sweep. The end of the game gets more, because narrow
-/// sweeps may prove sooner that it is out of reach.
+/// Work on a target before the first wide sweep. The end of the game gets a longer delay, because
+/// narrow sweeps may prove sooner that it is out of reach.
 const WIDE_DELAY: u64 = 1_000_000;
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
 /// Work limit of the trial. The trial decides most targets that are a few hundred ticks away.
@@ -115,12 +115,12 @@ impl<const N: usize> Schedule<N> {
         }
     }
 
-    /// True if knowledge about another target can be added now.
+    /// True if the schedule can take over knowledge about another target now.
     pub fn is_between_sweeps(&self) -> bool {
         self.narrow.sweep.is_none()
     }
 
-    /// Allows narrow sweeps to start again. Called after new knowledge is added.
+    /// Allows narrow sweeps to start again. Call it after knowledge is added.
     pub fn revive(&mut self) {
         self.narrow.is_exhausted = false;
     }
@@ -185,7 +185,7 @@ struct Narrow<const N: usize> {
     has_begun: bool,
     /// The starts tried so far.
     tried: Vec<Start>,
-    /// The current floor, and the first one.
+    /// The current floor, and the initial floor.
     floor: usize,
     first_floor: usize,
     /// The work limit of a sweep, and whether the limit has ended a sweep.

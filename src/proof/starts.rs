@@ -76,7 +76,7 @@ impl<const N: usize> Target<N> {
             if tried.iter().any(was_tried) {
                 return None;
             }
-            // If a set over more threats is known soon after this tick, a sweep from this tick
+            // If a known set over more threats follows soon after this tick, a sweep from this tick
             // would end there.
             let covers = |other: &Known<N>| known.mask & !other.mask == 0 && other.mask != known.mask;
             if (tick + 1..=(tick + KEPT_TICKS).min(self.tick)).any(|after| self.known(after).any(covers)) {

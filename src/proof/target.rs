@@ -19,8 +19,8 @@ use crate::search::{BudgetMeter, StopReason};
 pub(super) const KEPT_TICKS: usize = 5;
 /// A set with fewer states than this is small.
 const SMALL_STATES: u64 = 512;
-/// The cost of a hawk's key relative to the key of another threat. A hawk can have many memories
-/// soon after it joins.
+/// The cost of a hawk's key relative to another threat's key. A hawk can have many memories soon
+/// after it joins.
 const HAWK_WEIGHT: usize = 8;
 
 #[derive(Debug, Default)]
@@ -31,7 +31,7 @@ struct Projections<const N: usize> {
     max_bytes: usize,
     /// The automaton and the tick of the next layer to build.
     next: Option<(usize, usize)>,
-    /// By tick, the places that the player can have in lines to an earlier target.
+    /// For each tick, the places that the player can have in lines to an earlier target.
     earlier_allowed: Vec<TileSet<N>>,
 }
 
@@ -39,7 +39,7 @@ struct Projections<const N: usize> {
 #[derive(Debug)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
-    /// By tick, the places that the player can have in lines to this target.
+    /// For each tick, the places that the player can have in lines to this target.
     pub allowed: Vec<TileSet<N>>,
     projections: Projections<N>,
     memories: Arc<Memories>,
@@ -94,8 +94,8 @@ impl<const N: usize> Target<N> {
         later
     }
 
-    /// Adds the known sets of an earlier target with the same slots, if they are over threats that
-    /// no known set of this target covers. Returns whether it added any.
+    /// Adds known sets of an earlier target that has the same slots. A set is added only if no
+    /// known set of this target covers its threats. Returns whether any set was added.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let is_adopted = self.knowledge.adopt(&earlier.knowledge);
         if is_adopted {
@@ -178,7 +178,7 @@ impl<const N: usize> Target<N> {
         slots
     }
 
-    /// The bits of all threats' keys, and the bits of all hawks' draws.
+    /// The bits of all threats' keys, and the bits of all hawks' draw counts.
     pub fn masks(&self) -> (Combination, Combination) {
         let bits = self.slots.iter().map(|slot| (slot.mask(), slot.draws_mask()));
         bits.fold((0, 0), |(all, draws), (own, own_draws)| (all | own, draws | own_draws))
@@ -299,8 +299,8 @@ impl<const N: usize> Target<N> {
         Ok(Some((mask, wide)))
     }
 
-    /// Restricts a layer to the known sets of a tick. The call can be repeated if the deadline
-    /// interrupts it.
+    /// Restricts a layer to the known sets of a tick. If the deadline interrupts the call, it can
+    /// be repeated.
     pub fn narrow(
         &self,
         tick: usize,
@@ -325,7 +325,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Records the states of a tick from which the target can be reached, if they add to the
-    /// knowledge. The call can be repeated if the deadline interrupts it.
+    /// knowledge. If the deadline interrupts the call, it can be repeated.
     pub fn record(
         &mut self,
         tick: usize,

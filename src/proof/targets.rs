@@ -67,10 +67,10 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    /// The next target. The first target is the end of the game. Once a bound excludes it, rounds
-    /// look between the line and the bound for the earliest target that can be proven out of reach,
-    /// and for the latest target that a line reaches. A target that is undecided at its work limit
-    /// waits for the next round.
+    /// The next target. The first target is the end of the game. Once a bound excludes it, each
+    /// round looks between the line and the bound. It looks for the earliest target that can be
+    /// proven out of reach, and for the latest target that a line reaches. A target that is
+    /// undecided at its work limit waits for the next round.
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {

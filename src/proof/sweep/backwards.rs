@@ -7,9 +7,9 @@ use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
 /// After this much work, the backward pass of a whole sweep stops at a layer that is too wide,
-/// because few narrow sweeps could start before such a layer. The maximum width is `RETURN_LEN`
-/// combinations if the sweep dropped less than 1 / `DROPPED_DIVISOR` of the states of the segment,
-/// and twice `RETURN_LEN` otherwise.
+/// because few narrow sweeps could start before that layer. The maximum width is `RETURN_LEN`
+/// combinations if the sweep dropped less than 1 / `DROPPED_DIVISOR` of the states of the segment.
+/// Otherwise it is twice `RETURN_LEN`.
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_DIVISOR: u64 = 20;
 const RETURN_LEN: usize = 10_000;
@@ -25,8 +25,8 @@ impl<const N: usize> Sweep<N> {
     ) -> Result<Option<End>, StopReason> {
         if !self.front.is_ready {
             self.narrow(model, target, meter)?;
-            // Draws that became known after the sweep moved forwards are not counted, because the
-            // following layers lack them.
+            // Draws that became known after the forward pass are not counted, because the following
+            // layers lack them.
             let now = self.joins.iter().filter(|joined| joined.tick == self.front.tick);
             for Joined { slot: index, counts_draws: counts, .. } in now.copied().collect::<Vec<Joined>>() {
                 if target.slots[index].mask() & self.front.mask == 0 {

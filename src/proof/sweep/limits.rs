@@ -28,7 +28,7 @@ pub(in crate::proof) struct SweepLimits {
     pub join_len: usize,
     /// Maximum combinations of a layer.
     pub layer_len: usize,
-    /// Maximum bytes of the checkpoints, and separately of the layers between two of them.
+    /// Maximum bytes of the checkpoints. The layers between two checkpoints have the same limit.
     pub kept_bytes: usize,
     /// The sweep continues beyond the target up to this tick before it turns back. If it runs out
     /// of states beyond the target, it proves a later target out of reach.

@@ -61,8 +61,8 @@ struct Front<const N: usize> {
     tick: usize,
     mask: Combination,
     layer: Layer<N>,
-    /// The layer under construction. In the backward pass, it is built from the first
-    /// `done` combinations of the segment's last layer.
+    /// The layer under construction. In the backward pass, it comes from the first `done`
+    /// combinations of the segment's last layer.
     next: Layer<N>,
     done: usize,
     /// True if the known sets have been applied to the layer and the threats have joined.
@@ -221,7 +221,7 @@ impl<const N: usize> Sweep<N> {
                 self.front.is_interrupted = true;
                 None
             });
-            // A phase must see only the work done before it started.
+            // A phase must count only the work done before the phase started.
             self.work = work + meter.ticks() - begin;
             if end.is_some() {
                 return end;
@@ -244,8 +244,7 @@ impl<const N: usize> Sweep<N> {
                 self.note(model, target);
                 return Ok(Some(End::Empty(self.front.tick)));
             }
-            // If the layer contains almost the entire known set, the following ticks yield nothing
-            // new.
+            // If the layer contains almost the entire known set, the following ticks add nothing.
             let is_repeating = self.limits.join_len > 0
                 && can_turn
                 && self.front.tick > self.begin.from
