@@ -52,8 +52,7 @@ pub(super) struct Beliefs {
     threats: Vec<ThreatBelief>,
     /// The map with only the predictable threats.
     pub world: World,
-    /// A number that changes with the world, so that data derived from an older world can be
-    /// recognised.
+    /// A number that changes with the world. It shows whether other data comes from an older world.
     pub world_count: u32,
     /// For each threat of the world, its index in the message.
     pub message_indices: Vec<usize>,
@@ -75,12 +74,12 @@ struct StyleTrial {
 
 pub(super) struct BeliefStep<'a> {
     pub first_tick: u16,
-    /// The player's positions from the earlier observation to the later one. Empty if there is
-    /// nothing to predict.
+    /// The player's positions from the earlier observation to the later one. Empty if nothing has
+    /// to be predicted.
     pub path: &'a [Position],
     /// The latest observations, of consecutive ticks. The update uses the last observation.
     pub log: &'a [Observation],
-    /// The message index and new style of each threat with a style that a message changed.
+    /// The threats whose style a message changed, each with its message index and its new style.
     pub restyled: &'a [(usize, Option<Style>)],
     /// True if a disagreement counts as a misprediction, false if missing information explains it.
     pub counts_mispredictions: bool,
@@ -136,7 +135,7 @@ impl Beliefs {
         let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
         let mut draw = |&index: &usize| {
             let hypotheses = &self.threats[index].hypotheses;
-            // The earlier a hypothesis, the likelier it is.
+            // Earlier hypotheses are likelier.
             let most = 1 + random.below(hypotheses.len().max(1));
             let drawn = hypotheses.get(random.below(most))?;
             let draws = if drawn.are_draws_known { drawn.threat.draws } else { 1 + random.below(draws_max) as u16 };
@@ -145,7 +144,8 @@ impl Beliefs {
         self.message_indices.iter().filter_map(&mut draw).collect()
     }
 
-    /// The best hypothesis and the spawn (a deer's home) of each predictable threat.
+    /// The best hypothesis and the spawn of each predictable threat. For a deer, the spawn is its
+    /// home.
     pub fn likeliest(&self) -> Vec<(Spawn, Threat)> {
         let hypotheses = self.message_indices.iter().filter_map(|&index| {
             let threat = &self.threats[index];
@@ -155,8 +155,8 @@ impl Beliefs {
     }
 
     /// A few threats, in possible hidden states, that would catch a player on this path. The path
-    /// starts in `tick`. Each result is the number of moves before the catch, the spawn (a deer's
-    /// home), and the threat. `None` if the deadline passes.
+    /// starts in `tick`. Each result is the number of moves before the catch, the threat's spawn
+    /// (for a deer, its home), and the threat. `None` if the deadline passes.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -260,7 +260,7 @@ impl Beliefs {
         };
         if map.layout.tiles != self.world.layout().tiles || self.message_indices != self.predictable() || is_outdated()
         {
-            // The streets and spawns come from a valid world, so the rebuild cannot fail.
+            // The streets and spawns come from a valid world, so rebuilding cannot fail.
             self.rebuild_world(map).expect("a world like the one before");
         }
         self.summarize();
@@ -375,8 +375,8 @@ struct HypothesisLimit {
 }
 
 impl HypothesisLimit {
-    /// `threats` is the number of predictions to make: the number of threats, times the number of
-    /// ticks if there are several.
+    /// `threats` is the number of predictions to make: the number of threats times the number of
+    /// ticks.
     fn new(threats: usize, deadline: Deadline) -> Self {
         Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
     }
@@ -419,7 +419,7 @@ struct ThreatBelief {
     mispredictions: u32,
     best_wrong_count: u32,
     /// The first tick that a new style must explain, and the number of moves at the last attempt to
-    /// find one.
+    /// find such a style.
     unexplained_since: u16,
     moves_at_last_attempt: u16,
 }
@@ -523,8 +523,7 @@ impl ThreatBelief {
                 predicted.push(Hypothesis { threat, ..*hypothesis });
                 continue;
             }
-            // A hypothesis with an unknown number of draws is replaced with one hypothesis per
-            // number.
+            // A hypothesis with an unknown number of draws becomes one hypothesis per number.
             let threats = draws.clone().map(|draws| step(&Threat { draws, ..hypothesis.threat }));
             let hypotheses = threats.map(|threat| Hypothesis { threat, are_draws_known: true, home: None });
             predicted.extend(hypotheses.take(hypotheses_max - predicted.len()));
@@ -532,8 +531,8 @@ impl ThreatBelief {
         self.hypotheses = predicted;
     }
 
-    /// Drops the hypotheses that disagree with the observation. A disagreement is a misprediction
-    /// if `counts` is true; otherwise missing information explains it.
+    /// Drops the hypotheses that disagree with the observation. If `counts` is true, a disagreement
+    /// is a misprediction. Otherwise missing information explains it.
     fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);
@@ -599,8 +598,8 @@ impl ThreatBelief {
         self.hypotheses = self.prior(context, false);
     }
 
-    /// Every possible hidden state of a threat, likeliest first. With `draws_on_schedule`, the
-    /// number of draws is known for styles that draw on every move.
+    /// Every possible hidden state of a threat, likeliest first. If `draws_on_schedule` is true,
+    /// the number of draws is known for styles that draw on every move.
     fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = context.moves_before(context.tick);
@@ -684,7 +683,7 @@ fn moves_before_catch(
     None
 }
 
-/// The styles in the order in which they are tried, the most specific first.
+/// The order in which styles are tried: the most specific style comes first.
 fn identify_order() -> impl Iterator<Item = Style> {
     let mut order = Style::ALL;
     order.sort_by_key(|style| style.specificity_rank());

@@ -40,7 +40,7 @@ pub struct Decision {
     pub simulated_ticks: u64,
     /// The time from the arrival of the message to the decision.
     pub elapsed: Duration,
-    /// The learnt differences from the expected rules, in sentences.
+    /// The learnt differences from the expected rules, as sentences.
     pub learnt: Vec<String>,
 }
 

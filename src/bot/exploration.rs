@@ -1,6 +1,6 @@
 //! Exploration: finds tiles that the player cannot enter before a plan depends on them.
 //!
-//! Messages do not distinguish see-through tiles from open ones, so a plan may lead over a
+//! Messages do not distinguish see-through tiles from open tiles, so a plan may lead over a
 //! see-through tile. Once a tile has refused the player, every unvisited tile is an *unknown tile*.
 //! While threats are slow, the player explores the nearest unknown tiles. An exploring step is safe
 //! only if the player can survive on visited tiles for some time, even if the tile refuses the
@@ -123,7 +123,7 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// The last tick of the player's survival on visited tiles if it stays, or if a tile refuses
+    /// The last tick that the player survives on visited tiles if it stays, or if a tile refuses
     /// it.
     survival_staying: OnceCell<u16>,
 }
@@ -151,9 +151,9 @@ impl<'a> Explorer<'a> {
         Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
     }
 
-    /// The first step that is safe in both worlds, starting with the planned step. If no step is
-    /// safe in both, returns the step with the longest survival in the pessimistic world among
-    /// those that are safe in the optimistic world.
+    /// The first step that is safe in both worlds, starting with the planned step. If no step is,
+    /// returns a step that is safe in the optimistic world: the one with the longest survival in
+    /// the pessimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
         // A plan that stays on visited tiles needs no check.

@@ -75,7 +75,7 @@ pub(super) fn observe(
         learnt = current.learning.learn(tracker, (&current.map, &words), options, deadlines.learning);
     }
     if current.tracking.is_none() {
-        // No world can be built from this map, so the next message starts a new game.
+        // No world can be built from this map. The next message starts a new game.
         *game = None;
     }
     Observed::New { learnt }
@@ -105,7 +105,7 @@ impl Game {
         }
     }
 
-    /// True if the messages stopped before the plan ended: probably an unexpected catch.
+    /// True if the messages stopped before the plan ended, probably because of an unexpected catch.
     pub fn has_ended_unexpectedly(&self) -> bool {
         self.answer.as_ref().is_some_and(|Answer { decision, .. }| {
             decision.tick < LAST_TICK.into()

@@ -1,17 +1,17 @@
 //! Hedged plans: lines that survive under several possible memories of the threats.
 //!
-//! A bot that joins a running game does not know the threats' memories, and a plan for the
-//! likeliest ones may fail under others. Given the player's path, the threats are independent of
-//! one another. So consider a world with a copy of each threat for each of its possible memories. A
+//! A bot that joins a running game does not know the threats' memories. A plan for the likeliest
+//! memories may fail under others. Given the player's path, the threats are independent of one
+//! another. So consider a world with a copy of each threat for each of its possible memories. A
 //! line that survives in this world survives under *every* combination of memories.
 //!
 //! Only a few memories affect a line. The world begins with copies for the likeliest memories.
 //! After each search, copies are added for the memories that defeat the line found. The loop ends
 //! when no memory defeats the line or no line survives longer (counterexample-guided refinement).
 //!
-//! A hedged plan follows such a line for some ticks, and then a line to the end of the game under
-//! the likeliest memories. The plan is renewed before its hedged part ends. By then, the threats'
-//! moves have ruled out more memories.
+//! A hedged plan follows this line for some ticks, and then a line to the end of the game under the
+//! likeliest memories. The plan is renewed before its hedged part ends. By then, the threats' moves
+//! have ruled out more memories.
 
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
 use crate::planner::{Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};

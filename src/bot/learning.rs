@@ -25,15 +25,15 @@ const LEARNING_TILES_MAX: usize = 1024;
 pub(super) struct Learning {
     /// All observations since tick 1, unless one was missed.
     log: Vec<Observation>,
-    /// True after a missed message, or if no rules explain a known style.
+    /// True after a missed message, or if no rules explain a threat of known style.
     has_stopped: bool,
     learner: Option<Box<Learner>>,
     /// The number of observations that the learner has processed.
     shown: usize,
-    /// The best explanation when the learner had last processed all observations.
+    /// The best explanation from the last time that the learner had processed all observations.
     best: Option<(Rules, Vec<(String, Style)>)>,
     learnt: Option<Explanation>,
-    /// The latest explanation that did not reduce the mispredictions.
+    /// The latest explanation that did not reduce the number of mispredictions.
     rejected: Option<Explanation>,
     /// A replay of the game under another explanation, or under the expected rules after learning
     /// has stopped.
@@ -78,7 +78,7 @@ impl Learning {
     }
 
     /// Learns until the deadline. Replaces the tracker if the rules or styles have changed. Returns
-    /// new findings in sentences.
+    /// the new findings as sentences.
     pub fn learn(
         &mut self,
         tracker: &mut Tracker,
@@ -264,7 +264,7 @@ impl Learning {
     }
 
     /// Rules and learnt words that explain the game and a catch after its last move. No message
-    /// follows a catch, so the bot does not observe the last moves of the threats.
+    /// follows a catch, so the bot does not observe the threats' last moves.
     pub fn explain_loss(
         &self,
         map: &MessageMap,

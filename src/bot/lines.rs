@@ -4,8 +4,8 @@ use crate::game::{LAST_TICK, State, World};
 use crate::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
 
-/// The last tick of the longest line, at most `target_tick`, that a search of at most `states_max`
-/// states finds.
+/// The last tick of the longest line that a search of at most `states_max` states finds, up to
+/// `target_tick`.
 pub(super) fn longest_survival(
     world: &World,
     state: &State,

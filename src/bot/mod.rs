@@ -50,11 +50,11 @@ pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
 
-/// Safety margin, at most a quarter of a budget, because the system may preempt the process between
-/// two checks of the clock.
+/// Safety margin, at most a quarter of a budget. The system may preempt the process between two
+/// checks of the clock.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
-/// Reconstructing missed ticks may take 1 / `INFERENCE_DIVISOR` of the budget.
+/// Gap reconstruction and style identification may take 1 / `INFERENCE_DIVISOR` of the budget.
 const INFERENCE_DIVISOR: u32 = 4;
 /// Learning ends after 1 / `LEARNING_DIVISOR` of the budget. The remaining budget is for a plan.
 const LEARNING_DIVISOR: u32 = 2;
@@ -151,7 +151,7 @@ impl Bot {
         Ok(decision)
     }
 
-    /// The learnt differences from the expected rules, in sentences.
+    /// The learnt differences from the expected rules, as sentences.
     pub fn learnt(&self) -> Vec<String> {
         self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
     }
@@ -162,8 +162,7 @@ impl Bot {
         self.best_explanation().map_or(self.options.rules, |(rules, _)| rules)
     }
 
-    /// The knowledge for the next game. It equals the options until a prediction
-    /// fails.
+    /// The knowledge for the next game. It equals the options until a prediction fails.
     pub fn memory(&self) -> Memory {
         self.memory_with(self.best_explanation())
     }

@@ -17,8 +17,8 @@ pub(super) const SLACK_MOVES_MAX: u8 = 4;
 pub struct BotOptions {
     /// The planner.
     pub planner: PlannerSpec,
-    /// The budget of a decision. It starts with the call, or with the arrival of the message if
-    /// given.
+    /// The budget of a decision. It starts with the call, or with the arrival of the message if the
+    /// caller passes it.
     pub budget: Budget,
     /// The seed of the random number generator.
     pub seed: u64,
@@ -31,7 +31,7 @@ pub struct BotOptions {
     pub doubts_rules: bool,
     /// True if the bot infers new rules when the threats break the expected ones.
     pub learns: bool,
-    /// The slack of `survival` plans, in threat moves; 0 for none. Plans with slack survive lost
+    /// The slack of `survival` plans, in threat moves; 0 for none. A plan with slack survives lost
     /// commands. Other planners ignore this option.
     pub slack_moves: u8,
 }

@@ -1,4 +1,4 @@
-//! The plan and decide stages choose the move for the tracked state by the first method that
+//! The plan and decide stages choose the move for the tracked state. They use the first method that
 //! applies:
 //!
 //! 1. from the positions alone, if there is no time or no state to plan for (`fallback`);
@@ -50,8 +50,8 @@ use super::tracker::Tracker;
 const COPIED_TILES_MAX: usize = 1024;
 /// Several times more states than most maps need.
 const FIRST_STATES_MAX: u64 = 40_000;
-/// The first interval between attempts to find more slack. Each failed attempt multiplies the
-/// interval by four.
+/// The first interval between attempts to find more slack. Each failed attempt quadruples the
+/// interval.
 const RETRY_TICKS: u16 = 16;
 /// With more unmodelled threats than this, a `smitsimax` playout takes too long.
 const PLAYED_OUT_MAX: usize = 32;
@@ -225,7 +225,7 @@ impl Planning {
         matches!(&self.planner, Some((_, ActivePlanner::Guarded(planner))) if planner.is_guarded(state))
     }
 
-    /// Attempts that may fail, such as exploration, get half of the remaining budget.
+    /// Attempts that may fail, for example exploration, get half of the remaining budget.
     fn decide(
         &mut self,
         tracker: &mut Tracker,
@@ -300,7 +300,7 @@ impl ActivePlanner {
     }
 }
 
-/// Planners by slack level; level 0 has no slack.
+/// One planner per slack level; level 0 has no slack.
 struct SlackPlanner {
     levels: Vec<SurvivalPlanner>,
     current_level: usize,

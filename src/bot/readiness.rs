@@ -23,7 +23,7 @@ const PERIOD_MAX: u8 = 8;
 #[derive(Debug)]
 pub(super) struct EarlyPhase {
     period_ticks: u8,
-    /// The worlds by the tick of the threats' first move, from 1 to the period.
+    /// The world for each tick of the threats' first move, from 1 to the period.
     worlds: Vec<World>,
 }
 
@@ -70,8 +70,8 @@ impl EarlyPhase {
         &self.worlds[usize::from((first_move - 1) % u16::from(self.period_ticks))]
     }
 
-    /// Detects states before `until_tick` that are not ready. Once the budget is used up, every
-    /// state counts as not ready.
+    /// Detects states before `until_tick` that are not ready. Once the budget is used up, no state
+    /// counts as ready.
     pub fn until(&self, until_tick: u16, budget: Budget) -> Readiness<'_> {
         Readiness { early: self, until_tick, meter: RefCell::new(BudgetMeter::new(budget)) }
     }
@@ -95,7 +95,7 @@ impl Readiness<'_> {
         longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }
 
-    /// True if this state is not ready, so that a line that must stay ready cannot visit it.
+    /// True if this state is not ready. A line that must stay ready cannot visit it.
     pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
         !state.is_over() && state.tick() < self.until_tick && !self.is_ready(world, state)
     }

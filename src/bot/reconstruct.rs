@@ -22,10 +22,10 @@ pub(super) struct Gap<'a> {
     pub ticks: usize,
 }
 
-/// Returns the first path that explains all `threats`, otherwise the path that explains the most of
-/// them. The paths are tried in this order: all commands as sent, no command, one command late,
-/// random paths. If no path connects the two positions, the path stays and then jumps. `threats`
-/// pairs each threat before the gap, in world order, with its observation after the gap.
+/// Returns the first path that explains all `threats`, otherwise the path that explains the most.
+/// The paths are tried in this order: all commands as sent, no commands, one command late, random
+/// paths. If no path connects the two positions, the path stays and then jumps. `threats` pairs
+/// each threat before the gap, in world order, with its observation after the gap.
 pub(super) fn reconstruct(
     gap: &Gap<'_>,
     sent: &[Sent],
@@ -142,7 +142,7 @@ impl Gap<'_> {
         graph.distances(Mover::Player, to)
     }
 
-    /// A path that stays and then jumps, for the case that no real path exists.
+    /// A path that stays and then jumps, for a gap without a real path.
     fn jump(&self) -> Path {
         let mut path = vec![self.from; self.ticks + 1];
         path[self.ticks] = self.to;

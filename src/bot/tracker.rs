@@ -26,8 +26,8 @@ const LOG_TICKS_MAX: usize = 200;
 /// For this many ticks after the bot joins a running game, missing information explains
 /// mispredictions.
 const GRACE_TICKS: u16 = 100;
-/// A tile counts as closed if the probability that all refused commands into it were late is below
-/// this. With the initial late share, two refusals suffice.
+/// A tile counts as closed if late commands explain its refusals with a probability below this.
+/// With the initial late share, two refusals suffice.
 const LATE_CHANCE_MIN: f64 = 1e-3;
 /// The prior of the late share: this many timely commands, and one late command.
 const PRIOR_COMMANDS: u32 = 50;
@@ -37,7 +37,7 @@ const REJOIN_TICKS: u16 = 200;
 /// Between two checks of the clock, routes are built for this many tiles. This takes half a
 /// millisecond on the largest map.
 const TILES_PER_SLICE: usize = 16;
-/// Minimum observations to process per message while the bot catches up. More than one, so that the
+/// Minimum observations to process per message while the bot catches up. It exceeds 1, so that the
 /// queue shrinks.
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
@@ -201,9 +201,9 @@ impl Tracker {
         reconstruct(&gap, sent, &threats, deadline)
     }
 
-    /// Handles a step onto an open tile that the player did not make: the command was late, or the
-    /// tile is see-through. A visited tile is never see-through. An unvisited tile counts as
-    /// see-through after several refusals.
+    /// Handles a step onto an open tile that did not happen: the command was late, or the tile is
+    /// see-through. A visited tile is never see-through. An unvisited tile counts as see-through
+    /// after several refusals.
     fn note_refusal(&mut self, sent: &[Sent], player: Position) {
         let Some(sent) = sent.iter().find(|sent| sent.tick == self.tick) else { return };
         let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
@@ -223,8 +223,8 @@ impl Tracker {
         }
     }
 
-    /// Closes a tile, unless the player would have no exit left. In that case, the commands were
-    /// lost.
+    /// Closes a tile, unless the player would then have no exit left. In that case, the commands
+    /// were lost.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
@@ -417,7 +417,7 @@ mod tests {
         let mut state = world.start();
         let mut tracked = Tracked::new(&layout, &world, &state);
         for (sent, played) in [
-            // Two late commands, with a timely one between them.
+            // Two late commands with a timely command between them.
             (Move::Right, Move::Stay),
             (Move::Right, Move::Right),
             (Move::Left, Move::Left),

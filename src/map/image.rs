@@ -69,15 +69,14 @@ pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     // Encoding to memory fails only if a side is zero, which is impossible for a layout with an
     // open tile.
     write_png(&mut bytes, width, height, &pixels).map_err(|_| LayoutError::NotDrawable)?;
-    // An image cannot hold two spawns on one tile, or threats in an order that differs from the
-    // server's.
+    // An image cannot hold two spawns on one tile, or threats in another order than the server's.
     if decode_layout(&bytes)? != *layout {
         return Err(LayoutError::NotDrawable);
     }
     Ok(bytes)
 }
 
-/// Converts pixels to tiles and spawns, row by row. The threats are in this order. If several
+/// Converts pixels to tiles and spawns, row by row, and lists the threats in this order. If several
 /// pixels spawn the player, the last pixel counts.
 fn build_layout(picture: &Picture) -> Result<Layout, LayoutError> {
     let &Picture { width, height, .. } = picture;
@@ -130,8 +129,8 @@ fn write_png(bytes: &mut Vec<u8>, width: u32, height: u32, pixels: &[u8]) -> Res
     let mut encoder = png::Encoder::new(bytes, width, height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
-    // Uncompressed, so that the bytes do not depend on the version of a compressor. A map takes a
-    // few kilobytes.
+    // The image is not compressed, so that its bytes do not depend on a compressor's version. A map
+    // takes a few kilobytes.
     encoder.set_compression(png::Compression::NoCompression);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(pixels)?;

@@ -48,8 +48,8 @@ impl MapLibrary {
     }
 
     /// A library of the maps in these folders, followed by the default maps. The default maps come
-    /// from the first of these that exists: `maps/` in the working directory, the nearest `maps/`
-    /// beside or above the executable, the bundled maps.
+    /// from the first of these sources that exists: `maps/` in the working directory, the nearest
+    /// `maps/` beside or above the executable, the bundled maps.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         let our_maps = our_maps_dir();

@@ -4,8 +4,8 @@ use thiserror::Error;
 
 use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Position};
 
-/// Maximum side of an image in pixels. It is large enough for a winding street of
-/// [`MAX_OPEN_TILES`] tiles, and the largest image (16-bit RGBA) decompresses to only 8 MB.
+/// Maximum side of an image, in pixels. A winding street of [`MAX_OPEN_TILES`] tiles still fits.
+/// The largest image (16-bit RGBA) decompresses to only 8 MB.
 pub const MAX_SIDE: u32 = 1024;
 /// Minimum number of open tiles. On a single tile, the player could not move.
 pub const MIN_OPEN_TILES: usize = 2;

@@ -174,14 +174,14 @@ impl Map {
         Ok(Self { name: folder_name(folder), kind: meta.kind, difficulty: meta.difficulty, layout })
     }
 
-    /// Writes the map as a new folder, and creates missing parents. The write is atomic, because a
-    /// complete temporary folder is renamed. It never overwrites an existing file or folder.
+    /// Writes the map as a new folder, and creates missing parents. The write is atomic: it renames
+    /// a complete temporary folder. It never overwrites an existing file or folder.
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if folder.symlink_metadata().is_ok() {
             return Err(MapError::Exists { path: folder.to_owned() });
         }
-        // Fails, as intended, if another process has created the map since the check.
+        // As intended, this fails if another process has created the map since the check.
         self.write(folder, |partial| fs::rename(partial, folder))
     }
 

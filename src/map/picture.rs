@@ -26,7 +26,7 @@ pub(super) struct Picture {
 pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     let limits = png::Limits { bytes: PNG_LIMIT_BYTES };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
-    // Text and colour profiles do not affect tiles, and can decompress to large sizes.
+    // Text and colour profiles do not affect tiles, and may decompress to large sizes.
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let (width, height) = decoder.read_header_info()?.size();

@@ -1,4 +1,4 @@
-//! The parameters and working memory of an `adapt`.
+//! The parameters and working memory of the component `adapt`.
 
 use super::policy::{Rollout, Weights};
 

@@ -14,13 +14,13 @@ use super::deadline::{DeadlineWatch, now};
 /// limits that are not set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Simulated ticks. The limit is exact, but `greedy` may exceed it by the five states of a
-    /// trial.
+    /// Simulated ticks. The limit is exact, except that `greedy` may exceed it by the five states
+    /// of a trial.
     pub ticks: Option<u64>,
     /// Time from the start of the call.
     pub time: Option<Duration>,
     /// The time at which to stop. The search overruns it by a few microseconds at most. On a busy
-    /// machine, the search stops earlier by the longest recent preemption, but never in the first
+    /// machine, the search stops earlier by the longest recent stall, but never in the first
     /// quarter of the time.
     pub deadline: Option<Instant>,
     /// Evaluations of complete sequences. The limit is exact. Only the search grammar uses it.
@@ -244,8 +244,8 @@ impl BudgetMeter {
         if self.is_patient { Ok(()) } else { Err(StopReason::Deadline) }
     }
 
-    /// Sets whether [`step`](Self::step) succeeds even after the deadline. Work that cannot be
-    /// resumed may not fit into one budget. With this setting, it can complete in the next budget.
+    /// Sets whether [`step`](Self::step) succeeds even after the deadline, so that work that cannot
+    /// be resumed can complete in the next budget.
     pub fn set_patient(&mut self, is_patient: bool) {
         self.is_patient = is_patient;
     }
@@ -265,7 +265,7 @@ impl BudgetMeter {
         self.ticks += ticks;
     }
 
-    /// Adds the ticks of another search that has run since the last check.
+    /// Adds the ticks of a search that has run since the last check.
     pub fn add_search(&mut self, ticks: u64) {
         self.ticks += ticks;
         if let Some(deadline) = &mut self.deadline {
@@ -273,8 +273,8 @@ impl BudgetMeter {
         }
     }
 
-    /// Checks that another evaluation may start. The check comes before an evaluation, so that the
-    /// last evaluation is still offered and backed up completely.
+    /// Checks whether another evaluation may start. The check comes before an evaluation, so that
+    /// the last evaluation is still offered and backed up completely.
     ///
     /// # Errors
     /// [`StopReason::Evaluations`] if the evaluations are used up.

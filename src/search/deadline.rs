@@ -1,7 +1,7 @@
 //! Deadlines on a busy machine, and the clock that measures them.
 //!
-//! The system preempts a thread for entire time slices, so a few microseconds of work between two
-//! checks may take milliseconds. Such stalls come in series. So a deadline counts as reached once
+//! The system can preempt a thread for entire time slices. Then a few microseconds of work between
+//! two checks take milliseconds. Such stalls come in series. So a deadline counts as reached once
 //! the remaining time is at most the longest recent stall of this thread.
 
 use std::cell::{Cell, RefCell};
@@ -27,7 +27,8 @@ pub(crate) fn now() -> Instant {
     TIME_SOURCE.with_borrow(|source| source.as_ref().map_or_else(Instant::now, |source| source.now()))
 }
 
-/// A guard. Until it is dropped, the time source in it is the clock of this thread.
+/// A guard that holds a time source. Until it is dropped, the time source is the clock of this
+/// thread.
 #[derive(Debug)]
 pub struct Installed<T> {
     time_source: Rc<T>,
@@ -183,8 +184,7 @@ impl DeadlineWatch {
         (!self.deadline.is_past_at(now)).then_some(elapsed)
     }
 
-    /// Stops the time until the next check from counting as a stall. Called after another search
-    /// has run.
+    /// Excludes the time until the next check from the stalls. Called after another search has run.
     pub fn pause(&mut self) {
         self.last_check = None;
     }

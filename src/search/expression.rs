@@ -136,7 +136,8 @@ fn is_number(number: f64, most: f64) -> bool {
     number.is_sign_positive() && (0.0..=most).contains(&number)
 }
 
-/// Prints the shortest digits that parse to the number, with an exponent if the number is tiny.
+/// Prints the shortest digits that parse to the number, with an exponent if the number is below
+/// 1e-4.
 struct Number(f64);
 
 impl fmt::Display for Number {

@@ -28,9 +28,9 @@
 //! `step(lookahead(simulate))`, and UCT is `step(repeat(100, select(1.41, simulate)))`.
 //!
 //! **Guarantees.** The result is the best of *all* evaluated complete sequences; only a strictly
-//! better sequence replaces it. A budget in evaluations is exact, and the search overruns a
-//! deadline by microseconds at most. It discards an interrupted rollout. The same expression, seed,
-//! problem and budget in evaluations give the same answer on every platform. Memory is bounded, and
+//! better sequence replaces it. A budget in evaluations is exact. The search overruns a deadline by
+//! microseconds at most, and discards an interrupted rollout. The same expression, seed, problem
+//! and budget in evaluations give the same answer on every platform. Memory is bounded, and
 //! rollouts do not allocate per action.
 //!
 //! ```
@@ -40,7 +40,7 @@
 //! struct Digits;
 //!
 //! impl Problem for Digits {
-//!     type State = (u32, u32); // how many digits, and what they make
+//!     type State = (u32, u32); // the number of digits, and their value
 //!     type Action = u32;
 //!
 //!     fn actions(&self, _: &Self::State, actions: &mut Vec<u32>) {

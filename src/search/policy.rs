@@ -159,8 +159,8 @@ impl Rollout {
         self.priors.push(prior);
     }
 
-    /// Ends the step: draws one of its actions with a probability proportional to the exponential
-    /// of weight plus prior. Returns the action's index within the step.
+    /// Ends the step: draws an action with a probability proportional to the exponential of weight
+    /// plus prior. Returns the action's index within the step.
     #[inline]
     pub(super) fn draw(&mut self, weights: &Weights, random: &mut Generator, factors: &mut Vec<f64>) -> usize {
         let first = self.steps.last().map_or(0, |step| step.end);
@@ -178,8 +178,8 @@ impl Rollout {
         chosen
     }
 
-    /// Moves the weights in each step by `alpha` towards the played action, and by `alpha` times
-    /// its probability away from every action (Rosin 2011). `changes` and `slots` are scratch
+    /// Moves the weights in each step by `alpha` towards the played action, and by `alpha` times an
+    /// action's probability away from every action (Rosin 2011). `changes` and `slots` are scratch
     /// space.
     pub(super) fn adapt(&self, weights: &mut Weights, alpha: f64, changes: &mut Vec<f64>, slots: &mut Vec<usize>) {
         let capacity = weights.slots.len();
@@ -201,9 +201,9 @@ impl Rollout {
             }
             first = step.end;
         }
-        // The changes are applied last, so that all of them use the probabilities from before the
-        // adaptation, even if a code occurs twice. The exponentials are recomputed even later,
-        // because most codes change in many steps.
+        // The changes are applied last. So all of them use the probabilities from before the
+        // adaptation, even if a code occurs twice. The exponentials come even later, because most
+        // codes change in many steps.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);
         }

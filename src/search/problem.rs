@@ -96,7 +96,7 @@ pub trait Problem {
 
     /// The action of the policy `greedy` in the non-final `state`; by default, a random action.
     /// `actions` is scratch space with unspecified contents. An implementation that steps states
-    /// for trials adds their number to `_trial_ticks`.
+    /// for trials adds the number of these steps to `_trial_ticks`.
     #[inline]
     fn greedy(
         &self,

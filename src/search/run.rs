@@ -102,9 +102,10 @@ impl<A: Copy + Eq> Search<A> {
         &self.expression
     }
 
-    /// Searches from `state` until the budget is used up or nothing is left to find. First, the
-    /// search replays the best sequence of an earlier run to update its reward; this does not count
-    /// against the budget. If the sequence cannot be played from `state`, the search resets itself.
+    /// Searches from `state` until the budget is used up or nothing is left to find. The search
+    /// first replays the best sequence of an earlier run to update its reward. The replay does not
+    /// count against the budget. If the sequence cannot be played from `state`, the search resets
+    /// itself.
     pub fn run<P>(&mut self, problem: &P, state: &P::State, budget: Budget) -> SearchOutcome<A>
     where
         P: Problem<Action = A>,
@@ -128,7 +129,7 @@ impl<A: Copy + Eq> Search<A> {
 
     /// Moves the root to the successor by `action`. If the best sequence starts with the action,
     /// the search keeps the remaining sequence and the subtrees below the action. Otherwise, it
-    /// resets itself and returns false. Trees without the best sequence are useless, because a
+    /// resets itself and returns false. Without the best sequence, the trees are useless, because a
     /// search never revisits their fully explored parts.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
@@ -298,8 +299,7 @@ impl<P: Problem> Run<'_, P> {
             // The best sequence always starts with the current path.
             let record = &self.search.records[component];
             let next = record.actions.get(self.search.path.len());
-            // Stops if all states below have been explored, or the best rollout ended at its
-            // horizon.
+            // Stops if all states below are explored, or if the best rollout ended at its horizon.
             let (Some(_), Some(&action)) = (record.reward, next) else {
                 break;
             };

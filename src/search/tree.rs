@@ -3,15 +3,15 @@
 
 use super::problem::Generator;
 
-/// Default maximum number of nodes per tree: about 40 MB.
+/// Default maximum number of nodes per tree: 34 MB with actions of one or two bytes.
 pub const TREE_NODES_MAX: usize = 1 << 20;
 
 const ROOT: u32 = 0;
 
 #[derive(Clone, Copy)]
 struct Node<A> {
-    /// The sum of rewards, relative to the first reward of the tree. So a constant added to all
-    /// rewards does not change a single bit.
+    /// The sum of rewards, relative to the first reward of the tree. So adding a constant to all
+    /// rewards does not change a single bit of the result.
     sum: f64,
     visits: u32,
     /// The index of the first of the node's `count` children. The node has no children until it is

@@ -1,7 +1,7 @@
 //! Generates cities: streets around blocks of houses. Some streets are closed, some small blocks
-//! become plazas, and alleys lead into blocks. The braid removes an alley by extending it to the
-//! street on the other side of the block. Every junction keeps at least two streets, and every
-//! street keeps both ends, so alleys are the only dead ends.
+//! become plazas, and alleys lead into blocks. The braid extends an alley to the street behind it,
+//! or fills it. Every junction keeps at least two streets, and every street keeps both ends, so
+//! alleys are the only dead ends.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
@@ -152,7 +152,7 @@ struct Alley {
     direction: Direction,
 }
 
-/// Cuts an alley from a random side, if this side has a street and the block keeps houses on both
+/// Cuts an alley from a random side, if that side has a street and the block keeps houses on both
 /// sides of the alley.
 fn cut_alley(streets: &mut Streets, block: Block, dice: &mut Dice) -> Option<Alley> {
     let direction = Direction::ALL[dice.below(4)];

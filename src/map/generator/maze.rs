@@ -86,7 +86,7 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
 
 /// Opens dead ends in random order towards a neighbouring cell. While at least two dead ends remain
 /// to be removed, the neighbour is another dead end if possible, which makes longer loops. The last
-/// dead end is opened only towards a cell that is not a dead end, so one dead end too many may
+/// dead end is opened only towards a cell that is not a dead end. So one dead end too many may
 /// remain.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =

@@ -1,8 +1,8 @@
 //! Generates maps: braided mazes, labyrinths and cities.
 //!
 //! Guarantees: the same options and seed give the same map, byte for byte, on every machine. All
-//! open tiles are connected. No threat starts within 5 steps of the player. Maps keep the limits
-//! for maps that are read from disk.
+//! open tiles are connected. No threat starts within 5 steps of the player. Generated maps satisfy
+//! the limits of maps on disk.
 //!
 //! For these guarantees, the generator draws only integers, with fixed algorithms, and does not
 //! depend on the order of a hash map.
@@ -143,7 +143,7 @@ fn difficulty(layout: &Layout) -> &'static str {
 fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Result<Layout, GeneratorError> {
     let GeneratorOptions { width, height, threats, .. } = *options;
     let mut starts = streets.open_positions();
-    // Checked before the following searches, because their cost is quadratic in this number.
+    // Checked first, because the cost of the following searches is quadratic in this number.
     if starts.len() > super::MAX_OPEN_TILES {
         return Err(LayoutError::TooManyOpenTiles { open_tiles: starts.len() }.into());
     }
