@@ -27,7 +27,7 @@ pub const FEATURES_HEADER: usize = 3;
 /// 8. and following: for each style of [`Style::ALL`], the steps from the nearest threat of this
 ///    style, in the form of feature 1.
 pub const FEATURES_ACTION: usize = FEATURES_STYLES + Style::ALL.len();
-/// The index of the first feature by style among the features of an action.
+/// The index of the first style feature among the features of an action.
 const FEATURES_STYLES: usize = 7;
 /// The maximum lead per tile in the sum of the leads, in ticks.
 pub const LEAD_TICKS_MAX: u8 = 4;
@@ -36,13 +36,13 @@ pub const LIFE_TICKS_MAX: u16 = 4;
 /// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
-/// The number of tiles with arrivals that are computed together. It is a multiple of [`LANES`], and
-/// the sum of the leads in one lane fits into a byte.
+/// The number of tiles whose arrivals are computed together. It is a multiple of [`LANES`]. The sum
+/// of the leads in one lane fits into a byte.
 const BLOCK: usize = 240;
 const _: () = assert!(BLOCK.is_multiple_of(LANES) && BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
 /// The number of bytes in a vector register. Rows are padded to a multiple of it.
 const LANES: usize = 16;
-/// The number for steps or ticks that exceed the range of a row.
+/// Stands for steps or ticks that do not fit into a row.
 const FAR: u8 = u8::MAX;
 
 /// The tables from which the features of a world are computed.
@@ -58,11 +58,11 @@ pub(super) struct Features {
     /// arrival of a threat that moves in the next step, at most [`FAR`]; 0 on the threat's own
     /// tile.
     arrivals: Vec<(u8, Vec<u8>)>,
-    /// By tile, the depth of its dead end, and its exits.
+    /// For each tile, the depth of its dead end, and the number of its exits.
     places: Vec<[i16; 2]>,
-    /// By tick, the pace of the threats.
+    /// For each tick, the pace of the threats.
     paces: Vec<Pace>,
-    /// By tick and number of further ticks, how often a threat moves in these ticks.
+    /// For each tick and number of further ticks, how often a threat moves in these ticks.
     moves_within: Vec<[u8; LIFE_TICKS_MAX as usize + 1]>,
     /// The styles of the threats, in the order of a state.
     styles: Vec<StyleCount>,
@@ -162,7 +162,7 @@ impl Features {
             let out = &mut actions[player_move as usize * FEATURES_ACTION..][..FEATURES_ACTION];
             let (out, by_style) = out.split_at_mut(FEATURES_STYLES);
             by_style.fill(FAR_STEPS);
-            // Distances are the same in both directions.
+            // The distance between two tiles is the same in both directions.
             let steps = &self.threat_steps[self.at(player)..][..self.row];
             let (mut nearest, mut rest) = (FAR, threats);
             for &StyleCount { style, threats } in &self.styles {
@@ -191,13 +191,13 @@ impl Features {
         let mut leads = [Leads::default(); Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            // For a tile that the player cannot reach, the number of steps is at least every
-            // arrival, so the lead is 0.
+            // If the player cannot reach a tile, its steps are at least every arrival, so the lead
+            // is 0.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);
             for four in fours.by_ref() {
-                // Four threats per pass over the ticks are faster than one.
+                // A pass with four threats is faster than four passes with one threat.
                 let [one, two, three, four] = [0, 1, 2, 3].map(|index| row(four[index]));
                 let rows = one.iter().zip(two).zip(three.iter().zip(four));
                 for (ticks, ((one, two), (three, four))) in ticks[..length].iter_mut().zip(rows) {
@@ -290,7 +290,7 @@ fn to_steps(steps: u8) -> i16 {
 /// Statistics of the tiles that the player reaches before every threat.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leads {
-    /// The number of such tiles.
+    /// The number of these tiles.
     tiles: u16,
     /// The largest lead in ticks.
     most: u8,
@@ -303,7 +303,7 @@ impl Leads {
     /// threat arrives.
     #[inline]
     fn add(&mut self, steps: &[u8], ticks: &[u8]) {
-        // One sum and maximum per lane, which compilers turn into vector instructions.
+        // One sum and one maximum per lane, so that the compiler emits vector instructions.
         let (mut tiles, mut most, mut sums) = ([0_u8; LANES], [0_u8; LANES], [0_u8; LANES]);
         for (steps, ticks) in steps.as_chunks::<LANES>().0.iter().zip(ticks.as_chunks::<LANES>().0) {
             for lane in 0..LANES {
@@ -324,7 +324,7 @@ impl Leads {
     }
 }
 
-/// By tick and number of further ticks, how often a threat moves in these ticks.
+/// For each tick and number of further ticks, how often a threat moves in these ticks.
 fn moves_within(paces: &[Pace]) -> Vec<[u8; LIFE_TICKS_MAX as usize + 1]> {
     let moves = |tick: usize, ticks: usize| paces[tick..].iter().take(ticks).filter(|pace| pace.wait == 0).count();
     (0..paces.len()).map(|tick| std::array::from_fn(|ticks| moves(tick, ticks) as u8)).collect()

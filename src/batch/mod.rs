@@ -36,7 +36,7 @@ pub use observation::{
 use observation::{Observer, read_state};
 pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
-/// Number of games that are stepped before their results are read. They fit into the first-level
+/// Number of games to step before their results are read. These games fit into the first-level
 /// cache.
 const CHUNK_GAMES: usize = 64;
 
@@ -118,8 +118,8 @@ impl Batch {
         self.states[game] = state;
     }
 
-    /// The state of a game's world from its numbers, in the form that [`BatchPart::write_states`]
-    /// writes.
+    /// Builds a state of a game's world from its numbers, in the form of
+    /// [`BatchPart::write_states`].
     ///
     /// # Errors
     /// If the numbers are not a state of the world.

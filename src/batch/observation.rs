@@ -26,7 +26,7 @@ pub const CLEARANCE: usize = 4;
 /// its x, y, direction (0 to 3: left, right, up, down), style (0 to 5: as in `Style::ALL`), and
 /// steps to the player along the streets ([`FAR_STEPS`] if there is no path).
 pub const COMPACT_THREAT: usize = 5;
-/// The number that stands for the steps to a tile that a threat cannot reach.
+/// Stands for the steps to a tile that a threat cannot reach.
 pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
 
 /// The number of elements before the threats in a complete state: the tick, the ticks since the
@@ -132,8 +132,8 @@ pub(super) fn scaled_tick(tick: u16) -> u8 {
     (u32::from(tick) * 255 / u32::from(LAST_TICK + 1)) as u8
 }
 
-/// Maximum number of open tiles of a map with a table of every [`Reach`]. A larger table would take
-/// more than 16 MiB.
+/// On maps with more open tiles than this, reaches are not tabulated, because their table would
+/// take more than 16 MiB.
 const TABULATED_TILES: usize = 1024;
 
 /// For each move, the steps of one threat, or of the nearest threat, to the player's tile after the
@@ -145,18 +145,18 @@ type Reach = [i16; 8];
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     shape: Shape,
-    /// By tile, its x and y.
+    /// For each tile, its x and y.
     places: Vec<[i16; 2]>,
-    /// By tile, the player's tile after each move.
+    /// For each tile, the player's tile after each move.
     next: Vec<[u16; Move::ALL.len()]>,
     /// Index `threat * tiles + tile`: the steps of a threat on the tile `threat` to `tile`.
     steps: Vec<i16>,
     /// Index `player * tiles + threat`: see [`Observer::computed_reach`]. Empty above
     /// [`TABULATED_TILES`].
     reaches: Vec<Reach>,
-    /// By tick, the ticks until the threats move.
+    /// For each tick, the ticks until the threats move.
     waits: Vec<u8>,
-    /// By threat, its style.
+    /// For each threat, its style.
     styles: Vec<u8>,
     /// The planes without the player and the threats.
     streets: Vec<u8>,
@@ -306,7 +306,7 @@ impl Observer {
     }
 }
 
-/// The state from its numbers, in the form that [`Observer::write_state`] writes.
+/// Builds a state from its numbers, in the form of [`Observer::write_state`].
 pub(super) fn read_state(world: &World, numbers: &[i16]) -> Result<State, NumbersError> {
     let count = world.threat_count();
     let expected = STATE_HEADER + STATE_THREAT * count;

@@ -22,13 +22,13 @@ const PLANE_TICK: usize = PLANE_WAIT + 1;
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     side: usize,
-    /// By tile, its x and y.
+    /// For each tile, its x and y.
     places: Vec<[i16; 2]>,
-    /// By the player's tile, the two planes of streets around it.
+    /// For each tile of the player, the two planes of streets around it.
     streets: Vec<u8>,
-    /// By tick, the ticks until the threats move, and the scaled tick.
+    /// For each tick, the ticks until the threats move, and the scaled tick.
     ticks: Vec<[u8; 2]>,
-    /// By threat, its style.
+    /// For each threat, its style.
     styles: Vec<u8>,
 }
 

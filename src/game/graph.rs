@@ -23,11 +23,11 @@ pub enum Mover {
 pub struct StreetGraph {
     width: i32,
     height: i32,
-    /// By tile, its position.
+    /// For each tile, its position.
     positions: Vec<Position>,
-    /// By position, as `y * width + x`: its tile, or [`WALL`].
+    /// Index `y * width + x`: the tile at this position, or [`WALL`].
     tiles: Vec<u16>,
-    /// By mover, then tile, then direction: the neighbour, or the tile itself if the direction is
+    /// For each mover, tile and direction, the neighbour, or the tile itself if the direction is
     /// blocked.
     neighbours: [Vec<[u16; 4]>; 2],
 }

@@ -27,7 +27,7 @@ pub(super) fn first_nearer(nearer: u8, order: [Direction; 4]) -> Option<Directio
 #[derive(Debug)]
 pub(super) struct RouteBuilder {
     table: Vec<u8>,
-    /// By tile, the number of visible tiles, including the tile itself.
+    /// For each tile, the number of visible tiles, including the tile itself.
     views: Vec<u16>,
     search: Search,
 }
@@ -74,7 +74,7 @@ impl RouteBuilder {
 /// A branchless breadth-first search. Its speed determines most of the time to build a world.
 #[derive(Debug)]
 struct Search {
-    /// By tile, the distance from the target plus one; 0 if the tile is not reached.
+    /// For each tile, the distance from the target plus one; 0 if the tile is not reached.
     distance: Vec<u16>,
     /// One entry longer than the tile count, because the branchless code can write one entry past
     /// the end.

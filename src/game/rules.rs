@@ -13,8 +13,8 @@ use super::{Direction, Personality};
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
     /// The no-jump variant: if the player steps onto a threat's tile, the game is lost before the
-    /// threats move. Without it, as on the server, a player and a threat that swap tiles pass
-    /// through each other.
+    /// threats move. Without the variant, as on the server, a player and a threat that swap tiles
+    /// pass through each other.
     pub no_jump: bool,
     /// Ticks between moves, by personality.
     pub period_ticks: PeriodTicks,

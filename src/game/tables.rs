@@ -29,7 +29,7 @@ pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
     tile * DIRECTIONS as u16 + direction as u16
 }
 
-/// The rules that are needed while threats move. The tables contain all other rules.
+/// The rules used while threats move. The tables contain the effects of all other rules.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreatRules {
     pub deer_view: View,
@@ -65,11 +65,11 @@ pub(super) struct Tables {
     shared_path_order: [Direction; 4],
     shark_path_order: [Direction; 4],
     deer_shy_distance_squared: i64,
-    /// By tile, the player's open directions as bits 0 to 3.
+    /// For each tile, the player's open directions as bits 0 to 3.
     pub player_exits: Vec<u8>,
     /// Index `tile * 8 + move`: the player's tile after the move.
     pub player_next: Vec<u16>,
-    /// By pose, the pose straight ahead, or [`NONE`].
+    /// For each pose, the pose straight ahead, or [`NONE`].
     pub straight: Vec<u16>,
     /// Index `tile * 16 + twelfth`: the pose after a random pick from the tile's options. `twelfth`
     /// is the drawn number in units of 1/12.
@@ -77,14 +77,14 @@ pub(super) struct Tables {
     /// Index `target * tiles + tile`: the route byte (see [`routes`]). The last row is for "no
     /// target".
     pub routes: Vec<u8>,
-    /// By tile, the number of visible tiles, including the tile itself.
+    /// For each tile, the number of visible tiles, including the tile itself.
     pub views: Vec<u16>,
     /// Index `tile * 32 + route byte`: the next pose on the shared path, or [`NONE`].
     pub shared_step: Vec<u16>,
     /// Index `tile * 32 + route byte`: the next pose on the shark path, or [`NONE`].
     pub shark_step: Vec<u16>,
-    /// By tile, its index on a grid that is so wide that each difference of two indices corresponds
-    /// to one offset.
+    /// For each tile, its index on a grid that is so wide that each difference of two indices
+    /// corresponds to one offset.
     pub places: Vec<i32>,
     /// Index `places[target] - places[deer] + bearing_offset`: the bearing from 1; 0 for "too
     /// close".
@@ -92,11 +92,11 @@ pub(super) struct Tables {
     pub bearing_offset: i32,
     /// Index `bearing * poses + pose`: the deer's next pose. Row 0 is unused.
     pub deer_next: Vec<u16>,
-    /// By number of draws, the drawn number in units of 1/12, from 0 to 11.
+    /// For each number of draws, the drawn number in units of1/12, from 0 to 11.
     pub twelfths: Box<[u8; DRAWS]>,
     /// The intersections with the longest views, best first. Ties are in tile order.
     pub best_intersections: Vec<u16>,
-    /// By number of earlier draws, the memory of a hawk after it picks a post.
+    /// For each number of earlier draws, the memory of a hawk after it picks a post.
     pub hawk_posts: Box<[Memory; DRAWS]>,
 }
 

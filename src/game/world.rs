@@ -20,7 +20,7 @@ pub struct World {
     pub(super) rules: Rules,
     pub(super) tables: Tables,
     pub(super) lane_maps: Vec<LaneMap>,
-    /// By threat in map order, its lane. Lanes are numbered across blocks.
+    /// For each threat in map order, its lane. Lanes are numbered across blocks.
     pub(super) lanes: Vec<u8>,
     pub(super) clock: Clock,
     pub(super) shape: Shape,

@@ -52,7 +52,7 @@ impl Planner for ParanoidPlanner {
             game.depth = depth;
             match game.best_move(&moves) {
                 Ok((index, value)) => {
-                    // The next iteration searches this move first, so it wins among moves of equal
+                    // The next iteration searches this move first. So it wins among moves of equal
                     // value, even if every move loses.
                     moves[..=index].rotate_right(1);
                     best = Some((moves[0].0, depth));

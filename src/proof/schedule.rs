@@ -32,7 +32,7 @@ const FLOOR_TICKS: usize = 100;
 const FLOOR_STEP_TICKS: usize = 120;
 /// The first narrow sweep starts at most this many ticks after the floor.
 const WINDOW_TICKS: usize = 130;
-/// From this tick on, threats move in every tick. This is also the first floor of late targets.
+/// The second tick of the server's insane phase: the first floor for targets far beyond it.
 const INSANE_TICK: usize = 903;
 /// Minimum ticks from the last reachable layer to a *late* target.
 const LATE_TICKS: usize = 50;

@@ -6,8 +6,8 @@ use serde_json::Value;
 use super::{ProtocolError, from_json, kind, parse_actions, shortened};
 use crate::game::Action;
 
-/// Maximum size of a client's frame. It has room for several hundred actions; a usual command takes
-/// under 100 bytes.
+/// Maximum size of a client's frame. Several hundred actions fit; a usual command takes under 100
+/// bytes.
 pub const MAX_CLIENT_FRAME_BYTES: usize = 64 << 10;
 /// Maximum length of a team name in characters. The name is printed and sent with every state.
 pub const MAX_TEAM_NAME_CHARS: usize = 100;

@@ -1,9 +1,9 @@
 //! The state message that the server sends to a bot before each tick.
 //!
-//! Guarantees: the parser accepts a message that has the fields that the game needs, even if other
-//! fields are added or missing, and keeps unknown identifiers unchanged. Any other message gives
-//! one error with the path of the field. Memory is bounded. A message that is read and written
-//! again has the same keys and values.
+//! Guarantees: the parser accepts every message with the fields that the game needs, even if other
+//! fields are added or missing. It keeps unknown identifiers unchanged. Any other message gives one
+//! error with the path of the field. Memory is bounded. A message that is read and written again
+//! has the same keys and values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -150,7 +150,7 @@ impl<T: Word> fmt::Display for Name<T> {
     }
 }
 
-/// A type with values that have names in messages.
+/// A type whose values have names in messages.
 pub trait Word: Copy + 'static {
     /// The kind of name, as in error messages.
     const EXPECTED: &'static str;
@@ -558,8 +558,8 @@ impl GameMessage {
 
     /// The layout of this message. The player and the threats spawn at their current positions. For
     /// the first message of a game, the layout is the map, with see-through tiles as open tiles.
-    /// Threats of unknown style are left out. [`GameMessage::known_threats`] lists the other
-    /// threats in the same order.
+    /// Threats of unknown style are omitted. [`GameMessage::known_threats`] lists the other threats
+    /// in the same order.
     ///
     /// # Errors
     /// If the player or a threat of known style is not on an open tile.

@@ -1,8 +1,8 @@
 //! The JSON protocol (states, commands and actions) and the trace format for recorded games.
 //!
-//! Parsers are as lenient as the server: an invalid action fails, but is not rejected. They are
-//! also lenient for states, because the format is not fully known. They are strict for traces. All
-//! written text parses to the same value.
+//! As on the server, an invalid action is parsed and later fails. State messages are parsed
+//! leniently, because their format is not fully known. Traces are parsed strictly. All written text
+//! parses to the same value.
 
 use std::io::{self, Write};
 use std::str::Utf8Error;
@@ -115,8 +115,7 @@ fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// Maximum length of a parser error for which the path is found. Finding the path means parsing
-/// again.
+/// The path is found only for parser errors up to this length, because it takes a second parse.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
 /// Parses a value from JSON. Tracks the path of fields only after an error, because tracking costs
@@ -203,7 +202,7 @@ fn kind(json: Option<&Value>) -> &'static str {
 
 impl Serialize for Action {
     /// Writes `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. Parsing
-    /// drops an unknown type, so an unknown action is written without a type.
+    /// drops unknown types, so an unknown action is written without a type.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match *self {

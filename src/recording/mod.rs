@@ -3,9 +3,8 @@
 //! decision ([`TickNotes`]). If a bot cannot use a state, it records the state with an `error`.
 //!
 //! Guarantees: [`verify`] replays a recording from its first line and compares every field that the
-//! rules determine. The result is valid up to the line that it names. A file that a crash truncated
-//! is valid up to its last complete line. Memory is bounded by the longest line, and the
-//! decompressed size is limited.
+//! rules determine. A file that a crash truncated is valid up to its last complete line. Memory is
+//! bounded by the longest line, and the decompressed size is limited.
 
 mod notes;
 mod verify;

@@ -206,8 +206,8 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// The difference that an inferred see-through tile explained, if the explanation held for only
-    /// one line or the player is now on this tile.
+    /// The difference that an inferred see-through tile explained, if the next line contradicts the
+    /// explanation or the player is now on this tile.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;
@@ -344,8 +344,8 @@ impl Difference {
         }
     }
 
-    /// Adds the context. The following lines are only for display, so this method ignores errors in
-    /// them.
+    /// Adds the context. Errors in the following lines are ignored, because these lines are only
+    /// displayed.
     fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
         let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {
