@@ -23,8 +23,7 @@ TIMEOUT_S = 60
 Script = Callable[[ServerConnection], None]
 RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
-# A shell that starts the tests in the background makes them and their child processes ignore
-# Ctrl-C.
+# If a shell starts the tests in the background, they and their child processes ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -62,7 +61,7 @@ def real_server(getaway_program: Path) -> Iterator[RealServer]:
 
 @pytest.fixture
 def scripted_server() -> Iterator[Callable[[Script], str]]:
-    """Starts a server that runs a script on its one connection; returns its URL.
+    """Starts a server that runs a script on its only connection; returns its URL.
 
     An exception in the script fails the test.
     """

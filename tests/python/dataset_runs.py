@@ -35,7 +35,7 @@ def complete(program: Path, options: list[str], folder: Path) -> dict[str, bytes
 
 
 def size(folder: Path) -> int:
-    """The total size of a folder's files. Their names may change at any time."""
+    """The total size of a folder's files, whose names may change at any time."""
     total = 0
     for path in folder.iterdir() if folder.exists() else ():
         try:

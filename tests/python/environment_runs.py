@@ -4,8 +4,8 @@
 
 A sequence creates a single or a vector environment with random options. It then steps, resets,
 copies, pickles, sets and gets at random, and does the same with a plain model: a `getaway.State`, a
-number of steps and a flag per game. Sequence N depends only on the number `seed + N`, which a
-failure prints. The test suite runs a short version.
+number of steps and a flag per game. Sequence N depends only on the number `seed + N`. A failure
+prints this number. The test suite runs a short version.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Gives foreign files to every interface that takes a file, and edited journals to `--resume`.
+"""Passes foreign files to every interface that takes a file, and edited journals to `--resume`.
 
     .venv/bin/python tests/python/file_runs.py foreign --count 1000 --seed 1
     .venv/bin/python tests/python/file_runs.py edits --count 1000 --seed 1
 
 `foreign` makes `--count` files (empty, one line, huge, read-only, devices, pipes, sockets, links,
-folders, getaway's own files of every kind, damaged ones). It gives each to every option and
-argument of the program that takes a file, and to the functions of the Python package. No file may
-change by a byte. Every unusable file must be refused with one error line, within a second of
+folders, getaway's own files of every kind, damaged ones). It passes each to every option and
+argument of the program that takes a file, and to the functions of the Python package. No byte of a
+file may change. Every unusable file must be refused with one error line, within a second of
 processor time and 100 MB of memory. The list of options comes from the program's help, so new
 options are included. `edits` changes single fields of resumed files: each must be refused with its
 line number and stay unchanged. The test suite runs a few of each.
@@ -43,8 +43,8 @@ CPU_MAX_S = 1.0
 DATA_MAX_KIB = 100_000
 HUGE_BYTES = 1 << 38
 FILE_VALUE = re.compile(r"FILE|DIR|OUT|MAP|RECORDING")
-"""Value names of options and arguments that take a file or a folder, as a test of the program
-checks."""
+"""Value names of options and arguments that take a file or a folder. A test of the program checks
+them."""
 
 GAME = "games/market-square-flee-200-ticks.jsonl.gz"
 SERIES = ["--samples", "1", "--budget-ticks", "1", "--threads", "1"]
@@ -100,7 +100,7 @@ TAKES = {
 }
 
 TRIED = {"folder", "long recording"}
-"""Kinds that are also given to arguments that accept them."""
+"""Kinds that are also passed to arguments that accept them."""
 
 
 @dataclass
@@ -281,7 +281,7 @@ def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
         os.mkfifo(add("pipe", ending=ending))
     held = add("held pipe")
     os.mkfifo(held)
-    # Opening the pipe does not block, because this process keeps it open, but no data ever arrives.
+    # This process keeps the pipe open, so opening it does not block, but no data ever arrives.
     os.open(held, os.O_RDWR)
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(add("socket")))
@@ -324,8 +324,8 @@ def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
     picture = folder_with(add("map whose picture is huge", "folder"), description) / "layout.png"
     picture.write_bytes(own["picture"])
     os.truncate(picture, HUGE_BYTES)
-    # With this folder as --maps, the program can still find a map elsewhere by its name, and play
-    # it.
+    # With this folder as --maps, the program can still find and play a map of another folder by its
+    # name.
     maps = add("folder of such maps", "folder", "maps folder")
     maps.mkdir()
     os.mkfifo(folder_with(maps / "one", description) / "layout.png")
@@ -401,7 +401,7 @@ def run(program: Path, arguments: list[str], folder: Path) -> Run:
 
 
 def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | None:
-    """Gives a file to the program; returns `None` if the argument accepts its kind."""
+    """Passes a file to the program; returns `None` if the argument accepts its kind."""
     taken = place.takes() & file.takes_as
     if taken - TRIED:
         return None
@@ -415,7 +415,7 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
     case = f"{' '.join(arguments)} ({file.kind}): {found}"
     assert is_kept(before, snapshot(file.path)), f"changed: {case}"
     if "folder" in taken:
-        # Delete the files that this run has written, so that they do not affect the next run.
+        # Files that this run has written would affect the next run.
         for entry in file.path.iterdir():
             if entry.name not in before:
                 shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
@@ -430,7 +430,7 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
 
 
 def try_functions(files: list[Foreign]) -> int:
-    """Gives files to the functions of the Python package and to the bot's recorder; returns the
+    """Passes files to the functions of the Python package and to the bot's recorder; returns the
     number of calls."""
     import getaway
 
@@ -447,7 +447,7 @@ def try_functions(files: list[Foreign]) -> int:
     }
     calls = 0
     for file in files:
-        # A blocked call cannot be interrupted, so end this process.
+        # A blocked call cannot be interrupted, so this ends the process.
         faulthandler.dump_traceback_later(TIMEOUT_S, exit=True)
         for name, (function, takes) in functions.items():
             if takes & file.takes_as:

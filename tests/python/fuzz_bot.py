@@ -25,7 +25,7 @@ MAPS = Path(__file__).resolve().parents[2] / "maps"
 OVERRUN_MAX_MS = 5.0
 """Allowed overrun of the time budget."""
 TRIALS = 3
-"""A late bot runs this often: a real slowdown recurs in every run."""
+"""Number of runs of a late bot. A real slowdown recurs in every run."""
 MESSAGES_PER_BOT = 100
 CLEAN_ERRORS = (ValueError, TypeError)
 """Exceptions that a message may raise. A panic would be a RuntimeError or another exception."""
@@ -62,7 +62,7 @@ class Counts:
     actions: int = 0
     errors: int = 0
     retried: int = 0
-    """Bots that were late once, but not when run again."""
+    """Bots that were late in the first run only."""
     overrun_max_ms: float = 0.0
     """Largest overrun of a budget, after any retry."""
 
@@ -151,8 +151,7 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
     counts = Counts()
     for _ in range(MESSAGES_PER_BOT):
         sent = message(game, rng)
-        # Do not time Python's conversion of a dict to text: in the competition, messages are
-        # frames.
+        # Python's conversion of a dict to text is not timed, because the competition sends frames.
         is_timed = isinstance(sent, (str, bytes)) and len(sent) < 1 << 20
         start = clock()
         action: Any = None
@@ -175,14 +174,14 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
 
 
 def run(seed: int, count: int, is_timed: bool) -> Counts:
-    """Sends at least `count` messages: the last bot still gets its full number of messages."""
+    """Sends at least `count` messages. The last bot gets its full number of messages."""
     layouts = sorted(path for path in MAPS.iterdir() if path.is_dir())
     total = Counts()
     while total.messages < count:
         counts = play(seed, layouts, time.perf_counter)
         if counts.overrun_max_ms > OVERRUN_MAX_MS and is_timed:
-            # Run the bot again with the thread's CPU clock, so that load from other processes does
-            # not count.
+            # The second run uses the thread's CPU clock, so that load from other processes does not
+            # count.
             total.retried += 1
             counts = min((play(seed, layouts, time.thread_time) for _ in range(TRIALS)), key=lambda counts: counts.overrun_max_ms)
             assert counts.overrun_max_ms <= OVERRUN_MAX_MS, f"bot {seed}: {counts.overrun_max_ms:.2f} ms over its budget in each of {TRIALS} trials"

@@ -3,13 +3,13 @@
     .venv/bin/python tests/python/fuzz_extension.py calls --count 1000000 --seed 1
     .venv/bin/python tests/python/fuzz_extension.py forks --count 100000 --seed 1
 
-`calls` makes re-entrant, interrupted and concurrent calls with cyclic, endless, lying, resized and
-read-only values. Each must return or raise a clear exception. Child processes make the calls:
-process N depends only on the number `seed + N`, as far as threads allow, and a failure prints it.
-`forks` forks a process whose threads step batches and decide. Each child uses the same objects and
-some of its own, and exits.
+`calls` makes re-entrant, interrupted and concurrent calls with cyclic, endless, resized and
+read-only values, and values with a false length. Each call must return or raise a clear exception.
+Child processes make the calls. Apart from the timing of threads, process N depends only on the
+number `seed + N`. A failure prints this number. `forks` forks a process whose threads step batches
+and decide. Each child uses the same objects and some of its own, and exits.
 
-A call or child may take a second of processor time; after a minute of wall time, it counts as
+A call or child may take a second of processor time. After a minute of wall time, it counts as
 hanging. The test suite runs short versions; `tools/sanitize.sh --python` runs the calls under
 AddressSanitizer.
 """
@@ -66,7 +66,7 @@ class Interruption(BaseException):
 
 
 class Lying:
-    """A sequence that claims to be longer than memory, and runs code each time it is read."""
+    """A sequence with a length that exceeds memory. It runs code each time it is read."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act
@@ -134,7 +134,7 @@ class Objects:
         return self.pick([0, 1, 2, 3, 4, "L", ".", getaway.Move.UP, state.legal_moves[0], self.odd()])
 
     def disturb(self) -> None:
-        """Does something at random that code may do in the middle of a call."""
+        """Performs a random action that code may perform in the middle of a call."""
         rng = self.rng
         match rng.randrange(16):
             case 0:
@@ -165,7 +165,7 @@ class Objects:
         batch = self.pick(self.batches)
         array = self.pick([batch.observations, self.pick(self.arrays), *batch.step(np.full(len(batch), 4))])
         if array.dtype == object:
-            # With other strides, NumPy would release the first of the objects several times.
+            # With other strides, NumPy would release the first object several times.
             return
         match self.rng.randrange(8):
             case 0:
@@ -331,7 +331,7 @@ class Objects:
             case 40:
                 return copy.copy(pick(self.batches)), pickle.loads(pickle.dumps(pick(self.batches))).observations
             case 41:
-                # Only small budgets: a large budget is valid, and the call would use it up.
+                # Only small budgets, because the call would use up a large valid budget.
                 budget_ticks = pick([0, 5, 50, -1, 0.5, "5"])
                 pick(self.batches).safe_moves(threads=maybe(2), budget_ticks=budget_ticks)
                 return getaway.safe_moves(maybe(state), budget_ticks=budget_ticks)
@@ -377,7 +377,7 @@ def interrupt(signum: int, frame: Any) -> None:
 
 
 class Beats:
-    """The calls of each thread of a process: their number, the start of the current call, and the
+    """For each thread of a process: the number of calls, the start of the current call, and the
     longest wall and processor times."""
 
     def __init__(self) -> None:
@@ -497,7 +497,7 @@ def forks(seed: int, count: int) -> str:
                         try:
                             batch.step(actions)
                         except RuntimeError as error:
-                            # When the parent forked, another thread was in the middle of a step.
+                            # The parent forked while another thread was in the middle of a step.
                             assert "lready" in str(error) and batch is not batches[2], error
                     for bot in bots:
                         repr(bot)

@@ -40,7 +40,7 @@ from urllib.parse import urlsplit
 PR_SET_CHILD_SUBREAPER = 36
 SYS_EXIT = {"x86_64": 60, "aarch64": 93}
 LIFE_S = 600
-"""A process that the arena fails to end exits after this time."""
+"""If the arena fails to end a process, it exits after this time."""
 END_S = time.monotonic() + LIFE_S
 # The test finds a process by this mark, even without an environment.
 SLEEP = ["sleep", f"{LIFE_S}." + os.environ.get("MARK", "")]
@@ -246,7 +246,7 @@ def respawn() -> None:
 
 
 def hop() -> None:
-    """Moves to a new process again and again, every hundredth time after a pause."""
+    """Moves to a new process repeatedly, with a pause before every hundredth move."""
     count = 0
     while time.monotonic() < END_S:
         count += 1
@@ -291,7 +291,7 @@ ATTACKS = {"trickle": trickle, "greet": greet, "flood": flood, "deaf": deaf, "mu
 
 
 def main(what: str, *more: str) -> None:
-    """Runs the attack until it is killed or the input ends."""
+    """Runs the attack until the process is killed or the input ends."""
     if what == "drip":
         drip(float(more[0]), Path(more[1]))
         return

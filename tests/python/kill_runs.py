@@ -90,7 +90,7 @@ def start_game(program: Path, folder: Path, rng: random.Random) -> tuple[Path, P
 
 
 def kill_server(program: Path, folder: Path, rng: random.Random) -> str:
-    """Kills the server: the bot must exit, with every received state on disk."""
+    """Kills the server. The bot must exit, with every received state on disk."""
     server_recording, bot_recording, _, server, bot = start_game(program, folder, rng)
     server.kill()
     server.communicate()
@@ -105,7 +105,7 @@ def kill_server(program: Path, folder: Path, rng: random.Random) -> str:
 
 
 def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
-    """Kills the bot: the server must finish the game, and play another with the next bot."""
+    """Kills the bot. The server must finish the game, and play another game with the next bot."""
     server_recording, bot_recording, url, server, bot = start_game(program, folder, rng)
     bot.kill()
     bot.communicate()

@@ -5,14 +5,14 @@
     .venv/bin/python tests/python/ladder_runs.py disk --rounds 3
     .venv/bin/python tests/python/ladder_runs.py growth --games 3000
 
-- `order` plays a ladder of 30 entrants: planners, expressions, bots in three languages and five that
-  misbehave. Killed `--kills` times, it must end with the standing of an undisturbed ladder. One
-  entrant is added and one is retired while it runs. Its order must agree with that of a tournament
-  of at least ten times the games on other seeds. It also prints how many games of a tournament give
-  ratings with intervals of the same mean width.
-- `disk` plays a ladder on a file system of its own that becomes full. The ladder must wait, go on
-  once there is room, and end with the standing of an undisturbed run. Mounts a tmpfs, which needs
-  root.
+- `order` plays a ladder of 30 entrants: planners, expressions, bots in three languages and five
+  that misbehave. Killed `--kills` times, it must end with the standing of an undisturbed ladder.
+  While it runs, one entrant is added and one is retired. Its order must agree with the order of a
+  tournament of at least ten times the games on other seeds. `order` also prints the number of
+  tournament games that give intervals of the same mean width.
+- `disk` plays a ladder on a separate file system that becomes full. The ladder must wait until
+  space is free, and end with the standing of an undisturbed run. The run mounts a tmpfs, which
+  needs root.
 - `growth` measures files and peak memory of a ladder of random bots after a quarter, half and all
   of the games. Both must grow at most linearly.
 """
@@ -117,7 +117,7 @@ def adding(entrants: Iterable[str]) -> list[str]:
 
 
 def untimed(standing: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows without times."""
+    """The rows of the standing without times."""
     names = ("place", "name", "state", "wins", "ties", "losses", "games", "failed", "score_mean", "next")
     return [{name: row.get(name) for name in names} for row in standing["entrants"]]
 
@@ -160,7 +160,7 @@ def wait_for_games(league: League, process: subprocess.Popen[bytes], games: int)
 
 
 def change(league: League, late: str, retired: str) -> dict[str, Any]:
-    """Adds an entrant and retires another while the ladder runs; returns its last standing."""
+    """Adds an entrant and retires another while the ladder runs; returns the last standing."""
     games, page = league.games(), league.folder / "index.html"
     process = league.start("--minutes", "60")
     try:
@@ -183,7 +183,7 @@ def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any
     command = [str(program), "tournament", *entrants, *ORDER, "--seed", "1", "--resume", str(file), "--allow-failures", "--json"]
 
     def tournament(samples: int) -> dict[str, Any]:
-        """Plays the first samples of the tournament. Their games stay in the file."""
+        """Plays the first samples of the tournament. The file keeps their games."""
         done = subprocess.run([*command, "--samples", str(samples)], cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
         assert done.returncode == 0, done.stderr
         result: dict[str, Any] = json.loads(done.stdout)

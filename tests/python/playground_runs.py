@@ -6,12 +6,12 @@
     .venv/bin/python tests/python/playground_runs.py speed --maps DIR
     .venv/bin/python tests/python/playground_runs.py memory --minutes 60
 
-`addresses` opens games of random moves in fresh browsers by their addresses. `damaged` opens damaged
-addresses: each must give one sentence and an empty board, or show the game that it was made from. `native` compares solutions,
-certificates and analyses with those of the native program. `speed` states the time to judge the
-five moves in the first tick of each map and to solve it, and the frames per second with all layers
-at tenfold speed. `memory` plays, judges and analyses games, and prints the memory of the page.
-The test suite runs a few of each.
+`addresses` opens games of random moves in fresh browsers by their addresses. `damaged` opens
+damaged addresses: each must show one sentence and an empty board, or the original game. `native`
+compares solutions, certificates and analyses with those of the native program. `speed` prints the
+times to judge the five moves in the first tick of each map and to solve the map, and the frames per
+second with all layers at tenfold speed. `memory` plays, judges and analyses games, and prints the
+memory of the page. The test suite runs a few of each.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def browser_and_url() -> Iterator[tuple[Browser, str]]:
 
 
 def generated(page: Page, seed: int) -> Any:
-    """A map; every second one is hard, and most of those are doomed."""
+    """A map. Every second map is hard, and most of the hard maps are doomed."""
     kinds = ["maze", "city"]
     options = (
         {"kind": kinds[(seed >> 1) % 2], "width": 21, "height": 17, "threats": 5, "braid_permille": 700}
@@ -120,7 +120,7 @@ def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
                 data,
             ][kind]
             later = rng.choice(["", "&tick=0", "&tick=99999", "&tick=-1", "&tick=1e3", "&tick=1&tick=2", "&tick=<b>"]) if kind == 4 else f"&{tick}"
-            # If the address does not change, the page opens nothing.
+            # If the address does not change, the page opens no game.
             if changed + later not in ("", address, *damaged[-1:]):
                 damaged.append(changed + later)
         # This loop runs in the page, because each step of Playwright takes milliseconds.
@@ -164,7 +164,8 @@ def save(page: Page, folder: Path, game: Any) -> Path:
 
 
 def games(page: Page) -> Iterator[Any]:
-    """Games without moves: on the bundled maps, then on generated ones, of which every second is without jumps."""
+    """Games without moves: first on the bundled maps, then on generated maps. Every second
+    generated game is without jumps."""
     first = page.evaluate("session.client.json('start')")
     for entry in first["maps"]:
         yield {"name": entry["name"], "map": {key: entry[key] for key in ("tiles", "player", "threats")}, "rules": first["rules"]}
@@ -269,7 +270,7 @@ def run_speed(page: Page, program: Path, maps: Path | None) -> list[str]:
 
 
 def speed_of(page: Page, program: Path, game: Any, name: str) -> str:
-    """The fastest of three: other programs only make it slower."""
+    """The fastest of three runs, because other programs only slow a run."""
     timed = """async ([name, request]) => {
       let best = Infinity;
       for (let i = 0; i < 3; i++) {

@@ -5,7 +5,7 @@
     .venv/bin/python tests/python/soak.py --games 500              soak test
 
 Uses the bot and client of the competition and this project's release build of the server (`cargo
-build --release`). Exit code 1 if a decision, except the first of a game, took longer than a
+build --release`). The exit code is 1 if a decision after the first of a game took longer than a
 tick, if a game ended early, or if memory grew.
 """
 
@@ -40,7 +40,7 @@ BOUNDS_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 75, 100)
 def start_server(program: Path, options: argparse.Namespace, results: Path) -> tuple[str, Process]:
     """Starts a server for the requested number of games on random maps.
 
-    It writes one JSON result per line to a file, because an unread pipe would fill up.
+    The server writes one JSON result per line to a file, because an unread pipe would fill up.
     """
     command = [str(program), "serve", "--port", "0", "--json", "--games", str(options.games), "--seed", str(options.seed)]
     command += ["--maps", str(options.maps)] if options.maps else []
@@ -65,7 +65,7 @@ def memory_mb() -> float:
 
 
 class Histogram:
-    """Decision times as a histogram of fixed size, so the measurement itself does not grow."""
+    """A histogram of decision times. Its size is fixed, so the measurement itself does not grow."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS_MS) + 1)

@@ -2,7 +2,7 @@
 
     .venv/bin/python tests/python/starts.py --count 200 --busy 2
 
-Exit code 1 if a start fails.
+The exit code is 1 if a start fails.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The plain checker of the benchmark: it agrees with the program, and with recorded games."""
+"""The checker in plain Python agrees with the program and with recorded games."""
 
 from __future__ import annotations
 

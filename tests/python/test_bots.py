@@ -1,5 +1,5 @@
-"""Bots over a websocket and over standard input and output. Those in `examples/bots/` play alike.
-Hostile ones get no extra time and leave no process behind; `tournament_runs.py` has longer runs."""
+"""Bots over a websocket and over standard input and output. The examples play alike. Hostile bots
+get no extra time and leave no process behind. `tournament_runs.py` has longer runs."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def python_websockets(version: str) -> Client:
 
 
 def java() -> Client:
-    # Only a JDK runs a source file.
+    # Only a JDK can run a source file.
     runtime("javac")
     return Client([runtime("java"), str(CLIENTS / "Client.java")])
 

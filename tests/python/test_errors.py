@@ -1,4 +1,4 @@
-"""All error messages in one place: `tests/errors.txt`, compared word for word.
+"""Every error message equals its record in `tests/errors.txt`, word for word.
 
 `GETAWAY_UPDATE_ERRORS=1 .venv/bin/python -m pytest tests/python/test_errors.py` rewrites the file.
 """

@@ -39,7 +39,7 @@ def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> 
         # the output.
         transport = "exec" if what == "drop" else "pipe"
         bot = f"bot={transport}:{sys.executable} tests/python/misbehaving_bot.py {what}"
-        # A long limit, so that a busy machine does not make the other bots late.
+        # A long limit keeps the other bots in time on a busy machine.
         tick_ms = "100" if what in ("late", "hang") else "5000"
         command = [str(getaway_program), "battle", bot, "safest", "--map", "snail", "--samples", "1", "--threads", "1"]
         options = ["--tick-ms", tick_ms, "--report", str(report)]

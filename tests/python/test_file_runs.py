@@ -1,5 +1,5 @@
-"""Foreign files are refused and kept, and edited journals are refused; `file_runs.py` has longer
-runs."""
+"""Foreign files are refused and not changed, and edited journals are refused; `file_runs.py` has
+longer runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCRIPT = Path(__file__).with_name("file_runs.py")
 
 
 def test_foreign_files_are_refused_and_kept(getaway_program: Path) -> None:
-    # Run in a separate process, because children inherit the parent's peak memory.
+    # A separate process is needed, because children inherit the parent's peak memory.
     command = [sys.executable, str(SCRIPT), "foreign", "--count", "150", "--share", "37", "--program", str(getaway_program)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=5 * TIMEOUT_S)
     assert done.returncode == 0, done.stdout + done.stderr

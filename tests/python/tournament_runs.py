@@ -21,7 +21,7 @@
 - `ray` compares the games per second of a Ray cluster of two nodes, with one processor each, with
   those of the arena on two threads. The two take turns. `--seconds` is the arena's time per round.
   It prints the cluster's ratio for whole commands, and without the start-up time (imports,
-  connection, start of a worker) measured with a single game. Both must write the same games.
+  connection, start of a worker), which a single game measures. Both must write the same games.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
         played = 0
         for kill in range(1, count + 1):
             process = subprocess.Popen(tournament(program, resume), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-            # Each kill comes in its own share of the games, so the last kill comes before the end.
+            # Each kill has its own part of the games, so the last kill comes before the end.
             goal = max(played, rng.randint((kill - 1) * games // (count + 1), kill * games // (count + 1)))
             reached = lambda: lines_of(file) > goal or process.poll() is not None
             wait_until(f"{goal} games", reached, timeout_s=TIMEOUT_S, pause_s=0.002)
@@ -238,7 +238,7 @@ def marked(mark: str) -> list[str]:
 
 def wait_for_end(mark: str, what: str) -> None:
     """Waits until no process has the mark."""
-    # One search may miss a bot that moves to new processes all the time.
+    # One search may miss a bot that constantly moves to new processes.
     wait_until(f"no process is left: {what}", lambda: not any(marked(mark) for _ in range(5)), timeout_s=10)
 
 
@@ -322,8 +322,7 @@ def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: 
     for game in games:
         game.pop("times", None)
         game.pop("check")
-    # Sort the games by their order in the series. The file holds them in the order in which they
-    # ended.
+    # The file holds the games in the order in which they ended.
     return elapsed_s, "\n".join(sorted(json.dumps(game, sort_keys=True) for game in games)).encode()
 
 

@@ -12,7 +12,7 @@ def wait_until(what: str, condition: Callable[[], object], *, timeout_s: float =
     """Returns once the condition holds.
 
     Raises:
-        AssertionError: with `what` if it does not hold in time.
+        AssertionError: with `what` if the condition does not hold in time.
     """
     end = time.monotonic() + timeout_s
     while not condition():

@@ -61,7 +61,7 @@ def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator
     """Opens pages, optionally in dark mode or with a phone's screen size.
 
     Logged errors, warnings and uncaught exceptions fail the test. The pages are closed before the
-    servers stop, because requests from the fixture may still be waiting.
+    servers stop, because requests of the pages may still be waiting.
     """
     problems: list[str] = []
     contexts = []

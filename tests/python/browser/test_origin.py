@@ -17,7 +17,7 @@ from conftest import MAPS, RealServer
 
 from .conftest import CAUGHT, stay
 
-# A foreign host name whose owner points it to this machine.
+# A foreign host name that resolves to this machine.
 REBOUND = "evil.example"
 OPEN_SOCKET = """(url) => new Promise((done) => {
   const socket = new WebSocket(url);
@@ -44,7 +44,7 @@ class BlankPage(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def rebound_browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
-    """The system's Chromium, with a foreign name that points to this machine."""
+    """The system's Chromium, with a foreign name that resolves to this machine."""
     browser = launch(f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1")
     yield browser
     browser.close()
@@ -66,7 +66,7 @@ def test_foreign_pages_cannot_open_a_websocket(
     port = url.rsplit(":", 1)[1]
     page = rebound_browser.new_page()
     refused = []
-    # A foreign page, reached by the unspecified address and by a host name.
+    # A foreign page at the unspecified address and at a host name.
     for name in ("0.0.0.0", REBOUND):
         page.goto(f"http://{name}:{foreign_port}/")
         for host in ("0.0.0.0", "127.0.0.1", "localhost"):
@@ -146,8 +146,8 @@ ATTEMPTS = """async (urls) => {
 
 @pytest.fixture
 def folder_with_canary(tmp_path: Path) -> Path:
-    """A folder with a planner whose module writes a file named `reached`. The fixture checks that
-    it does."""
+    """A folder with a planner whose module writes a file named `reached`. The fixture checks
+    this."""
     (tmp_path / "canary.py").write_text(CANARY)
     play = [sys.executable, "-m", "getaway", "play", str(MAPS / "corner-shop"), "--planner", "canary:plan"]
     subprocess.run(play, cwd=tmp_path, check=True, capture_output=True)
@@ -159,7 +159,7 @@ def folder_with_canary(tmp_path: Path) -> Path:
 def test_nothing_that_a_foreign_page_sends_reaches_a_planner(
     command: str, rebound_browser: Browser, foreign_port: int, folder_with_canary: Path
 ) -> None:
-    # This program comes from the Python package, so it finds planners in the working directory.
+    # The program of the Python package finds planners in the working directory.
     arguments = [str(CAUGHT)] if command == "view" else [str(MAPS / "corner-shop"), "--games", "2"]
     program = [sys.executable, "-m", "getaway", command, *arguments, "--port", "0"]
     server = subprocess.Popen(program, cwd=folder_with_canary, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -186,8 +186,7 @@ def test_nothing_that_a_foreign_page_sends_reaches_a_planner(
         # Browsers hide most of the refusals from the page and from Playwright.
         assert answers and {"image", "script", "document", "fetch", "eventsource"} <= asked, asked
         for answer in answers:
-            # Browsers hide the origin of a request to 0.0.0.0, so the server sends the page and
-            # nothing else.
+            # Browsers hide the origin of a request to 0.0.0.0, so the server sends only the page.
             is_plain_page = "0.0.0.0" in answer.url and answer.request.method == "GET"
             expected = {403, 404, 405} | ({200} if answer.url.rstrip("?").endswith(f":{port}/") else set()) if is_plain_page else {403}
             assert answer.status in expected, f"{answer.request.method} {answer.url}: {answer.status}"

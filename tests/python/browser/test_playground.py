@@ -174,7 +174,7 @@ def test_drawn_map_is_saved_as_png_and_text(page: Page, url: str, getaway_progra
     start(page, url)
     page.get_by_role("tab", name="Map").click()
     page.locator("#draw-new").click()
-    # The lower threat first: maps list their threats row by row.
+    # The lower threat is drawn first, although maps list their threats row by row.
     for key in [*["ArrowDown"] * 8, "5", "Enter", *["ArrowUp"] * 6, "4", "Enter", *["ArrowRight"] * 9, "3", "Enter"]:
         page.locator("#editor-canvas").press(key)
     page.locator("#editor-play").click()
@@ -228,7 +228,7 @@ PLAYED = "[...session.board.replay.frames[session.board.index].positions, sessio
 
 
 def follow_link(page: Page, viewer: Page | Frame) -> None:
-    """Follows the link to the playground, and compares what both show."""
+    """Follows the link to the playground, and compares both pages."""
     link = viewer.locator("#playground-link")
     expect(link).to_have_attribute("href", re.compile(f"&tick={viewer.evaluate('viewer.index') + 1}$"))
     assert len(link.get_attribute("href") or "") <= 2000

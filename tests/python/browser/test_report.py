@@ -115,7 +115,7 @@ def score_and_end(row: Locator) -> tuple[str, str]:
 
 
 def watched(page: Page) -> FrameLocator:
-    """The viewer in the report, once it shows a game."""
+    """Returns the viewer in the report once it shows a game."""
     viewer = page.frame_locator("#watch-frame")
     expect(viewer.locator("#tick")).not_to_have_text("–")
     return viewer

@@ -1,4 +1,4 @@
-"""The documentation as a site, read from a disk without a network in a real browser."""
+"""The documentation as a site, opened from a disk without a network in a real browser."""
 
 from __future__ import annotations
 

@@ -31,7 +31,6 @@ def open_replay(page: Page, url: str) -> None:
 
 def read_view(page: Page) -> Any:
     """The positions in the current frame, and the tiles on which the canvas drew the threats."""
-    # Wait until the requested frame has been drawn.
     wait_for_frame(page)
     return page.evaluate(
         """() => {

@@ -107,7 +107,7 @@ def test_page_names_planners_of_the_library_only(open_page: OpenPage, view: View
 
 def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -> None:
     open_game_of_user(page, view)
-    # The page explains nothing before the user asks.
+    # The page gives no reason before the user asks.
     expect(page.locator("#analysis-title")).to_have_text("your game")
     expect(page.locator("#other")).to_be_hidden()
     expect(page.locator("[name=plan]")).not_to_be_checked()

@@ -302,8 +302,8 @@ def test_marks_of_hundreds_of_jumps_are_told_apart(page: Page, view: View) -> No
         "(viewer.replay.header.marks = [...viewer.replay.frames.keys()].map((index) => ({ index, kind: 'jump', text: 'passes through the owl' })),"
         " viewer.timeline.key = '', viewer.refresh())"
     )
-    # Marks of one kind are at least half their width apart. A mark that stands for several shows
-    # their number.
+    # Marks of one kind are at least half their width apart. A mark that stands for several marks
+    # shows their number.
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 844})
         wait_for_frame(page)
@@ -329,7 +329,7 @@ def whole_game(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game: Path) -> None:
     assert whole_game.stat().st_size < 400_000
-    # The time of the first picture, from the start of the navigation.
+    # Records the time from the start of the navigation to the first picture.
     page.add_init_script(
         "const look = () => window.viewer?.mapView.drawn.length ? (window.openedMs = performance.now()) : requestAnimationFrame(look); look();"
     )
@@ -359,7 +359,7 @@ def test_all_layers_are_drawn_within_a_frame_at_the_highest_speed(page: Page, wh
     for layer in ("paths", "arrival", "deadly"):
         page.locator(f"input[name={layer}]").check()
     page.locator("#speed").select_option("100")
-    # The page's work per frame, for the ticks that a 60 Hz screen shows.
+    # The page's work per frame at the ticks that a 60 Hz screen shows.
     times = page.evaluate(
         """() => {
           const times = [];

@@ -69,7 +69,7 @@ def test_worker_makes_the_plays_of_a_discovery() -> None:
 
 
 def test_missing_ray_is_one_error(tmp_path: Path) -> None:
-    # A module that cannot be imported hides the real module.
+    # This module cannot be imported, and hides the real module.
     (tmp_path / "ray.py").write_text("raise ImportError('hidden')")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-m", "getaway", "eval", "--map", "snail", "--ray", "local"]
@@ -133,8 +133,8 @@ def test_ladder_takes_its_games_from_the_cluster(two_nodes: Any, tmp_path: Path,
     first = {row["name"]: row for row in cluster.ladder(league, entrants, MAPS, **options)["entrants"]}
     assert first["random"]["games"] >= 10 and first["mine"]["games"] >= 10 and first["mine"]["failed"] == 0
     assert "failed in 3 games in a row" in first["quits"]["state"]["set_aside"]
-    # Another process has played these games. This process plays the same games with the same
-    # settings.
+    # Another process has played these games. With the same settings, this process plays the same
+    # games.
     here = cluster.ladder(tmp_path / "here", entrants, MAPS, budget_ticks=60, samples=6, threads=1)
     assert [row["name"] for row in here["entrants"]] == list(first)
     games = played(league)
@@ -222,7 +222,7 @@ def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path
     assert done.stdout.decode().split() == ["U", "planners_of_mine:upwards", "planners_of_mine:Turner"]
 
 
-# Builds with other Python files, and an old version whose build has no name.
+# A build with other Python files, and an old version whose build has no name.
 OTHER_BUILDS = {
     "changed": ("cluster.py", "# changed", r"\S+\+\w{16}\.\w{8}"),
     "older": ("__init__.py", "__version__ = '0.0.1'", r"0\.0\.1"),

@@ -1,4 +1,4 @@
-"""Adapters and examples for learning libraries, which are tested where the libraries are installed."""
+"""Adapters and examples for learning libraries. Tests without their library are skipped."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_examples_write_models_that_play_the_same_games(example: str, options: l
         getaway.Bot(f"model:{file}", budget_ms=60_000).play(game)
         ticks.append(game.tick)
     assert min(ticks) > 5 and "no jumping: mean final tick" in done.stdout
-    # After so little training, the other policies give all moves nearly the same score, and
+    # After this little training, the other policies give all moves nearly the same score, so
     # rounding decides.
     if example == "evolve.py":
         assert f"the server's rules: mean final tick {np.mean(ticks):.1f} on 2 maps" in done.stdout

@@ -1,4 +1,4 @@
-"""`getaway package`: the zip, and the sentence that tells the author of a bot what to fix."""
+"""`getaway package`: the zip, and the error for a bot that needs a correction."""
 
 from __future__ import annotations
 
