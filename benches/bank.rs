@@ -93,7 +93,7 @@ fn entries(set: &str) -> Vec<Entry> {
     entries
 }
 
-/// Processor time of this thread in milliseconds; the elapsed time if that is unavailable.
+/// Processor time of this thread in milliseconds; the elapsed time if it is unavailable.
 fn thread_ms(since: Instant) -> f64 {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());

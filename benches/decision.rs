@@ -1,9 +1,9 @@
 //! Decision time: all of `next_action`, from the message to the move.
 //!
 //! `decision/MAP` plays whole games with a bot and reports the mean decision time. Before that, it
-//! prints the times of one game: first tick, median, 99th percentile and maximum of the others.
-//! Runs on the bundled maps, and on the real maps if they are available. The bot must survive every
-//! game.
+//! prints times of one game: the first tick, and the median, the 99th percentile and the maximum of
+//! the other ticks. Runs on the bundled maps, and on the real maps if they are available. The bot
+//! must survive every game.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -56,7 +56,7 @@ fn decision(criterion: &mut Criterion) {
             bencher.iter_custom(|decisions| {
                 seed += 1;
                 let times = decision_times(&world, seed);
-                // Measure whole games, so that the slow first tick counts once per game.
+                // Whole games are measured, so that the slow first tick counts once per game.
                 times.iter().sum::<Duration>() * decisions as u32 / times.len() as u32
             });
         });

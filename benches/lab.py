@@ -5,7 +5,7 @@
 Needs `numpy` and `gymnasium`; EnvPool is measured if it is installed (`pip install envpool`). All
 contenders play random actions that were drawn beforehand. Each round measures every contender once,
 so load on the machine affects all of them. The best of many short rounds counts. Single
-environments and `Game.play` with a whole plan are compared in the same way.
+environments and `Game.play` with a whole plan are measured in the same way.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[
 
 
 def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """Returns batches on each map: one per observation that learners use, one without observations
-    and, on two threads, one with the compact observation and one without."""
+    """Returns batches on each map: one per observation that learners use, and one without
+    observations. On two threads, there is one with the compact observation and one without."""
     actions = rng.integers(5, size=(DRAWS, GAMES))
     found: list[Contender] = []
     for path in maps:

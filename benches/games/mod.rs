@@ -65,8 +65,7 @@ pub fn all() -> Vec<BenchGame> {
     ours.into_iter().chain(real).collect()
 }
 
-/// One plan is used for both variants, because they differ only when the player steps onto a
-/// threat.
+/// Both variants share one plan, because they differ only if the player steps onto a threat.
 fn our_game(here: &Path, name: &str) -> BenchGame {
     let path = here.join("benches/plans").join(name).with_extension("txt");
     let letters = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));

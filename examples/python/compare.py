@@ -3,7 +3,7 @@
     python examples/python/compare.py random safest cautious model:examples/models/evolved.json
 
 Prints a table with mean final ticks and standard errors over maps, and the mean regret: how many
-ticks longer the best possible game is. A map counts for the regret only if its best game is found
+more ticks the best possible game lasts. A map counts for the regret only if its best game is found
 and proven within the budget. No test map is a training or validation map of the other examples.
 """
 

@@ -104,10 +104,10 @@ def evolve(generations: int, seed: int, path: Path | None) -> Floats:
         mean = 0.3 * mean + 0.7 * elite.mean(axis=0)
         # Shrinking noise prevents the distribution from collapsing early.
         deviation = 0.3 * deviation + 0.7 * elite.std(axis=0) + NOISE * (1 - generation / generations)
-        # Early means count less and less; the first average is the first mean.
+        # The weight of early means shrinks; the first average is the first mean.
         average = average + max(AVERAGE, 1 / generation) * (mean - average)
         if generation % VALIDATION_INTERVAL == 0 or generation == generations:
-            # Validate the rounded weights, because the file holds those.
+            # The rounded weights are validated, because the file holds these.
             rounded = average.round(4).astype(np.float32)
             tick = policy.final_ticks(lambda features: actions(rounded[None], features), validation).mean()
             if tick > best_tick:

@@ -3,10 +3,10 @@
     pip install torch
     python examples/python/imitate.py [--rounds 12] [--states 3000] [--seed 1] [--model FILE.json] [MAP...]
 
-In each round, the policy plays generated maps, and exact search judges every move of some of the states
-that it reached, most of them shortly before it was caught (Ross, Gordon and Bagnell, 2011). The network
-learns the probability that a move keeps the game alive, from the judgements of all rounds. The policy
-plays the move with the highest probability.
+In each round, the policy plays generated maps, and exact search judges every move of some of the
+reached states, mostly states shortly before a catch (Ross, Gordon and Bagnell, 2011). The network
+learns the probability that a move keeps the game alive, from the judgements of all rounds. The
+policy plays the move with the highest probability.
 
 The model is written in the package's format: `getaway play roundabout --planner model:FILE.json`.
 """
@@ -26,7 +26,7 @@ import getaway
 GAMES_PER_ROUND = 64
 HIDDEN = 64
 LAST_TICKS = 40
-"""Most states are taken from this many ticks before a catch."""
+"""Most states come from at most this many ticks before a catch."""
 JUDGED_TICKS = 30_000
 """Budget of the exact search per move, in simulated ticks."""
 EPOCHS = 30

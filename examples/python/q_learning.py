@@ -86,8 +86,7 @@ def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list
         observations, rewards, terminations = batch.step(actions)
         after = states(observations)
         goals = rewards + DISCOUNT * np.where(terminations, 0, table[after].max(axis=1))
-        # For a game that was over, this step was only the reset, so the table must not learn from
-        # it.
+        # In a game that was over, this step was only the reset. The table must not learn from it.
         played = ~over
         known = table[rows[played], actions[played]]
         table[rows[played], actions[played]] = known + rate * (goals[played] - known)

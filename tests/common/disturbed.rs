@@ -12,13 +12,13 @@ use getaway::search::Generator;
 /// A way in which the server breaks the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
-    /// Places a threat one tile off.
+    /// Places a threat on a neighbouring tile.
     Misplace,
     /// Places a threat anywhere.
     Teleport,
     /// Two threats change places.
     Swap,
-    /// A threat stays where it is for a while.
+    /// A threat stays on its tile for a while.
     Freeze,
     /// A threat's direction changes.
     Turn,
@@ -115,10 +115,10 @@ pub struct Server {
     world: World,
     pub state: State,
     random: Generator,
-    /// Index of a threat that does not move, and the tick in which this ends.
+    /// The index of a threat that does not move, and the tick in which it moves again.
     frozen: Option<(usize, u16)>,
-    /// Index of a threat, the wrong style that messages report for it, and the tick in which this
-    /// ends.
+    /// The index of a threat, the wrong style that messages report for it, and the tick in which
+    /// the reports end.
     renamed: Option<(usize, Name<Style>, u16)>,
 }
 

@@ -97,7 +97,7 @@ fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
 #[test]
 fn see_through_tiles_are_discovered_in_time() {
     let layout = our_layout("harbour");
-    // The test of whole games plays this map, too: each variant is tested with two seeds.
+    // The test of whole games also plays this map, so each variant is tested with two seeds.
     for (seed, rules) in [(0, Rules::BLITZ_2025), (3, Rules::NO_JUMP)] {
         let mut server = FakeServer::new(&layout, &rules);
         let mut bot = Bot::new(options("survival", &rules, seed)).unwrap();

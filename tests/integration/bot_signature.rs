@@ -25,7 +25,7 @@ use getaway::search::Budget;
 use getaway::search::Generator;
 
 const SEED: u64 = 2025;
-/// The budget is enough for a plan on most maps, but not on all.
+/// The budget suffices for a plan on most maps, but not on all.
 const TICKS: u64 = 20_000;
 const BUDGET: Duration = Duration::from_secs(600);
 
@@ -105,7 +105,7 @@ const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
     let mut options = BotOptions {
-        // An unknown style would start the learner in the first tick: see tests/inference.rs.
+        // An unknown style would start the learner in the first tick: see `inference.rs`.
         learns: script != Script::UnknownStyle,
         planner: planner.parse().expect("a planner"),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),

@@ -12,8 +12,8 @@ use getaway::planner::{Budget, NAMES, by_name};
 use getaway::search::{ManualTimeSource, TimeSource, install};
 
 const DECISIONS: usize = 12;
-/// The clock advances by this time per reading. Planners should work for about as long between
-/// readings.
+/// The clock advances by this time per reading. The work of a planner between two readings should
+/// take about this time.
 const READING: Duration = Duration::from_micros(15);
 /// Maximum simulated ticks between two readings of the clock: the interval between two checks of
 /// the deadline, plus the ticks of a fallback rule, which does not check.

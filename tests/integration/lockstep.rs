@@ -45,7 +45,7 @@ fn odd_streets() -> Layout {
 
 #[test]
 fn move_to_rounds_the_largest_number_below_one_half_down() {
-    // `(x + 0.5).floor()` would give 1, `Math.round` gives 0.
+    // `(x + 0.5).floor()` would be 1, but `Math.round` returns 0.
     let below_half = 0.5_f64.next_down();
     let layout = odd_streets();
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");

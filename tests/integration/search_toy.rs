@@ -200,7 +200,7 @@ fn beam_of_one_state_is_nested_search() {
         ("beam(1, beam(1, simulate))", "step(lookahead(step(lookahead(simulate))))"),
     ] {
         for seed in 0..20 {
-            // A `step` replays the action that it plays; a beam keeps the state.
+            // Ticks differ: `step` replays the action that it plays, and a beam keeps the state.
             let of =
                 |expression| SearchOutcome { simulated_ticks: 0, ..run(&tree, expression, seed, Budget::passes(2)) };
             assert_eq!(of(beam), of(nested), "{beam}, seed {seed}");
@@ -546,7 +546,7 @@ fn run_from(tree: &Tree, state: &Vec<u8>) -> SearchOutcome<u8> {
 
 #[test]
 fn rollout_ends_at_its_horizon_and_is_evaluated_there() {
-    // In a deep tree, `step` moves one action further each time, so its rollouts reach the end.
+    // In a deep tree, `step` plays one more action each time, so its rollouts reach the end.
     let deep = forest(5, 2);
     let outcome = run(&deep, "simulate(greedy, 2)", 1, Budget::passes(1));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![1, 1] }));

@@ -2,8 +2,8 @@
 //!
 //! An independent implementation on the server's JavaScript engine recorded the traces: whole games
 //! on the real maps, on mazes, and on unusual maps, under unusual actions. If a test fails, it
-//! reports the file, the line and the field. Where rules and recordings disagree, the recordings
-//! are right.
+//! reports the file, the line and the field. If rules and recordings disagree, the recordings are
+//! right.
 
 use crate::batch_traces;
 use crate::common::{self, shared_folder};

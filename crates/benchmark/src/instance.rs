@@ -70,8 +70,7 @@ impl Benchmark {
 
     /// Finds an instance by its name.
     ///
-    /// # Errors
-    /// If there is none.
+    /// # Errors If there is no such instance.
     pub fn find(&self, name: &str) -> Result<&Instance, BenchmarkError> {
         let found = self.instances.iter().find(|instance| instance.name == name);
         found.ok_or_else(|| BenchmarkError::Unknown { what: "instance", name: name.to_owned() })
@@ -127,8 +126,8 @@ pub struct GeneratedInstance {
 }
 
 /// Generates the public instances, with the bundled maps as `real_like`. With a seed, generates
-/// fresh instances like them. Fresh instances have no real-like track, because its maps are drawn
-/// by hand.
+/// fresh instances of the same kinds. Fresh instances have no real-like track, because its maps are
+/// drawn by hand.
 ///
 /// # Errors
 /// If a generated map has no room for its threats; the message names it.

@@ -13,7 +13,7 @@ pub struct Row {
     pub solver: String,
     /// Number of instances with a result.
     pub instances: usize,
-    /// Instances with a line to the end of the game, or a proof that there is none.
+    /// Instances with a line to the end of the game, or a proof that no such line exists.
     pub decided: usize,
     /// Instances of which the best score is proven.
     pub proven: usize,

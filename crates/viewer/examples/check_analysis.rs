@@ -3,7 +3,7 @@
 //! This search shares no code with the solver.
 //!
 //! `cargo run --release --package getaway-viewer --example check_analysis -- --games 60 [--maps
-//! DIR] [--seconds 60]`. Exits with 1 if a check fails.
+//! DIR] [--seconds 60]`. The exit code is 1 if a check fails.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};

@@ -1,15 +1,15 @@
 //! The cause of a loss: the last tick from which survival was possible, the decision that lost the
 //! game, and a line that survives.
 //!
-//! Once no line survives, none survives from any later tick. A game therefore has a last tick from
-//! which a line survives, and all later ticks are doomed. To find this boundary within the budget,
-//! the solver decides single ticks: first from the end backwards in growing strides, then by
-//! bisection.
+//! If no line survives from a tick, none survives from any later tick. A game therefore has a last
+//! tick from which a line survives, and all later ticks are doomed. To find this boundary within
+//! the budget, the solver decides single ticks: first from the end backwards in growing strides,
+//! then by bisection.
 //!
 //! *Room left* is the number of tiles on which the player can be alive [`ROOM_TICKS`] ticks later.
-//! It is counted by playing every move and keeping one state per tile and tick. The player can
-//! reach every counted tile alive, but tiles that are reachable only from a dropped state are not
-//! counted. The tile of a known surviving line is always counted.
+//! The count plays every move and keeps one state per tile and tick. The player can reach every
+//! counted tile alive. Tiles that only a dropped state reaches are not counted. The tile of a known
+//! surviving line is always counted.
 //!
 //! Guarantees: the line, when played, survives to the end. `is_proven` means that no line survives
 //! from the next tick on. With a budget in ticks, the result depends only on the recording.
@@ -62,7 +62,7 @@ pub enum LossKind {
     LastTick,
     /// The bot chose a losing move.
     Blunder,
-    /// The solver could not even decide the first tick.
+    /// The solver did not decide the first tick.
     Undecided,
 }
 
@@ -115,9 +115,9 @@ pub struct Analysis {
     pub line: Option<Plan>,
     /// The cause of the loss; `None` if the game was not lost.
     pub kind: Option<LossKind>,
-    /// One sentence on why the game ended as it did.
+    /// One sentence on the reason for the end of the game.
     pub sentence: String,
-    /// 5 points per tick.
+    /// The score: 5 points per tick.
     pub score: u32,
     /// The move in `last_savable_tick`.
     pub played: Option<Move>,
@@ -217,7 +217,7 @@ impl Analysis {
             (_, Some(index)) => Some(index + 1).filter(|&next| next < states.len()),
             (_, None) => Some(0),
         };
-        // A game that ends within a tick has no next tick to prove doomed.
+        // If the game ends within the tick, no next tick has to be proven doomed.
         let is_proven = first_doomed.is_none_or(|next| boundary.doomed.is_some_and(|doomed| doomed <= next));
         let exact = ticks.iter().take_while(|tick| tick.is_exact).count();
         let uncertain_tick = ticks.get(exact).and_then(|tick| u16::try_from(tick.tick).ok());
@@ -250,8 +250,8 @@ impl Analysis {
         if end != Status::Complete && first_doomed.is_some() {
             analysis.kind = Some(analysis.classify(&game, index, ticks));
         } else if end == Status::Running && analysis.commands.mispredicted > 0 && !analysis.close_threats.is_empty() {
-            // The bot's own recording of a catch that was not predicted. The server does not report
-            // the catch to the bot.
+            // This is the bot's own recording of an unpredicted catch, which the server does not
+            // report to the bot.
             analysis.kind = Some(LossKind::Misprediction);
         }
         analysis.sentence = analysis.explain(index, ticks, styles);
@@ -283,7 +283,7 @@ impl Analysis {
         }
     }
 
-    /// The cause of a loss. `index` is that of the last state from which survival was possible.
+    /// The cause of a loss. `index` is the last state from which survival was possible.
     fn classify(&self, game: &PlayedGame, index: Option<usize>, ticks: &[LoggedTick]) -> LossKind {
         let Some(index) = index else {
             return if self.is_proven { LossKind::DoomedMap } else { LossKind::Undecided };

@@ -33,7 +33,7 @@ pub enum IntentKind {
     DeerShy,
     /// A hawk that sees the player.
     HawkChasing,
-    /// A hawk on its way to where it last saw the player.
+    /// A hawk on its way to the position where it last saw the player.
     HawkTracking,
     /// A hawk on its way to an intersection.
     HawkPatrolling,
@@ -96,10 +96,10 @@ pub struct Intent {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
-    /// By threat of the replay.
+    /// One per threat of the replay.
     pub intents: Vec<Intent>,
-    /// By open tile, ordered by x and then by y: the number of ticks during which no threat can
-    /// reach it. `None` if no threat ever can.
+    /// For each open tile, by x and then by y, the number of ticks during which no threat can reach
+    /// the tile. `None` if no threat can ever reach it.
     pub arrivals: Vec<Option<u16>>,
     /// The tiles on which the player would be caught at the end of this tick.
     pub deadly: Vec<Position>,
@@ -110,8 +110,8 @@ pub struct Annotation {
 #[derive(Debug)]
 pub(super) struct Annotator {
     caution: CautiousRules,
-    /// By threat of the world: its index in the replay, which may also have threats of unknown
-    /// styles.
+    /// For each threat of the world, its index in the replay. The replay may also have threats of
+    /// unknown styles.
     indices: Vec<usize>,
 }
 
@@ -198,7 +198,7 @@ fn deer(world: &World, at: Position, home: Position, player: Position) -> Intent
     }
 }
 
-/// The tiles that a threat would enter if the player were on them. In the no-jump variant, also the
+/// The tiles that a threat would enter if the player were on them. The no-jump variant adds the
 /// tiles of the threats.
 fn deadly(world: &World, state: &State) -> Vec<Position> {
     let (tick, stale) = (state.tick(), world.player(state));

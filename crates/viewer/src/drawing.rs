@@ -108,7 +108,7 @@ pub(crate) struct LayerStyle {
     /// Opacity of a tile that a threat can reach at once.
     pub heat_opacity: f32,
     pub trail_opacity: f32,
-    /// Radius of the oldest dot of the trail, and how much larger the latest dot is.
+    /// Radius of the oldest dot of the trail, and the increase up to the latest dot.
     pub trail_radius: [f32; 2],
     /// Distance from the cross on a fatal tile to the tile's edge.
     pub deadly_inset: f32,

@@ -57,7 +57,7 @@ pub struct GameLog {
     pub world: Arc<World>,
     /// The recorded names of the threats' styles.
     pub styles: Vec<String>,
-    /// By threat of the world: its index in the recording.
+    /// For each threat of the world, its index in the recording.
     pub indices: Vec<usize>,
     pub ticks: Vec<LoggedTick>,
     pub last: Option<State>,
@@ -98,8 +98,8 @@ impl RecordingSource {
 }
 
 impl GameLog {
-    /// Reads and replays a recording. It is replayed under `rules` if given, else under the rules
-    /// that it names, else under the server's rules. The played map is searched for in `maps`.
+    /// Reads and replays a recording. The replay uses `rules` if given, otherwise the rules that
+    /// the recording names, otherwise the server's rules. `maps` are searched for the played map.
     /// Fails if the recording cannot be read, or its first line is not a playable state.
     pub fn read(source: &RecordingSource, rules: Option<&Rules>, maps: &[Map]) -> Result<Self, RecordingError> {
         let path = source.path();
@@ -293,7 +293,7 @@ impl GameLog {
         (!state.is_over()).then_some(state)
     }
 
-    /// The positions in a message. The number of threats is that of the first message. A message
+    /// The positions in a message. The result has as many threats as the first message. A message
     /// can have another number only if the recording diverges from the rules.
     fn positions(&self, message: &GameMessage) -> Positions {
         let threat = |threat: &MessageThreat| (threat.position, threat.direction.known().unwrap_or(Direction::Up));

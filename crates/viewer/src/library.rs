@@ -105,7 +105,7 @@ impl GameLibrary {
         self.add_log(GameLog::read(source, self.rules.as_ref(), &self.maps)?)
     }
 
-    /// Adds a file. A file that cannot be read is listed with its error.
+    /// Adds a file. The list shows the error of a file that cannot be read.
     ///
     /// # Errors
     /// If the library is full.

@@ -4,11 +4,11 @@
 //! differences are 0, which compresses well. The first frame of a range is relative to zeros, so
 //! each range can be decoded separately.
 //!
-//! A frame: a flags byte, the tick, the player's x and y, and each threat's x, y and direction. An
-//! annotation adds, for each threat, the intent's kind and count, the target's x and y (-1 for
-//! none), the path's length, and the path with two bits per step. The number of deadly tiles, their
-//! x and y, and the earliest arrival on each open tile follow. Paths and deadly tiles are stored
-//! directly, not as differences. Forecast frames have neither tick nor annotation.
+//! A frame holds a flags byte, the tick, the player's x and y, and each threat's x, y and
+//! direction. An annotation adds, for each threat, the intent's kind and count, the target's x and
+//! y (-1 for none), the path's length, and the path with two bits per step. The number of deadly
+//! tiles, their x and y, and the earliest arrival on each open tile follow. Paths and deadly tiles
+//! are stored directly, not as differences. Forecast frames have neither tick nor annotation.
 
 use serde::Serialize;
 
@@ -30,11 +30,11 @@ struct Header<'a> {
     no_jump: bool,
     width: i32,
     height: i32,
-    /// Row by row: `#` a wall, `.` open, `~` see-through.
+    /// Row by row: `#` is a wall, `.` is open, `~` is see-through.
     rows: Vec<String>,
     styles: &'a [String],
     intent_texts: [&'a str; IntentKind::ALL.len()],
-    /// First tick, name, ticks between moves.
+    /// For each phase: its first tick, its name, and the ticks between moves.
     phases: Vec<(u32, &'a str, u8)>,
     points_per_tick: u32,
     last_tick: u16,

@@ -237,7 +237,7 @@ struct Renderer<'a> {
     replay: &'a Replay,
     layers: Layers,
     theme: Theme,
-    /// Where the player looks before its first move.
+    /// The direction that the player faces before its first move.
     start_heading: Direction,
     tile: f32,
     streets: Pixmap,

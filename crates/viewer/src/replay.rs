@@ -116,14 +116,14 @@ pub struct GameHeader {
     /// The server's time limit for a command, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_ms: Option<f64>,
-    /// By frame, if recorded: the time of the decision in milliseconds, and its source.
+    /// For each frame, if recorded, the time of the decision in milliseconds, and its source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Option<(f64, String)>>,
-    /// By frame, if recorded: the delay of the command in milliseconds.
+    /// For each frame, if recorded, the delay of the command in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
-    /// The rules that the bot had learnt, in order: a frame, and the sentences that hold from this
-    /// frame on.
+    /// The rules that the bot had learnt, in order. Each entry has a frame, and the sentences that
+    /// hold from this frame on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<(usize, Vec<String>)>,
 }
@@ -272,7 +272,7 @@ impl Replay {
 pub(super) struct ReplayBuilder {
     pub replay: Replay,
     annotator: Annotator,
-    /// By threat of the world: its index in the replay.
+    /// For each threat of the world, its index in the replay.
     indices: Vec<usize>,
     has_left: bool,
 }

@@ -70,7 +70,7 @@ fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
 pub struct Shareable {
     #[serde(flatten)]
     game: SharedGame,
-    /// The number of moves, from the first frame on, that follow the rules. `None` if all do.
+    /// The number of moves from the first frame on that follow the rules. `None` if all moves do.
     #[serde(skip_serializing_if = "Option::is_none")]
     move_count: Option<usize>,
 }

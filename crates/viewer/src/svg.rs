@@ -1,5 +1,5 @@
-//! Games as SVG: a single text that notebooks, browsers and most editors can draw and animate. It
-//! has no script, loads no files, and has no identifiers that could clash with those of another
+//! Games as SVG: a single text that notebooks, browsers and most editors can draw and animate. The
+//! text has no script, loads no files, and has no identifiers that could clash with another
 //! drawing.
 
 use std::fmt::Write;
