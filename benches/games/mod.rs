@@ -55,7 +55,7 @@ impl PlannedGame {
     }
 }
 
-/// The bundled maps, and the six real ones if the shared folder exists.
+/// The bundled maps, and the six real maps if the shared folder exists.
 pub fn all() -> Vec<BenchGame> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ours = OUR_MAPS.map(|name| our_game(here, name));

@@ -74,8 +74,8 @@ struct StyleTrial {
 
 pub(super) struct BeliefStep<'a> {
     pub first_tick: u16,
-    /// The player's positions from the earlier observation to the later one. Empty if nothing has
-    /// to be predicted.
+    /// The player's positions from the earlier to the later observation. Empty if nothing has to be
+    /// predicted.
     pub path: &'a [Position],
     /// The latest observations, of consecutive ticks. The update uses the last observation.
     pub log: &'a [Observation],

@@ -151,9 +151,9 @@ impl<'a> Explorer<'a> {
         Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
     }
 
-    /// The first step that is safe in both worlds, starting with the planned step. If no step is,
-    /// returns a step that is safe in the optimistic world: the one with the longest survival in
-    /// the pessimistic world.
+    /// The first step that is safe in both worlds, starting with the planned step. Otherwise, of
+    /// the steps that are safe in the optimistic world, the step with the longest survival in the
+    /// pessimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
         // A plan that stays on visited tiles needs no check.

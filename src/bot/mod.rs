@@ -139,7 +139,7 @@ impl Bot {
         let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
         let elapsed = elapsed();
         // The sum can fall: a new game starts without mispredictions, and new rules may explain
-        // earlier ones.
+        // earlier mispredictions.
         let mispredictions = self.mispredictions_by_threat().iter().sum::<u32>().saturating_sub(counted);
         let tick = message.tick;
         let decision =

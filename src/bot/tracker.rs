@@ -201,7 +201,7 @@ impl Tracker {
         reconstruct(&gap, sent, &threats, deadline)
     }
 
-    /// Handles a step onto an open tile that did not happen: the command was late, or the tile is
+    /// Notes the effect of a command. A command without effect was late, or its target tile is
     /// see-through. A visited tile is never see-through. An unvisited tile counts as see-through
     /// after several refusals.
     fn note_refusal(&mut self, sent: &[Sent], player: Position) {

@@ -10,7 +10,7 @@ use super::paths::{Deer, Owls};
 use super::picks::{PickExplanation, pick};
 use super::variants::{period_mut, phase_clock, phase_clock_mut};
 
-/// Maximum ticks since the beginning of an unnoticed phase, and the maximum period of such a phase.
+/// Maximum ticks since the beginning of an unnoticed phase, and the maximum period of the phase.
 const EARLY_PHASE_TICKS: u16 = 8;
 const EARLY_PERIOD_MAX: u8 = 7;
 /// Maximum number of explanations of the picks to compare with the hawks, cheapest first.

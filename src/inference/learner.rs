@@ -18,7 +18,7 @@ use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, PickSearch, Picks, pick};
 use super::streets::{Sight, Step, Streets, StyleWord, Views};
 
-/// Moves that a style must explain before it is assigned, and moves between two such attempts.
+/// Moves that a style must explain before it is assigned, and moves between two attempts.
 pub(crate) const IDENTIFY_MOVES: u16 = 6;
 const SOLVE_MOVES: u16 = 8;
 

@@ -28,7 +28,7 @@ pub enum LayoutError {
     /// An animated PNG with a first frame that does not cover the entire image.
     #[error("invalid PNG: the first frame does not cover the image")]
     PartialFrame,
-    /// A side exceeds [`MAX_SIDE`]. Such an image is not decoded.
+    /// A side exceeds [`MAX_SIDE`]. The image is not decoded.
     #[error("map too large: {width}x{height} tiles, expected at most {MAX_SIDE} per side")]
     TooLarge {
         /// Columns.
@@ -36,7 +36,7 @@ pub enum LayoutError {
         /// Rows.
         height: u32,
     },
-    /// No pixel spawns the player. The server accepts such a map.
+    /// No pixel spawns the player. The server accepts a map without a player.
     #[error("no player: expected an opaque pixel of colour 0,0,255")]
     NoPlayer,
     /// The map has fewer open tiles than [`MIN_OPEN_TILES`].

@@ -65,7 +65,7 @@ struct RawImage<'a> {
     depth: png::BitDepth,
     /// Three bytes per colour.
     palette: &'a [u8],
-    /// The `tRNS` chunk: the alpha of each palette colour, or the one transparent colour.
+    /// The `tRNS` chunk: the alpha of each palette colour, or the only transparent colour.
     transparency: Option<&'a [u8]>,
 }
 

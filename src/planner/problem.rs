@@ -87,7 +87,7 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// The code combines the tick, the player's tile and the move. It leaves out the threats.
+    /// The code combines the tick, the player's tile and the move, but not the threats.
     #[inline]
     fn code(&self, state: &State, player_move: Move, _depth: usize, _index: usize) -> u64 {
         let tile = self.world.tile_after(state, Move::Stay);

@@ -632,8 +632,8 @@ mod tests {
 
     #[test]
     fn threat_learns_to_follow_the_player_wherever_it_goes() {
-        // On a ring, a threat that could not observe the player's moves would lose the player at
-        // once.
+        // On a ring, a threat that could not observe the player's moves would lose the player
+        // immediately.
         let world = world("P..\n.#.\n...", &Rules::BLITZ_2025);
         let state = world.state_at(1000, Position::new(1, 0), &[]).expect("a state");
         let mut distances = None;

@@ -65,7 +65,7 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// The index of a key in the lists, or the entry for a new one.
+    /// The index of a key in the lists, or the entry for a new key.
     #[inline(always)]
     fn find(&self, own: u32) -> Result<usize, usize> {
         let mask = self.entries.len() - 1;
@@ -215,7 +215,7 @@ impl<const N: usize> Builder<N> {
     }
 
     /// Follows the edges, run by run, for about `slice` combinations of the layer. Each call
-    /// continues where the last one ended; returns true once all edges have been followed.
+    /// continues where the last call ended. Returns true once all edges have been followed.
     pub fn follow(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, slice: usize) -> bool {
         let widest = context.widest();
         let mut work = 0;

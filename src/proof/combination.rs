@@ -91,7 +91,7 @@ impl Slot {
     }
 }
 
-/// The bits of a combination that hold memories of hawks. Such a memory can be a set of memories.
+/// The bits of a combination that hold memories of hawks. A memory can be a set of memories.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemorySlots {
     /// The shift and the bits of each memory.

@@ -256,7 +256,7 @@ impl Chains {
         self.memories.without(key & self.mask)
     }
 
-    /// The entry of the chain with the bits `key`, or the free entry for such a chain.
+    /// The entry of the chain with the bits `key`, or the free entry for a new chain.
     #[inline]
     fn entry(&self, key: Combination, keys: &[Combination]) -> usize {
         let mask = self.entries.len() - 1;
@@ -391,7 +391,7 @@ impl Index {
         self.entries.len() * size_of::<(u32, u32)>()
     }
 
-    /// The index of a combination, or the entry for a new one.
+    /// The index of a combination, or the entry for a new combination.
     #[inline]
     fn find(&self, key: Combination, keys: &[Combination]) -> Result<usize, usize> {
         let Some(mask) = self.entries.len().checked_sub(1) else { return Err(0) };
@@ -408,7 +408,7 @@ impl Index {
         }
     }
 
-    /// The index of a combination. A new one is appended to the list.
+    /// The index of a combination. A new combination is appended to the list.
     #[inline]
     pub fn place(&mut self, key: Combination, keys: &mut Vec<Combination>) -> usize {
         self.find(key, keys).unwrap_or_else(|at| {

@@ -128,7 +128,7 @@ impl<const N: usize> Lines<N> {
         self.work += meter.ticks() - before;
         let Some(mut moves) = found else { return true };
         let mut state = root.clone();
-        // Threats that the model leaves out may end the line earlier.
+        // Threats that the model omits may end the line earlier.
         let played = world.play_moves(&mut state, &moves);
         moves.truncate(played);
         while !state.is_over() {

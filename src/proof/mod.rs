@@ -12,8 +12,8 @@
 //! * *Place*: a tile, as the index of a bit in a set of tiles.
 //! * *State*: a combination and the player's place. It contains only the threats of a mask.
 //! * *Layer*: the states of one tick: for each combination, the set of the player's places. *Run*:
-//!   the combinations of a layer that differ only in the key of the *widest* threat, the one with
-//!   the most keys.
+//!   the combinations of a layer that differ only in the key of the *widest* threat, which has the
+//!   most keys.
 //! * *Target*: a tick. The prover decides whether the player can be alive at its start.
 //! * *Known set*: a set of states of one tick over some threats. It contains every state from which
 //!   the target can be reached. The known sets of all ticks are the *knowledge* about the target.

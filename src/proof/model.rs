@@ -21,7 +21,7 @@ pub(super) enum Automaton<const N: usize> {
     /// next, or `tiles` if it looks before it moves.
     Owl { index: usize },
     /// Keys are `tile << bits | memory`, with `bits` from [`Hawks`]. The memory is a seen tile, a
-    /// post, a number of idle rounds, or a set of such memories.
+    /// post, a number of idle rounds, or a set of these.
     Hawk { index: usize },
 }
 

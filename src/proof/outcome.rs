@@ -44,7 +44,7 @@ pub(crate) struct Bracket {
 }
 
 impl Bracket {
-    /// Replaces the line if the new one is longer.
+    /// Replaces the line if the new line is longer.
     pub fn adopt(&mut self, moves: Vec<Move>, final_tick: u16) {
         if final_tick > self.final_tick {
             (self.moves, self.final_tick) = (moves, final_tick);

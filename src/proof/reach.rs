@@ -69,7 +69,7 @@ impl<const N: usize> Reach<N> {
                 }
             }
         }
-        // Makes later calls return at once.
+        // Later calls return immediately.
         self.tick = REACH_TICKS[0];
         (self.layer, self.next, self.join) = (Layer::default(), Layer::default(), Join::default());
         true

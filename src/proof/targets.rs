@@ -75,7 +75,7 @@ impl<const N: usize> Targets<N> {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
             // Two targets take turns: the end of the game, and the tick in which the longest line
-            // ends. Sweeps to the latter are shorter, and continue beyond it.
+            // ends. Sweeps to the end of the line are shorter, and continue beyond it.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.current else { return end };
             let is_end = attempt.target.tick == end;

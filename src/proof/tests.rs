@@ -148,7 +148,7 @@ fn lines_on_many_maps_are_never_hopeless() {
     assert!(check_lines(0..120) >= 80);
 }
 
-/// Runs sweeps for targets that lines reach, and checks that no sweep excludes such a line. Returns
+/// Runs sweeps for targets that lines reach, and checks that no sweep excludes these lines. Returns
 /// the number of maps.
 fn check_lines(maps: Range<u64>) -> usize {
     let mut checked = 0;

@@ -27,8 +27,8 @@ pub const MAX_MESSAGE_SIDE: usize = crate::map::MAX_SIDE as usize;
 /// Maximum number of threats in a message, to bound memory. A [`World`] has a lower limit.
 pub const MAX_MESSAGE_THREATS: usize = 1024;
 
-/// Maximum nesting depth of a verbatim field. In a line of a recording, such a field is up to three
-/// levels deep.
+/// Maximum nesting depth of a verbatim field. In a line of a recording, a verbatim field is up to
+/// three levels deep.
 pub const MAX_VERBATIM_DEPTH: usize = super::MAX_JSON_DEPTH - 3;
 
 const STATE: &str = "STATE";

@@ -129,7 +129,7 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Pro
     };
     let text = str::from_utf8(json).map_err(invalid)?;
     serde_json::from_str(text).map_err(|source| {
-        // Formatting such an error again would take too long.
+        // Formatting a long error again would take too much time.
         if source.to_string().len() > PATH_TEXT_MAX_BYTES {
             return ProtocolError::Json { path: String::new(), source };
         }

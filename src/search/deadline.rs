@@ -1,7 +1,7 @@
 //! Deadlines on a busy machine, and the clock that measures them.
 //!
 //! The system can preempt a thread for entire time slices. Then a few microseconds of work between
-//! two checks take milliseconds. Such stalls come in series. So a deadline counts as reached once
+//! two checks take milliseconds. These stalls come in series. So a deadline counts as reached once
 //! the remaining time is at most the longest recent stall of this thread.
 
 use std::cell::{Cell, RefCell};

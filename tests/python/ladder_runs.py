@@ -177,7 +177,7 @@ def change(league: League, late: str, retired: str) -> dict[str, Any]:
 
 
 def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any]) -> list[str]:
-    """Compares the standing of a ladder with those of tournaments on other seeds."""
+    """Compares the standing of a ladder with the standings of tournaments on other seeds."""
     rows = {row["name"]: row for row in found["entrants"] if row["state"] != "retired"}
     playing = [name for name, row in rows.items() if row["state"] == "active"]
     command = [str(program), "tournament", *entrants, *ORDER, "--seed", "1", "--resume", str(file), "--allow-failures", "--json"]

@@ -8,10 +8,10 @@
 
 `addresses` opens games of random moves in fresh browsers by their addresses. `damaged` opens
 damaged addresses: each must show one sentence and an empty board, or the original game. `native`
-compares solutions, certificates and analyses with those of the native program. `speed` prints the
-times to judge the five moves in the first tick of each map and to solve the map, and the frames per
-second with all layers at tenfold speed. `memory` plays, judges and analyses games, and prints the
-memory of the page. The test suite runs a few of each.
+compares solutions, certificates and analyses with the native program. `speed` prints the times to
+judge the five moves in the first tick of each map and to solve the map, and the frames per second
+with all layers at tenfold speed. `memory` plays, judges and analyses games, and prints the memory
+of the page. The test suite runs a few of each.
 """
 
 from __future__ import annotations

@@ -120,7 +120,7 @@ def test_maps_are_values(tmp_path: pathlib.Path) -> None:
     for each in (made, loaded, getaway.load_map("roundabout"), Map("P~B"), Game(MAPS / "old-town").map):
         for other in (pickle.loads(pickle.dumps(each)), copy.copy(each), copy.deepcopy(each)):
             assert other == each and hash(other) == hash(each) and repr(other) == repr(each)
-    # Fields that are not displayed are kept, too.
+    # Fields that are not displayed are also kept.
     pickle.loads(pickle.dumps(loaded)).save(tmp_path / "again")
     assert (tmp_path / "again" / "meta.json").read_text() == (tmp_path / "made" / "meta.json").read_text()
 

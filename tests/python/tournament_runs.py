@@ -17,7 +17,7 @@
 - `stops` sends Ctrl-C to series with bots that delay their end in every known way. Each series must
   end within a second.
 - `strays` plays `--count` games of bots that detach processes in every known way, and then
-  interrupts and kills such series. No process may be left.
+  interrupts and kills series of these bots. No process may be left.
 - `ray` compares the games per second of a Ray cluster of two nodes, with one processor each, with
   those of the arena on two threads. The two take turns. `--seconds` is the arena's time per round.
   It prints the cluster's ratio for whole commands, and without the start-up time (imports,
@@ -136,7 +136,7 @@ def lines_of(file: Path) -> int:
 
 
 def run_kills(program: Path, count: int, seed: int) -> list[str]:
-    """Kills a tournament `count` times and resumes it. The result must be the same as that of an
+    """Kills a tournament `count` times and resumes it. The result must be the same as in an
     undisturbed run."""
     rng = random.Random(seed)
     lines = []

@@ -105,7 +105,7 @@ pub(crate) struct LayerStyle {
     pub trail_ticks: usize,
     /// All arrivals from this number of ticks on have the same opacity.
     pub heat_ticks: f32,
-    /// Opacity of a tile that a threat can reach at once.
+    /// Opacity of a tile that a threat can reach immediately.
     pub heat_opacity: f32,
     pub trail_opacity: f32,
     /// Radius of the oldest dot of the trail, and the increase up to the latest dot.

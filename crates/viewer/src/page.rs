@@ -70,8 +70,8 @@ impl Page {
     }
 
     /// The page before and after its data ([`game_json`]), for documents with one viewer and many
-    /// games. Such a document may add to the data: `tick`, the tick to open, and `beside`, a second
-    /// game with its `title`.
+    /// games. The document may add fields to the data: `tick`, the tick to open, and `beside`, a
+    /// second game with its `title`.
     pub fn halves(playground: Option<&str>) -> [String; 2] {
         Self::around("'none'", playground).0
     }

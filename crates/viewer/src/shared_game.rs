@@ -16,7 +16,7 @@ static BUNDLED: LazyLock<Vec<Map>> = LazyLock::new(|| {
     entries.iter().filter_map(|entry| entry.load().ok()).collect()
 });
 
-/// A game in few bytes. Serialized as an object with these fields; empty fields are left out.
+/// A game in few bytes. Serialized as an object with these fields; empty fields are omitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedGame {

@@ -309,7 +309,7 @@ impl<const N: usize> Sweep<N> {
         Ok(end)
     }
 
-    /// True if the layer, or the one under construction, exceeds the limit.
+    /// True if the layer, or the layer under construction, exceeds the limit.
     fn is_wide(&self) -> bool {
         self.front.layer.len().max(self.join.len()) > self.limits.layer_len
     }
