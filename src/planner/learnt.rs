@@ -22,9 +22,9 @@ pub const MODEL_PREFIX: &str = "model:";
 const FORMAT: &str = "getaway-model 1";
 const FILE_MAX_BYTES: u64 = 4 << 20;
 const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
-/// The divisors of an action's features, which are the maximum values: steps to the nearest threat,
-/// tiles that the player reaches first, depth of the dead end, exits, largest lead, sum of the
-/// leads, ticks of survival, and steps to the nearest threat of each style.
+/// The divisors of an action's features, which also limit the features: steps to the nearest
+/// threat, tiles that the player reaches first, depth of the dead end, exits, largest lead, sum of
+/// the leads, ticks of survival, and steps to the nearest threat of each style.
 const ACTION_SCALES: [f32; FEATURES_ACTION] =
     [16.0, 64.0, 16.0, 4.0, 32.0, 256.0, 4.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
 /// The divisors of the header: the tick, the ticks until the threats move, and the ticks between

@@ -343,7 +343,7 @@ def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game:
         opened_ms = page.evaluate("openedMs")
         metrics = {metric["name"]: 1000 * metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
         # The page's own time is the time until the first picture, without the waits of its main
-        # thread for a processor, but at least the processor time of all threads of its process.
+        # thread for a processor. It is at least the processor time of all threads of its process.
         interrupted_ms = metrics["TaskDuration"] - metrics["ThreadTime"]
         used_ms = metrics["ProcessTime"] - used_before_ms
         used_before_ms = metrics["ProcessTime"]
