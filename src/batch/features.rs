@@ -40,7 +40,7 @@ pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 /// of the leads in one lane fits into a byte.
 const BLOCK: usize = 240;
 const _: () = assert!(BLOCK.is_multiple_of(LANES) && BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
-/// The number of bytes in a vector register. Rows are padded to a multiple of it.
+/// The number of bytes in a vector register. Rows are padded to a multiple of this number.
 const LANES: usize = 16;
 /// Stands for steps or ticks that do not fit into a row.
 const FAR: u8 = u8::MAX;

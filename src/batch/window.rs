@@ -24,7 +24,7 @@ pub(super) struct Windows {
     side: usize,
     /// For each tile, its x and y.
     places: Vec<[i16; 2]>,
-    /// For each tile of the player, the two planes of streets around it.
+    /// For each tile of the player, the two planes of streets around this tile.
     streets: Vec<u8>,
     /// For each tick, the ticks until the threats move, and the scaled tick.
     ticks: Vec<[u8; 2]>,

@@ -228,7 +228,7 @@ impl World {
     }
 
     /// Plays one tick: first the player's move, then the threats' moves. A move into a wall counts
-    /// as staying. The game must not be over; [`World::play`] checks that.
+    /// as staying. The game must not be over; [`World::play`] checks this.
     ///
     /// # Panics
     /// If the state belongs to a world with another number of tiles, or another number of threats
@@ -248,7 +248,7 @@ impl World {
         state.tick += 1;
         if tick.threats_move() {
             // No threat has seen the player before the first tick. On the server, threats do not
-            // move in it.
+            // move in that tick.
             let stale = if state.tick == FIRST_TICK + 1 { self.tables.nowhere() } else { stale };
             self.advance(state, PlayerView { present, stale, owls_look: tick.owls_look });
         }

@@ -1,6 +1,6 @@
 //! The periods and phases that explain when threats move.
 //!
-//! All threats move on the same ticks. A hypothesis is a phase, its period, and the ticks since the
+//! All threats move in the same ticks. A hypothesis is a phase, its period, and the ticks since the
 //! last move. Phases may begin at any clock, with any period. For each hypothesis, [`ClockFilter`]
 //! keeps the history nearest to the expected rules, so the best explanation is available after
 //! every tick. [`clock_sets`] finds every value that a parameter has in some explanation.
@@ -263,7 +263,7 @@ pub struct ClockSets {
 }
 
 impl ClockSets {
-    /// All values.
+    /// Sets with all values.
     pub fn any() -> Self {
         Self {
             periods: std::array::from_fn(|_| (1..=u8::MAX).collect()),

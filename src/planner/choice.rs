@@ -11,9 +11,9 @@ use crate::search::{Budget, BudgetMeter};
 pub enum Source {
     /// From an existing plan.
     Plan,
-    /// By a search in this tick.
+    /// From a search in this tick.
     Search,
-    /// By a rule without a search, because there was no time or no result.
+    /// From a rule without a search, because there was no time or no result.
     Fallback,
 }
 

@@ -193,8 +193,8 @@ mod tests {
 
     #[test]
     fn does_not_wait_beside_a_threat_that_could_attack() {
-        // The bull faces up and cannot move up. By the rules, it would not come closer, but minimax
-        // lets it turn.
+        // The bull faces up and cannot move up. By the rules, it would not come closer, but in the
+        // minimax search it may turn.
         let choice = first_move("..Pb", 4);
         assert_eq!((choice.player_move, choice.planned_tick), (Move::Left, Some(11)));
     }

@@ -21,7 +21,7 @@
 //!   (its *closure*).
 //! * *Sweep*: a computation that steps a layer forwards from tick to tick and drops states outside
 //!   the known sets. A sweep that runs out of states proves that the target is out of reach. A
-//!   sweep that gets to the target turns back and drops the states that do not lead to its last
+//!   sweep that reaches the target turns back and drops the states that do not lead to its last
 //!   layer. The remaining states become known sets.
 //! * *Bottleneck*: a tick and threats with few known states. A *narrow* sweep starts at a
 //!   bottleneck, and threats join it on the way. A *wide* sweep has all of its threats from the

@@ -137,7 +137,7 @@ impl<const N: usize> Model<N> {
         self.times.taken.iter().map(|taken| self.board.open.without(taken)).collect()
     }
 
-    /// For each place, the player's distance in moves; `u32::MAX` if it cannot get there.
+    /// For each place, the player's distance in moves; `u32::MAX` if the place is out of reach.
     pub fn distances(&self, from: u16) -> Vec<u32> {
         let mut distances = vec![u32::MAX; 64 * N];
         let (mut reached, mut distance) = (TileSet::EMPTY, 0);

@@ -32,13 +32,13 @@ const FLOOR_TICKS: usize = 100;
 const FLOOR_STEP_TICKS: usize = 120;
 /// The first narrow sweep starts at most this many ticks after the floor.
 const WINDOW_TICKS: usize = 130;
-/// The second tick of the server's insane phase: the first floor for targets far beyond it.
+/// The second tick of the server's insane phase. It is the first floor for targets far beyond it.
 const INSANE_TICK: usize = 903;
 /// Minimum ticks from the last reachable layer to a *late* target.
 const LATE_TICKS: usize = 50;
 /// Initial work limit of a narrow sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// Work on a target before the first wide sweep. The end of the game gets a longer delay, because
+/// Work on a target before the first wide sweep. The end of the game has a longer delay, because
 /// narrow sweeps may prove sooner that it is out of reach.
 const WIDE_DELAY: u64 = 1_000_000;
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;

@@ -54,7 +54,7 @@ pub(super) struct Target<const N: usize> {
 
 impl<const N: usize> Target<N> {
     /// A target without knowledge. Its projections take at most `memory_max_bytes`, and its known
-    /// sets at most an eighth of that.
+    /// sets at most an eighth of this limit.
     pub fn new(model: &Model<N>, tick: usize, order: &[usize], memory_max_bytes: usize) -> Self {
         let slots = slots_of(model, order);
         let mut target = Self {

@@ -115,7 +115,7 @@ pub struct MessageCharacter {
     pub distances: Option<Columns<Option<u32>>>,
 }
 
-/// An identifier in a message. The game may not know it.
+/// An identifier in a message, which may be unknown to the game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Name<T> {
     /// One of the game's identifiers.

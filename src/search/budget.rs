@@ -33,27 +33,27 @@ impl Budget {
     /// No limit.
     pub const UNLIMITED: Self = Self { ticks: None, time: None, deadline: None, evaluations: None, passes: None };
 
-    /// At most this many simulated ticks.
+    /// A budget of at most this many simulated ticks.
     pub const fn ticks(count: u64) -> Self {
         Self { ticks: Some(count), ..Self::UNLIMITED }
     }
 
-    /// At most this much time, from the start of each call.
+    /// A budget of at most this much time, from the start of each call.
     pub const fn time(duration: Duration) -> Self {
         Self { time: Some(duration), ..Self::UNLIMITED }
     }
 
-    /// Until this moment.
+    /// A budget that ends at this moment.
     pub const fn until(deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..Self::UNLIMITED }
     }
 
-    /// At most this many evaluations of complete sequences.
+    /// A budget of at most this many evaluations of complete sequences.
     pub const fn evaluations(count: u64) -> Self {
         Self { evaluations: Some(count), ..Self::UNLIMITED }
     }
 
-    /// At most this many passes.
+    /// A budget of at most this many passes.
     pub const fn passes(count: u64) -> Self {
         Self { passes: Some(count), ..Self::UNLIMITED }
     }

@@ -1,4 +1,4 @@
-//! The learner finds the right rules: a replay of each game under the rules found agrees with it.
+//! The inferred rules are right: a replay of each game under these rules agrees with the game.
 //!
 //! `GETAWAY_VARIANTS=200 cargo test --release --test integration inference` is the long run.
 

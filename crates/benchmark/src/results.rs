@@ -43,7 +43,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// The result that an answer gives.
+    /// The result of an answer.
     pub fn new(instance: &str, answer: &Answer) -> Self {
         let certificate = answer.record.as_ref().map(|record| &record.certificate);
         Self {

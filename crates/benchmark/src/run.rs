@@ -20,7 +20,7 @@ pub enum Solver {
     /// A planner of this project. It plays the game, with an equal share of the time for every
     /// tick.
     Planner(PlannerSpec),
-    /// A shell command. It gets the paths of a map and of a rules file as arguments.
+    /// A shell command. Its arguments are the paths of a map and of a rules file.
     Command(String),
 }
 

@@ -34,7 +34,7 @@ pub struct Frame {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MarkKind {
-    /// The threats get faster.
+    /// The threats become faster.
     Phase,
     /// The player and a threat swap tiles.
     Jump,
@@ -261,7 +261,7 @@ impl Replay {
         self.frames.last().map_or(0, |frame| frame.tick * getaway::game::POINTS_PER_TICK)
     }
 
-    /// The frames after a given one: played frames, then the forecast.
+    /// The frames after this frame: played frames, then the forecast.
     pub fn following(&self, index: usize) -> impl Iterator<Item = &Positions> {
         let played = self.frames.iter().skip(index + 1).map(|frame| &frame.positions);
         played.chain(&self.forecast).take(FORECAST_TICKS)

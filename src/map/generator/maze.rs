@@ -85,9 +85,9 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
 }
 
 /// Opens dead ends in random order towards a neighbouring cell. While at least two dead ends remain
-/// to be removed, the neighbour is another dead end if possible, which makes longer loops. The last
-/// dead end is opened only towards a cell that is not a dead end. So one dead end too many may
-/// remain.
+/// to be removed, the neighbour is another dead end if possible, because the loops are then longer.
+/// The last dead end is opened only towards a cell that is not a dead end. So one dead end too many
+/// may remain.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();
