@@ -92,7 +92,7 @@ pub(super) struct Tables {
     pub bearing_offset: i32,
     /// Index `bearing * poses + pose`: the deer's next pose. Row 0 is unused.
     pub deer_next: Vec<u16>,
-    /// For each number of draws, the drawn number in units of1/12, from 0 to 11.
+    /// For each number of draws, the drawn number in units of 1/12, from 0 to 11.
     pub twelfths: Box<[u8; DRAWS]>,
     /// The intersections with the longest views, best first. Ties are in tile order.
     pub best_intersections: Vec<u16>,

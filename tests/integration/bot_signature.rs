@@ -1,5 +1,5 @@
-//! The bot signature: a hash of the bot's decisions on all bundled maps, against servers that follow
-//! the rules and servers that break them. It detects unintended changes of the bot's behaviour.
+//! The bot signature: a hash of the bot's decisions on all bundled maps, against servers that
+//! follow the rules and servers that break them. It detects unintended changes of the bot.
 //!
 //! Every test run computes a sample: a quarter of the pairs of map and script, up to tick 1200. The
 //! full signature covers every script on every map and takes minutes: `cargo test --test

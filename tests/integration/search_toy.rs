@@ -258,7 +258,7 @@ fn mean_of_password(expression: &str, evaluations: u64) -> f64 {
 
 #[test]
 fn adapted_and_annealed_sequences_are_better_than_sampled_ones() {
-    // The best of a thousand words has about 31 right bits.
+    // The best of a thousand words has about 30 right bits.
     let sampled = mean_of_password("simulate", 1000);
     assert!(sampled < 33.0, "{sampled}");
     for expression in ["adapt(1, 1000, 1)", "adapt(2, 32, 1)", "adapt(1, 250, 1, 4)", "anneal(1000, 0.1, 0.01)"] {

@@ -97,7 +97,8 @@ fn hash(text: &str) -> String {
 }
 
 /// The data for the script: `{"header": ..., "data": <base64 of gzip>}`, with `analysis` and `line`
-/// if the game was analysed; `{"gallery": [...]}`; `{"library": true}`; or `{"live": {"socket": true}}`.
+/// if the game was analysed, `{"gallery": [...]}`, `{"library": true}`, or `{"live": {"socket":
+/// true}}`.
 pub fn game_json(source: PageSource) -> String {
     let (replay, analysis, line) = match source {
         PageSource::Live { socket, human } => return format!("{{\"live\":{{\"socket\":{socket},\"human\":{human}}}}}"),
