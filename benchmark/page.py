@@ -49,7 +49,7 @@ def markdown(found):
         own = [row for row in found if row["name"].startswith(track + "/")]
         counts = [str(sum(row["state"] == name for row in own)) for name in ORDER]
         text += f"| {track} | {len(own)} | {' | '.join(counts)} |\n"
-    text += "\nUndecided instances come first, then doomed ones whose best score is not proven. *Line* and *bound* are ticks.\n\n"
+    text += "\nUndecided instances come first, then doomed instances without a proven best score. *Line* and *bound* are ticks.\n\n"
     text += "| instance | state | line | bound | line by | bound by |\n|---|---|---|---|---|---|\n"
     for row in found:
         if row["state"] not in (DOOMED, SURVIVES):
@@ -106,7 +106,7 @@ async function openRecord(row) {
   const text = JSON.stringify({name: row.name.split("/")[1], map, rules, moves: actions});
   const zipped = new Response(new Blob([text]).stream().pipeThrough(new CompressionStream("gzip")));
   const bytes = new Uint8Array(await zipped.arrayBuffer());
-  // Browsers write different values into these two bytes of the gzip header; the playground expects these.
+  // Browsers write different values into these two bytes of the gzip header; the playground expects these values.
   bytes.set([2, 255], 8);
   const data = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
   location.href = `${PLAYGROUND}#game=${data}&tick=1`;

@@ -276,7 +276,7 @@ class Game:
     def _count_error(self, tick: int, failure: str) -> None:
         """Logs the first state without a decision; later states are only counted."""
         if not self.summary.errors:
-            log.error("tick %d: no decision, staying: %s (further ones are only counted)", tick, failure)
+            log.error("tick %d: no decision, staying: %s (further errors are only counted)", tick, failure)
         self.summary.errors += 1
 
 

@@ -83,7 +83,7 @@ def save(layers: list[tuple[Floats, Floats]], path: Path) -> None:
 def arguments(description: str) -> argparse.ArgumentParser:
     """Parses the arguments that every example takes."""
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="maps of the test (default: the bundled ones)")
+    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="test maps (default: the bundled maps)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--model", type=Path, help="where to write the model")
     return parser

@@ -149,7 +149,7 @@ pub enum DrawingError {
         position: Position,
     },
     /// Rows of different lengths.
-    #[error("row {row} is {found} tiles wide: expected {expected}, like the first one")]
+    #[error("row {row} is {found} tiles wide: expected {expected}, like the first row")]
     Ragged {
         /// Row number, from 1.
         row: usize,
@@ -254,7 +254,7 @@ mod tests {
     fn invalid_drawing_is_reported() {
         let error = |text| Layout::parse(text).unwrap_err().to_string();
         assert_eq!(error("P.x"), "'x' at (2, 0) is not a tile: expected one of # . ~ P B G S O D H");
-        assert_eq!(error("P..\n.."), "row 2 is 2 tiles wide: expected 3, like the first one");
+        assert_eq!(error("P..\n.."), "row 2 is 2 tiles wide: expected 3, like the first row");
         assert!(error("...").contains("no player"));
         assert!(error("").contains("no player"));
     }

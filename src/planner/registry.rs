@@ -91,7 +91,7 @@ pub enum PlannerError {
         source: PlannerFailure,
     },
     /// The budget limits evaluations, but the planner does not evaluate sequences.
-    #[error("{name} makes no evaluations: expected a budget in ticks or milliseconds")]
+    #[error("{name} does not evaluate sequences: expected a budget in ticks or milliseconds")]
     Evaluations {
         /// The planner's name.
         name: String,
@@ -285,7 +285,7 @@ mod tests {
         for text in ["uct", "nested:2", "step(lookahead(simulate))"] {
             assert_eq!(check(text, Budget::evaluations(5)), Ok(()));
         }
-        let error = "lookahead:4 makes no evaluations: expected a budget in ticks or milliseconds";
+        let error = "lookahead:4 does not evaluate sequences: expected a budget in ticks or milliseconds";
         assert_eq!(check("lookahead:4", Budget::evaluations(5)), Err(error.to_owned()));
         assert_eq!(check("lookahead:4", Budget::ticks(5)), Ok(()));
     }

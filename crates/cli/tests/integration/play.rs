@@ -86,7 +86,7 @@ fn invalid_input_gives_one_line() {
     assert!(fails(&["play", "snail", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
     assert!(fails(&["play", "snail", "--planner", "step("]).contains("invalid expression step("));
     let refused = fails(&["play", "snail", "--planner", "lookahead:4", "--budget-evals", "9"]);
-    assert!(refused.contains("lookahead:4 makes no evaluations: expected a budget in ticks or milliseconds"));
+    assert!(refused.contains("lookahead:4 does not evaluate sequences: expected a budget in ticks or milliseconds"));
     assert!(fails(&["play"]).contains("<MAP>"));
 }
 
