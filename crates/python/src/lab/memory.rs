@@ -69,7 +69,9 @@ impl<T: Number> SharedMemory<T> {
             return Err(PyValueError::new_err(format!("{name}: the array is read-only: expected a writable one")));
         }
         if data != self.start.cast() {
-            return Err(PyValueError::new_err(format!("{name}: the array points to other memory: expected the batch's own")));
+            return Err(PyValueError::new_err(format!(
+                "{name}: the array points to other memory: expected the batch's own"
+            )));
         }
         // SAFETY: the memory has this start and length while the view of its owner exists. It holds
         // numbers, for which all bits are valid. `&mut self` excludes a second Rust reference from
