@@ -1,5 +1,4 @@
-//! Passes a hash of all sources that results depend on to the crate. A cluster compares this hash
-//! to detect machines with another build.
+//! Hashes all sources that results depend on. A cluster rejects machines with another hash.
 
 #[path = "../../src/fnv.rs"]
 mod fnv;

@@ -1,10 +1,7 @@
-//! Games per second in the arena, and its overhead over plain games.
-//!
-//! `series/threads-N` plays a series on one thread and on two. `overhead/play` plays the same games
-//! without the arena, and `overhead/series` plays them in the arena on one thread. Before the
-//! benches, the variants run in alternation, and the median ratios of their times are printed:
-//! ratios within a round are stable even on a shared machine. Every series must give the same
-//! scores as the plain games.
+//! Games per second in the arena, and its overhead over plain games. Before the benches, the
+//! variants run in alternation, and the median ratios of their times are printed: ratios within a
+//! round are stable even on a shared machine. Every series must give the same scores as the plain
+//! games.
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -2,11 +2,9 @@
 //! or lurk.
 //!
 //! All planners play the same maps and hunters, and see positions only. Games begin when the
-//! threats are awake; before that, every planner survives. For each hunter, the example prints the
-//! mean last tick and the wins and losses of `smitsimax`, `cautious` and `safest`. In further
-//! games, half of the threats have known styles. The example first compares a player that predicts
-//! this half with a player that treats all threats as unmodelled. It then compares the second
-//! player with the bot, which knows only the styles of the known half.
+//! threats are awake; before that, every planner survives. In further games, half of the threats
+//! have known styles: a player that predicts this half is compared with a player that treats all
+//! threats as unmodelled, and with the bot, which knows only the styles of the known half.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000
@@ -114,7 +112,6 @@ impl Hunter {
     }
 }
 
-/// The step of one pincer hunter. Together, pincer hunters cut off the player.
 fn step_of_pincer(streets: &Streets, tiles: &[u16], index: usize, player: u16) -> u16 {
     let tile = tiles[index];
     if streets.distance(tile, player) <= 3 || index == 0 {

@@ -16,8 +16,7 @@ use getaway::protocol::GameMessage;
 
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
-/// Budget of the solver for games that the second bot loses. The solver starts where the bot
-/// joined, with the threats' memories.
+/// For games that the second bot loses: the solver starts where it joined, knowing the memories.
 const SOLVER_BUDGET: Budget = Budget::ticks(300_000);
 
 fn main() -> Result<(), Box<dyn Error>> {

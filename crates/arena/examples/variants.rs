@@ -2,11 +2,10 @@
 //! rules. On each map, the bot plays one game without a memory and a second with the memory of the
 //! first.
 //!
-//! Counts only games that the solver survives with the true rules. Prints one line per game, and
-//! then a table by changed parameter. The table has the median tick from which the bot knew the
-//! right value in the first game. `--true-rules` adds games of a bot that is given the rules.
-//! `--trace` prints the bot's estimate of the rules whenever it changes. `--known` instead compares
-//! decision times with and without learning on the unchanged server.
+//! Counts only games that the solver survives with the true rules. The table shows the median tick
+//! from which the bot knew the right value in the first game. `--true-rules` adds games of a bot
+//! that is given the rules, and `--trace` prints the estimated rules whenever they change.
+//! `--known` instead compares decision times with and without learning on the unchanged server.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example variants -- --variants 100 --maps path/to/maps
@@ -127,7 +126,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Compares decision times with and without learning on the unchanged server.
 fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
     let mut times = [Duration::ZERO; 2];
     let mut decisions = [0u32; 2];

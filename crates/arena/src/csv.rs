@@ -1,5 +1,3 @@
-//! The games of a series as comma-separated values.
-
 use super::game::GameRecord;
 use super::series::{Games, Series};
 

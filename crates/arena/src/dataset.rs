@@ -1,9 +1,8 @@
 //! Datasets: states that planners reach, with an observation and the exact judgement of each move.
 //!
-//! A dataset is divided into shards of [`SHARD_STATES`] states. Each shard is the content of one
-//! `.npy` file: an array of records in NumPy's format 1.0. Guarantees: a shard depends only on the
-//! dataset and on the shard's index. It is the same with any number of threads, on any machine and
-//! after any interruption.
+//! Each shard of [`SHARD_STATES`] states is the content of one `.npy` file: an array of records in
+//! NumPy's format 1.0. A shard depends only on the dataset and on the shard's index, not on
+//! threads, machine or interruptions.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -32,7 +31,6 @@ pub const GAME_STATES: usize = 64;
 
 const KIND: FileKind = FileKind { name: "dataset", version: 1 };
 const MOVES: usize = Move::ALL.len();
-/// Maximum memory to judge a state.
 const MEMORY_MAX_BYTES: usize = 64 << 20;
 /// The header of a `.npy` file ends at a multiple of this many bytes.
 const NPY_ALIGNMENT: usize = 64;
@@ -54,9 +52,7 @@ pub enum Observation {
 /// Options of a dataset, in addition to those of its series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatasetOptions {
-    /// Number of states.
     pub states: u64,
-    /// The form of the observations.
     pub observation: Observation,
     /// Random moves per thousand moves.
     pub random_moves_permille: u32,
@@ -64,26 +60,21 @@ pub struct DatasetOptions {
     pub label_ticks: u64,
 }
 
-/// An error of a dataset.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DatasetError {
     /// An external bot cannot play from states with random moves.
     #[error("{0}: expected a planner, found an external bot, which cannot play a dataset's games")]
     ExternalBot(String),
-    /// The dataset cannot be read from JSON.
     #[error("the dataset: {0}")]
     Spec(String),
-    /// The series of the games is invalid.
     #[error(transparent)]
     Series(#[from] SeriesError),
-    /// A planner failed in a game.
     #[error("{map}, {planner}: {source}")]
     Planner { map: String, planner: String, source: PlannerFailure },
 }
 
-/// The settings in the first line of a dataset's description. A run continues a dataset only if
-/// they are equal.
+/// A run continues a dataset only if these settings are equal.
 #[derive(Serialize, Deserialize)]
 struct Settings {
     build: String,
@@ -115,11 +106,9 @@ fn check_settings(found: &Settings, expected: &Settings) -> Result<(), String> {
 #[derive(Serialize, Deserialize)]
 struct Spec {
     dataset: DatasetOptions,
-    /// The JSON of [`Series::spec`].
     series: String,
 }
 
-/// A field of a record: its name, NumPy's type and its shape.
 struct Field {
     name: &'static str,
     kind: &'static str,
@@ -148,7 +137,6 @@ impl Field {
     }
 }
 
-/// The states to collect and judge.
 #[derive(Debug)]
 pub struct Dataset {
     series: Series,
@@ -158,8 +146,7 @@ pub struct Dataset {
 }
 
 impl Dataset {
-    /// Creates a dataset with the maps, planners, seed, rules and budget of a series. The series'
-    /// number of samples is ignored.
+    /// Creates a dataset from a series, whose number of samples is ignored.
     ///
     /// # Errors
     /// When one of the planners is an external bot.
@@ -209,12 +196,10 @@ impl Dataset {
         Journal::open(path, KIND, &settings, |found| check_settings(&found, &settings), read)
     }
 
-    /// Number of shards.
     pub fn shards(&self) -> usize {
         self.options.states.div_ceil(SHARD_STATES) as usize
     }
 
-    /// Number of states in a shard.
     pub fn shard_states(&self, shard: usize) -> u64 {
         (self.options.states - shard as u64 * SHARD_STATES).min(SHARD_STATES)
     }
@@ -287,8 +272,6 @@ impl Dataset {
         is_whole.then_some(content)
     }
 
-    /// Plays the game with this number on a random map with a random planner, and picks states from
-    /// it.
     fn play(&self, number: u64) -> Result<Game, DatasetError> {
         let options = self.series.options();
         let mut hash = FnvHasher::default();
@@ -392,7 +375,6 @@ impl Observation {
     }
 }
 
-/// A game, with the states that were picked from it.
 struct Game {
     number: u64,
     map: usize,

@@ -5,7 +5,6 @@ use std::path::Path;
 
 use super::external::ExternalBot;
 
-/// Maximum length of a name.
 pub(super) const NAME_CHARS_MAX: usize = 40;
 /// Interpreters. The name of the program that they run describes the bot better.
 const INTERPRETERS: [&str; 13] =
@@ -14,7 +13,6 @@ const INTERPRETERS: [&str; 13] =
 /// A planner or bot, as given on a command line: `NAME=SPEC`, or only `SPEC`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entrant {
-    /// The name, if one was given.
     pub name: Option<String>,
     /// The planner, expression, `exec:COMMAND`, `pipe:COMMAND` or `MODULE:NAME`.
     pub spec: String,
@@ -66,7 +64,6 @@ impl Entrant {
     }
 }
 
-/// True for a valid name.
 pub(super) fn is_name(text: &str) -> bool {
     let is_inner = |c: char| c.is_alphanumeric() || "._@+-".contains(c);
     text.starts_with(char::is_alphanumeric) && text.chars().all(is_inner) && text.chars().count() <= NAME_CHARS_MAX
@@ -94,8 +91,7 @@ fn is_program(word: &&str) -> bool {
     !word.starts_with('-') && !name.contains('=') && !is_python && !INTERPRETERS.contains(&name)
 }
 
-/// The name of each entrant: its given name, or the shortest name that distinguishes it from the
-/// others.
+/// The name of each entrant: its given name, or the shortest that distinguishes it.
 pub fn shown_names(entrants: &[Entrant]) -> Vec<String> {
     let candidates: Vec<Vec<String>> = entrants.iter().map(Entrant::candidates).collect();
     let mut lengths = vec![0; entrants.len()];

@@ -8,8 +8,7 @@ use getaway::game::LAST_TICK;
 impl Series {
     /// Estimates how long the missing games take on `threads` threads. Plays the first missing game
     /// of each planner, each for an equal share of `limit`, and extrapolates. An unfinished game
-    /// counts as complete, so the estimate tends to be high. External bots are left out. Fails if a
-    /// game is aborted.
+    /// counts as complete, so the estimate tends to be high. External bots are left out.
     pub fn estimate(&self, games: &Games, threads: usize, limit: Duration) -> Result<Duration, SeriesError> {
         let is_missing = |index: &usize| games.get(*index).is_none_or(Option::is_none);
         let planners = self.options().planners.len();

@@ -7,14 +7,11 @@ use super::series::{Games, Series};
 use super::stats::{self, CONFIDENCE, Interval};
 use getaway::game::{FIRST_TICK, LAST_TICK, POINTS_PER_TICK};
 
-/// The lowest and the highest possible score.
 pub(super) const SCORE_MIN: u32 = FIRST_TICK as u32 * POINTS_PER_TICK;
 pub(super) const SCORE_MAX: u32 = (LAST_TICK as u32 + 1) * POINTS_PER_TICK;
 
-/// Statistics of a set of games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// Number of games.
     pub games: u64,
     /// Number of distinct games per map, summed over the maps.
     pub distinct_games: u64,
@@ -23,23 +20,17 @@ pub struct Summary {
     /// The mean score with its confidence interval, clustered by map. `None` with fewer than two
     /// games, or if all games are identical and on one map.
     pub score_interval: Option<Interval>,
-    /// The lowest score.
     pub score_min: u32,
-    /// The highest score.
     pub score_max: u32,
     /// Number of complete games.
     pub survived: u64,
     /// Share of complete games with its confidence interval, clustered by map.
     pub survived_share: Interval,
-    /// Median decision time in milliseconds.
     pub decision_p50_ms: f64,
-    /// 99th percentile of the decision time in milliseconds.
     pub decision_p99_ms: f64,
-    /// Longest decision time in milliseconds.
     pub decision_max_ms: f64,
     /// Mean number of ticks that the planner simulated per decision.
     pub simulated_ticks_per_decision: f64,
-    /// Processor time and memory.
     pub cost: MeanCost,
 }
 
@@ -53,7 +44,6 @@ pub struct MeanCost {
 }
 
 impl Summary {
-    /// Summarises games.
     pub fn of<'a>(games: impl Iterator<Item = &'a GameRecord>) -> Self {
         let (mut maps, mut survived, mut times) = (ByMap::default(), 0, Times::default());
         let (mut simulated_ticks, mut decisions) = (0, 0);
@@ -110,7 +100,6 @@ fn survivals(games: &[&GameRecord]) -> (u64, u64) {
     (games.iter().filter(|game| game.survived()).count() as u64, games.len() as u64)
 }
 
-/// Number of distinct games on one map.
 pub(super) fn distinct(games: &[&GameRecord]) -> usize {
     games.iter().map(|game| game.moves.as_str()).collect::<HashSet<&str>>().len()
 }
@@ -139,28 +128,20 @@ impl<'a, T> ByMap<'a, T> {
     }
 }
 
-/// Statistics of a planner's games.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlannerEvaluation {
-    /// Its name.
     pub planner: String,
-    /// On all maps.
     pub overall: Summary,
-    /// On each map.
     pub maps: Vec<MapEvaluation>,
 }
 
-/// Statistics of a planner's games on one map.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct MapEvaluation {
-    /// The name of the map.
     pub map: String,
-    /// The games on it.
     #[serde(flatten)]
     pub summary: Summary,
 }
 
-/// Summarises a series by planner.
 pub fn evaluate(series: &Series, games: &Games) -> Vec<PlannerEvaluation> {
     let on_map = |planner: usize, map: usize| MapEvaluation {
         map: series.maps()[map].name.clone(),

@@ -17,16 +17,13 @@ use getaway::planner::Source;
 use getaway::protocol::GameMessage;
 use getaway::search::Budget;
 
-/// The team in the messages.
 pub const TEAM: &str = "local";
 
-/// The error that aborted a game.
 #[derive(Debug, Error)]
 #[error("tick {tick}: {source}")]
 pub struct GameError {
     /// The tick of the message that the bot rejected.
     pub tick: u16,
-    /// The reason.
     pub source: BotError,
 }
 
@@ -70,7 +67,6 @@ impl MovesFingerprint {
     }
 }
 
-/// Number of decisions by source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCounts {
     /// From an existing plan.
@@ -82,7 +78,6 @@ pub struct SourceCounts {
 }
 
 impl SourceCounts {
-    /// Counts a decision.
     pub fn add(&mut self, source: Source) {
         match source {
             Source::Plan => self.plan += 1,
@@ -91,7 +86,6 @@ impl SourceCounts {
         }
     }
 
-    /// Total number of decisions.
     pub fn total(self) -> u32 {
         self.plan + self.search + self.fallback
     }
@@ -113,14 +107,12 @@ pub struct Times {
 }
 
 impl Times {
-    /// Adds a decision.
     pub fn add(&mut self, elapsed: Duration) {
         let ns = u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX);
         *self.counts_ns.entry(two_digits(ns)).or_default() += 1;
         self.max_ns = self.max_ns.max(ns);
     }
 
-    /// Adds another histogram.
     pub fn merge(&mut self, other: &Self) {
         other.counts_ns.iter().for_each(|(&ns, count)| *self.counts_ns.entry(ns).or_default() += count);
         self.max_ns = self.max_ns.max(other.max_ns);
@@ -152,7 +144,6 @@ impl Times {
     }
 }
 
-/// Rounds to two decimal digits.
 fn two_digits(number: u64) -> u64 {
     let unit = number.checked_ilog10().map_or(1, |log| 10u64.pow(log.saturating_sub(1)));
     (number / unit + u64::from(number % unit >= unit.div_ceil(2))) * unit
@@ -161,16 +152,13 @@ fn two_digits(number: u64) -> u64 {
 /// Processor time and memory of the player in a game; 0 where they cannot be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
-    /// Processor time in milliseconds.
     pub cpu_ms: u64,
     /// Peak memory of a bot's processes in KiB.
     pub memory_kib: u64,
 }
 
-/// The record of a complete game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GameRecord {
-    /// The name of the map.
     pub map: String,
     /// A fingerprint of tiles and spawns, which detects changes to a map under the same name.
     pub layout: String,
@@ -181,36 +169,27 @@ pub struct GameRecord {
     pub spec: Option<String>,
     /// The number of the game among the planner's games on this map, from 0.
     pub sample: u32,
-    /// The seed of the random number generator.
     pub seed: u64,
-    /// The rules that were played.
     #[serde(flatten, with = "rules_fields")]
     pub rules: Rules,
-    /// The budget per decision.
     #[serde(flatten)]
     pub budget: Budget,
     /// The score: 5 points per tick.
     pub score: u32,
     /// The last tick: 2001 if the game is complete.
     pub final_tick: u16,
-    /// True if the player was caught.
     pub caught: bool,
     /// The fingerprint of the player's positions; see [`MovesFingerprint`].
     pub moves: String,
     /// The player's moves, which reproduce the game.
     pub line: Plan,
-    /// Ticks that the planner simulated over the game.
     pub simulated_ticks: u64,
-    /// The number of decisions by source.
     pub sources: SourceCounts,
     /// Number of threat moves that differed from the bot's prediction.
     pub mispredictions: u32,
-    /// The decision times.
     pub times: Times,
-    /// The cost of the game.
     #[serde(default)]
     pub cost: Cost,
-    /// Statistics of an external bot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub external: Option<ExternalRecord>,
 }
@@ -221,7 +200,6 @@ impl GameRecord {
         self.final_tick > LAST_TICK
     }
 
-    /// The failure of an external bot, if any.
     pub fn failure(&self) -> Option<&Failure> {
         self.external.as_ref()?.failure.as_ref()
     }
@@ -242,7 +220,6 @@ impl GameRecord {
         if self.failure().is_some() { (false, 0) } else { (true, self.score) }
     }
 
-    /// The number of decisions.
     pub fn decisions(&self) -> u32 {
         self.sources.total()
     }

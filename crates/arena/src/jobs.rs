@@ -1,11 +1,9 @@
 //! Distributes jobs to other processes. A job is a game of a series or a ladder, a shard of a
 //! dataset, or a play of a discovery.
-//!
 //! The process first reads a line that describes the work. It writes `{"want": COUNT}` and reads an
 //! array of at most COUNT jobs. It writes `{"played": [JOB, RESULT]}` for each job, in any order,
-//! or gives up with `{"error": TEXT}`. An empty array means that there are no jobs at present. If
-//! the process has jobs in progress, it then repeats the request later; otherwise it closes its
-//! output.
+//! or gives up with `{"error": TEXT}`. After an empty array, a process with jobs in progress
+//! repeats the request later; any other process closes its output.
 
 use std::any::Any;
 use std::fmt::Display;
@@ -16,8 +14,7 @@ use getaway::protocol::write_line;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version and build, which must be equal on all machines. The build is a hash of all sources that
-/// results depend on.
+/// Must be equal on all machines: the version and a hash of all sources that results depend on.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GETAWAY_BUILD"));
 
 /// Checks the build that made the work. Fails if `build` is not [`BUILD`].
@@ -32,19 +29,14 @@ pub struct Channel {
     pub process: Box<dyn Any + Send>,
 }
 
-/// Chooses the next jobs and receives their results.
 pub trait Jobs {
-    /// A job.
     type Job: Serialize + DeserializeOwned;
-    /// The result of a job.
     type Result: DeserializeOwned;
-    /// The reason for ending early.
     type Break;
 
     /// At most `count` jobs to do next; empty if none is available at present. If the list is empty
     /// and no jobs are in progress, all jobs are done.
     fn next(&mut self, count: usize) -> Vec<Self::Job>;
-    /// Receives the result of a job.
     fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;
 }
 
@@ -62,15 +54,13 @@ impl RemoteError {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Message<Job, Result> {
-    /// The process can take this many more jobs.
     Want(usize),
     Played(Job, Result),
     Error(String),
 }
 
 impl Channel {
-    /// Runs the jobs. `work` is a line of JSON with the data that all jobs share. Fails if the
-    /// process reports an error, sends anything else, or ends early.
+    /// Runs the jobs. `work` is a line of JSON with the data that all jobs share.
     pub fn run<J: Jobs>(mut self, work: &str, jobs: &mut J) -> Result<ControlFlow<J::Break>, RemoteError> {
         writeln!(self.output, "{work}").and_then(|()| self.output.flush()).map_err(RemoteError::new)?;
         let mut in_progress = 0_usize;

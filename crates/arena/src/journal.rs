@@ -26,17 +26,14 @@ use getaway::fnv::FnvHasher;
 /// Maximum size of a line: several times the largest record.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 const FILE_BYTES_MAX: u64 = 1 << 36;
-/// The text between a record and its checksum, and the text after the checksum.
 const CHECKSUM_START: &str = ",\"check\":\"";
 const CHECKSUM_END: &str = "\"}\n";
 const CHECKSUM_DIGITS: usize = 16;
 const QUOTE_CHARS_MAX: usize = 60;
 
-/// A kind of file that the program may overwrite. Its first line is a JSON object with these
-/// fields.
+/// A kind of file that the program may overwrite, identified by the JSON object in its first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileKind {
-    /// The field `getaway`.
     pub name: &'static str,
     /// The field `version`: the version of the format.
     pub version: u32,
@@ -54,9 +51,8 @@ impl FileKind {
         line.ends_with(b"\n") && serde_json::from_slice(line).is_ok_and(is_same)
     }
 
-    /// Checks that a path may be written: it does not exist, or it is a file of this kind and
-    /// version with at most `limit_bytes`. Fails for any other file, and for a file that cannot be
-    /// read. The error names the path.
+    /// Checks that a path may be written: it does not exist, or it is a readable file of this kind
+    /// and version with at most `limit_bytes`. The error names the path.
     pub fn check_replaceable(self, path: &Path, limit_bytes: u64) -> io::Result<()> {
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
         let mut line = Vec::new();
@@ -76,10 +72,8 @@ impl FileKind {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum JournalError {
-    /// The file cannot be opened, read or written.
     #[error("{}: cannot read or write: {source}", .path.display())]
     File { path: PathBuf, source: io::Error },
-    /// Another process has the file open.
     #[error("{}: in use by another run", .path.display())]
     InUse { path: PathBuf },
     /// The file is not a journal of this kind and version; it was not changed.
@@ -89,7 +83,6 @@ pub enum JournalError {
     )]
     Foreign {
         path: PathBuf,
-        /// The expected content.
         expected: FileKind,
         /// The start of its first line.
         found: String,
@@ -111,7 +104,6 @@ struct Header<S> {
     settings: S,
 }
 
-/// The part of the first line that identifies journals.
 #[derive(Deserialize)]
 struct Tag {
     getaway: String,
@@ -129,8 +121,7 @@ pub struct Journal {
 impl Journal {
     /// Opens or creates a journal. Passes the settings of an existing file to `check`, and then
     /// each record to `read`; either may fail with an error message. Removes an incomplete last
-    /// line. Fails if the file cannot be read or written, is in use, is not a journal of this kind,
-    /// or has an invalid line.
+    /// line.
     pub fn open<S: Serialize + DeserializeOwned, R: DeserializeOwned>(
         path: impl AsRef<Path>,
         kind: FileKind,

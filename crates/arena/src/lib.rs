@@ -1,9 +1,6 @@
 //! Compares planners by the games that they play, with confidence intervals and tests.
 //!
-//! A [`Series`] has one game per sample, map and planner. [`evaluate`] summarises each planner's
-//! scores, [`Match`] compares two planners on games with the same map and seed, [`stats`] has the
-//! statistics, [`resume()`] stores games, and [`report()`] renders an HTML page. The crate prints
-//! nothing.
+//! A [`Series`] has one game per sample, map and planner. The crate prints nothing.
 //!
 //! ```
 //! use std::ops::ControlFlow;

@@ -37,11 +37,9 @@ pub struct Comparison {
     pub win_share: Interval,
     /// Mean score difference, left minus right; `None` without pairs.
     pub score_difference_mean: Option<f64>,
-    /// The interval of the mean score difference; `None` with fewer than six units. With at least
-    /// six maps, it is clustered by map. With fewer maps, it is clustered by unit and holds for
-    /// these maps only.
+    /// `None` with fewer than six units. With at least six maps, the interval is clustered by map.
+    /// With fewer maps, it is clustered by unit and holds for these maps only.
     pub score_difference: Option<Interval>,
-    /// Number of maps with pairs.
     pub maps: u64,
     /// The mean score difference that the verdict uses; see [`ClusteredMean::adjusted`].
     #[serde(skip)]
@@ -51,7 +49,6 @@ pub struct Comparison {
 type MapPairs<'a> = Vec<(&'a GameRecord, &'a GameRecord)>;
 
 impl Comparison {
-    /// Computes the statistics of these pairs.
     pub fn of<'a>(pairs: impl Iterator<Item = (&'a GameRecord, &'a GameRecord)>) -> Self {
         let mut maps = ByMap::default();
         for pair in pairs {
@@ -68,7 +65,6 @@ impl Comparison {
         } else {
             units.into_iter().map(|unit| unit.differences).collect()
         };
-        // A failed game counts as 0 points.
         let reach = f64::from(SCORE_MAX);
         let unit_size = all.len() / nets.len().max(1);
         let interval = stats::clustered_mean(&clusters, CONFIDENCE).filter(|_| nets.len() >= UNITS_MIN);
@@ -100,7 +96,6 @@ impl Comparison {
         }
     }
 
-    /// True if some pairs are identical.
     pub fn has_repetitions(&self) -> bool {
         self.counts.pairs() < self.pairs_played
     }
@@ -125,7 +120,6 @@ fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
 struct Unit {
     /// Wins minus losses in distinct pairs.
     net: i64,
-    /// The score differences of all pairs.
     differences: Vec<f64>,
 }
 
@@ -168,8 +162,7 @@ fn win_share(map_counts: &[WinDrawLoss], units: &[i64]) -> Interval {
     stats::clustered_win_share(map_counts, unit_counts, CONFIDENCE)
 }
 
-/// The pairs of two planners, in order, without pairs that miss a game. `map` restricts them to one
-/// map.
+/// The pairs of two planners, in order, without pairs that miss a game.
 pub fn pairs<'a>(
     series: &'a Series,
     games: &'a Games,
@@ -194,7 +187,6 @@ pub struct SprtMonitor {
     counts: WinDrawLoss,
     /// Number of pairs processed so far, including repetitions.
     passed: usize,
-    /// Map and moves of each tested pair.
     seen: HashSet<(usize, String, String)>,
     ratios: Vec<f64>,
     decision: SprtDecision,
@@ -205,7 +197,6 @@ impl SprtMonitor {
         Self::of(sprt, [0, 1])
     }
 
-    /// Creates a monitor of two planners of a series.
     pub fn of(sprt: Sprt, sides: [usize; 2]) -> Self {
         let (counts, decision) = (WinDrawLoss::default(), SprtDecision::Undecided);
         Self { sprt, sides, counts, passed: 0, seen: HashSet::new(), ratios: Vec::new(), decision }
@@ -264,7 +255,6 @@ pub struct SprtReport {
     pub decision: SprtDecision,
     /// Number of distinct pairs at the decision, including ties.
     pub pairs: usize,
-    /// The log-likelihood ratio at the end.
     pub log_likelihood_ratio: f64,
     /// The log-likelihood ratio after each distinct pair.
     #[serde(skip)]
@@ -345,7 +335,6 @@ impl Match {
         })
     }
 
-    /// The result as one sentence.
     pub fn sentence(&self) -> String {
         self.verdict.sentence.clone()
     }
@@ -471,8 +460,7 @@ mod tests {
     #[test]
     fn equal_pairs_count_once_and_the_report_says_so() {
         let series = series(20);
-        // The planner `random` wins on the first map and loses on the second. Both planners are
-        // deterministic.
+        // `random` wins on the first map and loses on the second. Both are deterministic.
         let mut games = games(&series, &[(2, 1), (1, 3)].repeat(20));
         games.iter_mut().flatten().for_each(|game| game.moves = "same".to_owned());
         let result = Match::of(&series, &games, [0, 1], None);

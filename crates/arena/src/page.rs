@@ -1,5 +1,3 @@
-//! The head that pages of results share.
-
 const HEAD: &str = include_str!("page_head.html");
 const PLACE: &str = "{{HEAD}}";
 

@@ -14,7 +14,6 @@ use super::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
 
 /// Rating points per unit of log odds.
 const POINTS_PER_LOGIT: f64 = 400.0 / std::f64::consts::LN_10;
-/// Weight of the tie with a planner of rating 0.
 const PRIOR_PAIRS: f64 = 1.0;
 const STEPS_MAX: usize = 200;
 /// Maximum step in log odds. Far from the maximum of the likelihood, Newton's steps are too long.
@@ -196,8 +195,7 @@ mod tests {
         let mut random = Pcg64Mcg::seed_from_u64(11);
         let (mut hits, mut intervals) = (0, 0);
         for _ in 0..TOURNAMENTS {
-            // Four planners on fifteen maps. Their strengths on a map are the same for all ten
-            // samples.
+            // Strengths of the four planners on a map are the same for all ten samples.
             let mut pairs = Vec::new();
             for map in 0..15 {
                 let talents: [f64; 4] = random.random();

@@ -35,11 +35,9 @@ struct Spec {
     cpu_ms_max: Option<u64>,
 }
 
-/// A game for another process.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum RemoteGame {
-    /// The game of a series at this index.
     OfSeries(usize),
     /// The game of an entrant, as `NAME=SPEC`, in a unit of a ladder.
     OfLadder { entrant: String, unit: usize },
@@ -53,8 +51,7 @@ struct Missing<'a, Wanted, OnGame> {
     on_game: OnGame,
 }
 
-/// Breaks with the value of `on_game`, with `None` when the stop flag is set, or with the error of
-/// an invalid record.
+/// Breaks with the value of `on_game`, `None` if stopped, or the error of an invalid record.
 impl<B, Wanted, OnGame> Jobs for Missing<'_, Wanted, OnGame>
 where
     Wanted: Fn(usize) -> bool,
@@ -105,8 +102,7 @@ impl Series {
         })
     }
 
-    /// Reads a series from JSON. `host` finds further planners. Fails if the JSON is invalid, comes
-    /// from another version or build, or the series cannot be played.
+    /// Reads a series from JSON. `host` finds further planners.
     pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
         let Spec { version, maps, planners, samples, seed, rules, budget, .. } = spec;
@@ -119,7 +115,6 @@ impl Series {
     }
 
     /// Plays the games of a JSON array in the calling thread; returns one line of JSON per game.
-    /// Fails if the array is malformed, a game is not of this series, or a game is aborted.
     pub fn play_lines(&self, games: &str, host: Option<&dyn PlannerHost>) -> Result<Vec<String>, SeriesError> {
         let games: Vec<RemoteGame> =
             serde_json::from_str(games).map_err(|error| SeriesError::Spec(error.to_string()))?;
@@ -145,7 +140,6 @@ impl Series {
     }
 
     /// Like [`Series::play_wanted`], but another process plays the missing games.
-    /// Fails if the process reports an error, sends anything else, or ends early.
     pub fn play_remotely<B>(
         &self,
         games: &mut Games,

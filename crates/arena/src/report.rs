@@ -16,14 +16,11 @@ use getaway::game::LAST_TICK;
 use getaway::protocol::{for_script, to_json};
 
 const TEMPLATE: &str = include_str!("report.html");
-/// Placeholders for the data, and for the viewer with its replays.
 const DATA: &str = "{{DATA}}";
 const REPLAYS: &str = "{{REPLAYS}}";
 
-/// The texts of a page.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportText<'a> {
-    /// The title.
     pub title: &'a str,
     /// A description of the setting.
     pub heading: &'a str,
@@ -36,11 +33,8 @@ pub struct ReportText<'a> {
 /// The results that the page shows in addition to the games.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportResult<'a> {
-    /// A match of two planners.
     pub battle: Option<&'a Match>,
-    /// A tournament.
     pub tournament: Option<&'a Tournament>,
-    /// The games that can be watched on the page.
     pub replays: Option<&'a ReportReplays>,
 }
 
@@ -74,7 +68,6 @@ struct Data<'a> {
     heading: &'a str,
     command: &'a str,
     facts: &'a [(&'static str, String)],
-    /// The verdict in one line, or the bots' failures if there is no verdict.
     sentence: Option<String>,
     outcome: Option<Outcome>,
     troubles: Vec<String>,
@@ -88,8 +81,7 @@ struct Data<'a> {
     planners: Vec<PlannerEvaluation>,
     /// For each planner and map, the histogram of decision times in milliseconds.
     times: Vec<Vec<Vec<(f64, u64)>>>,
-    /// Comparisons of every planner with every other planner, first over all maps and then for each
-    /// map.
+    /// Of every planner with every other: first over all maps, then by map.
     matrix: Vec<Vec<Vec<Comparison>>>,
     games: Vec<GameRow>,
 }

@@ -1,7 +1,6 @@
 //! A results file: a journal with one record per finished game.
 //!
-//! Guarantees, in addition to those of [`Journal`]: a file with different options is refused, and
-//! the moves of each game reproduce its result.
+//! A file with different options is refused, and the moves of each game reproduce its result.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -74,7 +73,6 @@ fn check(game: &GameRecord, series: &Series) -> Result<GameKey, String> {
     Ok(GameKey { sample: game.sample, map, planner })
 }
 
-/// Replays the moves of a game, and compares the result with the record.
 fn check_result(game: &GameRecord, world: &World) -> Result<(), String> {
     let states = world.states_along(&world.start(), &game.line.0);
     let (plays, moves) = (states.len() - 1, game.line.len());

@@ -31,7 +31,6 @@ use getaway::search::{Budget, Generator};
 /// Size of a seed; every JSON parser reads 53-bit integers exactly.
 const SEED_BITS: u32 = 53;
 
-/// Options of a series.
 #[derive(Clone, Debug)]
 pub struct SeriesOptions {
     /// Planner names, expressions or external bots, each optionally as `NAME=SPEC`.
@@ -40,55 +39,40 @@ pub struct SeriesOptions {
     pub samples: u32,
     /// The seed from which the seeds of all games are derived.
     pub seed: u64,
-    /// The rules of the games.
     pub rules: Rules,
-    /// The budget of a decision.
     pub budget: Budget,
 }
 
-/// An error of a series.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum SeriesError {
-    /// Two maps have the same name.
     #[error("two maps are named {0}: map names must be unique")]
     MapTwice(String),
-    /// A planner is given twice.
     #[error("planner {0} is given twice: expected NAME=PLANNER to tell them apart")]
     PlannerTwice(String),
-    /// An external bot has no command.
     #[error("{0}: expected a command after the colon, as in exec:python bot.py")]
     NoCommand(String),
-    /// The series cannot be read from JSON.
     #[error("the series: {0}")]
     Spec(String),
-    /// The processes that should play the games failed.
     #[error(transparent)]
     Remote(#[from] RemoteError),
     /// External bots cannot be started, or their logs cannot be written.
     #[error("external bots: {0}")]
     External(#[source] io::Error),
-    /// A planner is unknown.
     #[error(transparent)]
     Planner(#[from] PlannerError),
-    /// A bot cannot be created.
     #[error(transparent)]
     Bot(#[from] OptionsError),
-    /// A map cannot be played.
     #[error("{map}: {source}")]
     World { map: String, source: WorldError },
-    /// A game was aborted.
     #[error("{map}, {planner}, seed {seed}: {source}")]
     Game { map: String, planner: String, seed: u64, source: Box<GameError> },
-    /// The threads cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(#[source] io::Error),
 }
 
-/// A map of a series.
 #[derive(Clone, Debug)]
 pub struct SeriesMap {
-    /// Its name.
     pub name: String,
     /// A fingerprint of its tiles and spawns.
     pub layout: String,
@@ -100,7 +84,6 @@ impl SeriesMap {
         self.world.layout()
     }
 
-    /// The map and the rules.
     pub fn world(&self) -> &World {
         &self.world
     }
@@ -117,7 +100,6 @@ pub struct Series {
     options: SeriesOptions,
     external: ExternalOptions,
     entrants: Vec<Entrant>,
-    /// The display names of the entrants.
     names: Vec<String>,
     players: Vec<Player>,
     maps: Arc<[SeriesMap]>,
@@ -132,14 +114,11 @@ enum Player {
 /// The games of a series by index; `None` if not played yet.
 pub type Games = Vec<Option<GameRecord>>;
 
-/// The key of a game in a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GameKey {
     /// The sample, from 0.
     pub sample: u32,
-    /// Index of the map.
     pub map: usize,
-    /// Index of the planner.
     pub planner: usize,
 }
 
@@ -209,7 +188,6 @@ impl Series {
         Self { external, ..self }
     }
 
-    /// The options for external bots.
     pub fn external(&self) -> &ExternalOptions {
         &self.external
     }
@@ -240,33 +218,27 @@ impl Series {
         }
     }
 
-    /// The options of the series.
     pub fn options(&self) -> &SeriesOptions {
         &self.options
     }
 
-    /// The maps, in order.
     pub fn maps(&self) -> &[SeriesMap] {
         &self.maps
     }
 
-    /// Number of games.
     pub fn len(&self) -> usize {
         self.options.samples as usize * self.maps.len() * self.options.planners.len()
     }
 
-    /// True if there are no games.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The key of the game at this index.
     pub fn key(&self, index: usize) -> GameKey {
         let (rest, planner) = (index / self.options.planners.len(), index % self.options.planners.len());
         GameKey { sample: (rest / self.maps.len()) as u32, map: rest % self.maps.len(), planner }
     }
 
-    /// The index of a game.
     pub fn index(&self, key: GameKey) -> usize {
         (key.sample as usize * self.maps.len() + key.map) * self.options.planners.len() + key.planner
     }
@@ -308,8 +280,7 @@ impl Series {
         self.play_wanted(games, threads, stop, &|_| true, on_game)
     }
 
-    /// Like [`Series::play`], but skips a game if `is_wanted` returns false when it is about to
-    /// start.
+    /// Like [`Series::play`], but skips a game if `is_wanted` returns false at its start.
     pub fn play_wanted<B>(
         &self,
         games: &mut Games,
@@ -404,8 +375,7 @@ impl Series {
         Ok(Some(GameRecord { line, simulated_ticks, mispredictions, cost, ..record }))
     }
 
-    /// The record of a game. The caller adds the moves and the fields that are specific to planners
-    /// or to external bots.
+    /// A record without the moves and the fields specific to planners or external bots.
     fn record(
         &self,
         GameKey { sample, map, planner }: GameKey,
@@ -440,7 +410,6 @@ impl Series {
         }
     }
 
-    /// Plays a game with an external bot; `None` if it was abandoned.
     fn play_external(
         &self,
         key: GameKey,
@@ -459,7 +428,6 @@ impl Series {
     }
 }
 
-/// Processor time of this thread.
 #[cfg(unix)]
 fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

@@ -1,11 +1,9 @@
 //! Confidence intervals and tests, as pure functions of counts and scores.
 //!
 //! Games on one map are alike, because maps differ in difficulty. The interval of a mean therefore
-//! clusters games by map, and the sign test counts units: the smallest groups of games that are
-//! independent.
-//!
-//! Every function accepts counts of zero: without data, it returns the widest possible interval or
-//! `None`. The tests compare the results with published values and cite the sources.
+//! clusters games by map, and the sign test counts units: the smallest independent groups of games.
+//! Without data, every function returns the widest possible interval or `None`. The tests compare
+//! the results with published values and cite the sources.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
@@ -13,14 +11,10 @@ use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, Student
 /// The confidence level of every printed interval.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// An estimate and its confidence interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Interval {
-    /// The point estimate.
     pub estimate: f64,
-    /// The lower bound.
     pub low: f64,
-    /// The upper bound.
     pub high: f64,
 }
 
@@ -77,14 +71,11 @@ pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval
 /// The mean of clustered values, as in [`clustered_mean`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClusteredMean {
-    /// The mean.
     pub estimate: f64,
-    /// Its standard error.
     pub error: f64,
     /// The part of the standard error that comes from the spread within clusters, which more values
     /// per cluster would reduce; `None` if most clusters have a single value.
     pub within_error: Option<f64>,
-    /// The degrees of freedom of the standard error.
     pub degrees: f64,
 }
 
@@ -136,7 +127,6 @@ impl ClusteredMean {
         Self { estimate, error: variance.sqrt() / count, within_error, degrees }
     }
 
-    /// Student's interval of the mean.
     pub fn interval(self, confidence: f64) -> Interval {
         let half_width = students_quantile(confidence, self.degrees) * self.error;
         Interval { estimate: self.estimate, low: self.estimate - half_width, high: self.estimate + half_width }
@@ -219,16 +209,12 @@ pub fn clustered_share(clusters: &[(u64, u64)], confidence: f64) -> Interval {
 /// Results of paired games, from the left side's point of view.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WinDrawLoss {
-    /// Pairs that the left side won.
     pub wins: u64,
-    /// Pairs with equal scores.
     pub ties: u64,
-    /// Pairs that the right side won.
     pub losses: u64,
 }
 
 impl WinDrawLoss {
-    /// The number of pairs.
     pub fn pairs(self) -> u64 {
         self.wins + self.ties + self.losses
     }
@@ -247,7 +233,6 @@ impl WinDrawLoss {
         }
     }
 
-    /// Adds the counts of `self` and `other`.
     #[must_use]
     pub fn plus(self, other: Self) -> Self {
         Self { wins: self.wins + other.wins, ties: self.ties + other.ties, losses: self.losses + other.losses }
@@ -301,8 +286,7 @@ pub fn weighted_sign_test(units: &[i64]) -> f64 {
         }
     }
     let coins = Binomial::new(0.5, light.len() as u64).expect("one half is a probability");
-    // The probability that the light units sum to at least `least`, that is, 2 * wins - count >=
-    // least.
+    // The probability that the light units sum to at least `least`: 2 * wins - count >= least.
     let at_least = |least: i64| match (least + light.len() as i64 + 1).div_euclid(2) {
         wins if wins <= 0 => 1.0,
         wins => coins.sf(wins as u64 - 1),
@@ -368,11 +352,8 @@ pub struct Sprt {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SprtDecision {
-    /// H0 is accepted.
     H0,
-    /// H1 is accepted.
     H1,
-    /// Undecided.
     #[serde(rename = "open")]
     Undecided,
 }
@@ -395,7 +376,6 @@ impl Sprt {
         ((self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln())
     }
 
-    /// The log-likelihood ratio, H1 over H0.
     pub fn log_likelihood_ratio(&self, counts: WinDrawLoss) -> f64 {
         let (win, loss) = ((self.p1 / self.p0).ln(), ((1.0 - self.p1) / (1.0 - self.p0)).ln());
         counts.wins as f64 * win + counts.losses as f64 * loss
@@ -485,8 +465,7 @@ mod tests {
 
     #[test]
     fn clustered_share_counts_clusters_and_not_trials_when_clusters_agree_within() {
-        // The player always survives on half of the maps and never on the other half: 20 trials,
-        // with Student's quantile.
+        // Each map is always or never survived: 20 trials, with Student's quantile.
         let clusters: Vec<(u64, u64)> = (0..20).map(|map| (if map % 2 == 0 { 50 } else { 0 }, 50)).collect();
         let found = clustered_share(&clusters, 0.95);
         let by_map = share(10, 20, 0.95);
@@ -648,8 +627,7 @@ mod tests {
             let mut result = WinDrawLoss::default();
             (0..PAIRS).for_each(|_| pair_of_equals(&mut random, &mut result));
             found += f64::from(u8::from(sign_test(result) <= 0.05));
-            // Counts are discrete, so an exact test rejects slightly less often than its nominal
-            // rate.
+            // Counts are discrete, so an exact test rejects less often than its nominal rate.
             let size = (0..=result.decisive())
                 .filter(|&wins| sign_test(counts(wins, 0, result.decisive() - wins)) <= 0.05)
                 .map(|wins| statrs::distribution::Discrete::pmf(&Binomial::new(0.5, result.decisive()).unwrap(), wins))

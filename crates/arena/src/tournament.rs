@@ -1,8 +1,7 @@
 //! Tournaments: each planner against every other planner, on the same maps and seeds.
 //!
 //! A game has one player, so N planners play only N games per map and seed, and each game counts in
-//! several pairs. Guarantees: the result depends only on the games, not on their order or on
-//! interruptions.
+//! several pairs. The result depends only on the games, not on their order or on interruptions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -22,7 +21,6 @@ use super::verdict::{Outcome, Question, Verdict};
 pub const RATING_MODEL: &str = "Bradley-Terry on distinct pairs, a tie as half a win, with one prior tie of each \
     entrant against a rating of 0; mean 0; 400 points are odds of 10 to 1; 95% intervals clustered by map";
 
-/// The pairs that a tournament compares, and the test that can end a pair early.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TournamentOptions {
     /// True if only the first planner is compared with every other.
@@ -35,8 +33,7 @@ pub struct TournamentOptions {
 #[derive(Debug)]
 pub struct TournamentMonitor {
     pairs: Vec<PairMonitor>,
-    /// For each planner, the number of games that its pairs need. They are its first games in the
-    /// order of the series.
+    /// For each planner, how many of its first games in the series its pairs need.
     needed: Arc<[AtomicUsize]>,
 }
 
@@ -47,7 +44,6 @@ struct PairMonitor {
 }
 
 impl TournamentMonitor {
-    /// A monitor of all planners of a series.
     pub fn new(series: &Series, options: TournamentOptions) -> Self {
         let planners = series.options().planners.len();
         let firsts = if options.gauntlet { 1 } else { planners };
@@ -75,8 +71,7 @@ impl TournamentMonitor {
         (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && is_wanted(index))
     }
 
-    /// Returns a function that returns true if the game at an index is still needed. It can be
-    /// called on any thread.
+    /// The function, for any thread, returns true if the game at an index is still needed.
     pub fn wanted(&self) -> impl Fn(usize) -> bool + Send + Sync + use<> {
         let needed = Arc::clone(&self.needed);
         move |index| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed)
@@ -90,10 +85,8 @@ impl TournamentMonitor {
     }
 }
 
-/// The result of a tournament.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Tournament {
-    /// The rating model.
     pub model: &'static str,
     /// The entrants, best rating first.
     pub standing: Vec<Standing>,
@@ -103,12 +96,9 @@ pub struct Tournament {
     pub troubles: Vec<String>,
 }
 
-/// An entrant in the standing.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Standing {
-    /// The entrant's place, from 1.
     pub place: usize,
-    /// The entrant's name.
     pub planner: String,
     /// The entrant's index among the planners of the series.
     pub index: usize,
@@ -120,16 +110,13 @@ pub struct Standing {
     /// True if, on each map, all games of the entrant are identical.
     #[serde(rename = "draws_nothing")]
     pub is_deterministic: bool,
-    /// A summary of the entrant's games.
     pub games: Summary,
 }
 
-/// A pair of entrants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TournamentPair {
     /// The entrant with the better rating.
     pub left: String,
-    /// The other entrant.
     pub right: String,
     /// Their indices among the planners of the series.
     pub sides: [usize; 2],
@@ -147,8 +134,7 @@ pub struct TournamentPair {
 }
 
 impl Tournament {
-    /// Summarises the games that the pairs need. `margin` is the smallest mean score difference
-    /// that matters, in points.
+    /// `margin` is the smallest mean score difference that matters, in points.
     pub fn of(series: &Series, games: &Games, monitor: &TournamentMonitor, margin: f64) -> Self {
         let is_wanted = monitor.wanted();
         let games: Games =
@@ -221,8 +207,7 @@ impl Tournament {
         Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs, troubles }
     }
 
-    /// One line with the failures, the entrant with the best rating, and the entrants that it is
-    /// not shown to beat.
+    /// The failures, the entrant with the best rating, and the entrants it is not shown to beat.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
         let verdict = |other: &Standing| {

@@ -1,12 +1,11 @@
 //! Verdicts: the result of a comparison, in one sentence and as data.
 //!
-//! Guarantees: *better* and *worse* need a 95% interval of the mean score difference that excludes
-//! zero. Student's interval is too narrow where few games differ, so either the exact sign test or
-//! the adjusted interval ([`ClusteredMean::adjusted`](super::stats::ClusteredMean::adjusted)) must
-//! agree. *Equal within D points* needs two one-sided tests at 5%: the 90% interval of the mean
-//! score difference lies within -D to D (Schuirmann, *A Comparison of the Two One-Sided Tests
-//! Procedure and the Power Approach*, 1987). A failed game counts as lost with 0 points, and the
-//! sentence says so.
+//! *Better* and *worse* need a 95% interval of the mean score difference that excludes zero.
+//! Student's interval is too narrow where few games differ, so either the exact sign test or the
+//! adjusted interval ([`ClusteredMean::adjusted`](super::stats::ClusteredMean::adjusted)) must
+//! agree. *Equal within D points* needs two one-sided tests at 5%: the 90% interval lies within -D
+//! to D (Schuirmann, *A Comparison of the Two One-Sided Tests Procedure and the Power Approach*,
+//! 1987). A failed game counts as lost with 0 points.
 
 use serde::Serialize;
 
@@ -30,19 +29,15 @@ const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
 /// only further maps help.
 const BETWEEN_MAX: f64 = 0.7;
 
-/// The result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The left side is better.
     Better,
-    /// The left side is worse.
     Worse,
     /// The sides are equal within the margin.
     Equal,
     /// The sequential test accepted H0: the left side is not better by the margin tested.
     NotBetter,
-    /// There are too few games to tell.
     Undecided,
     /// A bot failed so often that its games say little about its play.
     Failed,
@@ -51,34 +46,27 @@ pub enum Outcome {
 /// The number of further games that would show a difference as large as the margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FurtherGames {
-    /// Their number.
     pub count: u64,
-    /// The unit that is counted.
     pub unit: GameUnit,
 }
 
-/// A unit of further games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GameUnit {
-    /// Pairs of games.
     Pairs,
     /// Maps: further pairs on the same maps would repeat games, or tell little about other maps.
     Maps,
 }
 
-/// The conclusion of a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
     /// The result, for the left side.
     pub outcome: Outcome,
     /// The smallest mean score difference that matters, in points.
     pub margin: f64,
-    /// If there are too few games: the number of further games that would show a difference as
-    /// large as the margin.
+    /// If there are too few games.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
-    /// The bots' failures, one sentence each.
     pub troubles: Vec<String>,
     /// The whole verdict in one line.
     pub sentence: String,
@@ -93,8 +81,7 @@ pub(super) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Derives the verdict from the pairs of both sides, the summaries of their bots and the
-    /// sequential test, if there was one.
+    /// Uses both sides' pairs, the summaries of their bots and the sequential test, if any.
     pub fn verdict(
         &self,
         pairs: &Comparison,
@@ -158,8 +145,7 @@ impl Question<'_> {
             Some(_) => students_quantile(CONFIDENCE, degrees),
             None => normal_quantile(CONFIDENCE),
         };
-        // Planners that repeat their games would also repeat them in further pairs on the same
-        // maps.
+        // Further pairs on the same maps would also repeat games.
         let repeats_games = 2 * pairs.units <= pairs.pairs_played;
         // If the games so far should have been enough, plan half of their number in addition.
         let beyond = |needed: f64, so_far: f64| two_digits_up((needed - so_far).max(so_far / 2.0));
@@ -247,7 +233,6 @@ impl FurtherGames {
     }
 }
 
-/// Rounds up to two significant digits, and to at least 1.
 fn two_digits_up(count: f64) -> u64 {
     let count = count.max(1.0);
     let unit = 10_f64.powf((count.log10().floor() - 1.0).max(0.0));

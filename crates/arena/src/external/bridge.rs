@@ -22,34 +22,26 @@ const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BridgeError {
-    /// The server cannot be reached.
     #[error("cannot connect to {url}: {reason}")]
     Connect { url: String, reason: String },
-    /// The command cannot be started.
     #[error("cannot start {command}: {source}")]
     Start { command: String, source: io::Error },
     /// The bot ended before the game did.
     #[error("the bot ended before the game did ({status}) after {states} states")]
     Ended {
-        /// The exit status, in words.
         status: String,
-        /// Number of states sent to the bot.
         states: u32,
     },
 }
 
-/// Traffic over a bridge.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BridgeReport {
-    /// States passed to the bot.
     pub states: u32,
-    /// Messages passed to the server.
     pub commands: u32,
 }
 
 /// Connects to a server, registers, and passes states to a bot and commands to the server until the
 /// server closes the connection or `stop` is set. `log` receives the bot's standard error.
-/// Fails if the server cannot be reached, or the bot cannot be started or ends early.
 pub fn bridge(
     url: &str,
     register: &Register,
@@ -76,8 +68,7 @@ pub fn bridge(
             Received::Closed | Received::Broken(_) => break,
         }
         match bot.receive(Instant::now() + TURN) {
-            // The bridge has registered on behalf of the bot, so it drops the bot's own
-            // registration.
+            // The bridge has registered on behalf of the bot.
             Received::Message { text, .. } if matches!(ClientFrame::parse(&text), Ok(ClientFrame::Register(_))) => {}
             Received::Message { text, .. } => {
                 report.commands += 1;

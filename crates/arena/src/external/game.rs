@@ -28,17 +28,14 @@ const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 /// A piped bot that waits for its next game.
 type IdleBot = (ExternalBot, Process, PipeChannel);
 
-/// Plays the games of external bots and keeps their processes.
 #[derive(Debug)]
 pub(crate) struct ExternalHost {
     options: ExternalOptions,
     idle: Mutex<Vec<IdleBot>>,
 }
 
-/// A game of an external bot.
 #[derive(Clone, Copy, Debug)]
 pub struct ExternalGame<'a> {
-    /// The bot.
     pub bot: &'a ExternalBot,
     /// The map and the rules.
     pub world: &'a World,
@@ -59,18 +56,13 @@ pub struct ExternalTick<'a> {
     pub wire: WireNotes,
 }
 
-/// A finished game of an external bot.
 #[derive(Debug)]
 pub struct PlayedGame {
-    /// The last state.
     pub state: State,
-    /// Statistics of the bot.
     pub record: ExternalRecord,
     /// The fingerprint of the player's positions.
     pub moves: MovesFingerprint,
-    /// The player's moves.
     pub line: Plan,
-    /// The response times.
     pub times: Times,
     /// Processor time and peak memory of the bot's processes.
     pub cost: Cost,
@@ -118,7 +110,6 @@ impl ExternalHost {
         Ok(Some(play.finish()))
     }
 
-    /// Plays over a websocket with a new process; returns the log.
     fn exec(&self, play: &mut Play<'_>) -> Result<String, Stopped> {
         let Ok((port, url)) = Port::open().and_then(|port| port.url().map(|url| (port, url))) else {
             play.fail(FailureKind::Crash, "no free port on this machine".to_owned());
@@ -172,7 +163,6 @@ impl ExternalHost {
         Ok(())
     }
 
-    /// Plays over standard streams with an idle or a new process; returns the log of this game.
     fn pipe(&self, play: &mut Play<'_>) -> Result<String, Stopped> {
         let idle = if self.options.restart { None } else { self.take_idle(play.game.bot) };
         let (mut process, mut channel, startup_time) = match idle {
@@ -206,7 +196,6 @@ impl ExternalHost {
         loop {
             let index = idle.iter().position(|(of, ..)| of == bot)?;
             let (_, mut process, mut channel) = idle.swap_remove(index);
-            // Some programs end after each game, as programs that use a websocket do.
             if channel.clear() && process.status().is_none() {
                 return Some((process, channel));
             }
@@ -223,7 +212,6 @@ impl ExternalHost {
 }
 
 impl Drop for ExternalHost {
-    /// Ends all bots in parallel.
     fn drop(&mut self) {
         for (_, process, _) in self.idle.get_mut().unwrap_or_else(PoisonError::into_inner) {
             process.release();
@@ -283,7 +271,6 @@ impl<'a> Play<'a> {
         self.record.failure = Some(Failure { kind, tick: self.state.tick(), detail });
     }
 
-    /// Reports that the bot closed the connection before the end of the game.
     fn fail_closed(&mut self, process: &mut Process) -> Result<(), Stopped> {
         let status = process.wait(CRASH_TIME, self.is_stopped)?;
         let has_crashed = status.is_some_and(|status| !status.success());
@@ -291,7 +278,6 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Fails the bot if it exceeds a limit.
     fn check_usage(&mut self) {
         let Some(usage) = &mut self.usage else { return };
         self.cost = usage.poll();
@@ -420,8 +406,7 @@ impl<'a> Play<'a> {
         Some(Vec::new())
     }
 
-    /// Receives a message, or nothing from a bot that exceeds a limit; fails if the series is
-    /// stopped.
+    /// Returns nothing from a bot that exceeds a limit, and an error if the series is stopped.
     fn receive(&mut self, channel: &mut dyn Channel, deadline: Instant) -> Result<Received, Stopped> {
         loop {
             if (self.is_stopped)() {

@@ -47,7 +47,6 @@ const EXIT_TIME: Duration = Duration::from_millis(500);
 /// Time for a program to exit after it has closed its connection. Its log then holds the error
 /// message. Interpreters on a busy machine need this long.
 const CRASH_TIME: Duration = Duration::from_secs(3);
-/// Interval between checks for an exit, a connection or a stop.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Maximum size of a game's log; further output is dropped.
 const LOG_BYTES_MAX: usize = 1 << 20;
@@ -57,14 +56,12 @@ const LOG_TAIL_CHARS: usize = 300;
 #[derive(Debug)]
 struct Stopped;
 
-/// Options of external bots.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalOptions {
     /// The time limit per tick; a late tick is played without a command.
     pub tick_time: Duration,
-    /// True if every game gets a new process. Otherwise a piped program plays all games of a thread
-    /// and is restarted only after a failure. Programs that use a websocket always get a new
-    /// process.
+    /// Every game gets a new process. Otherwise a piped program plays all games of a thread and is
+    /// restarted only after a failure. Programs that use a websocket always get a new process.
     pub restart: bool,
     /// The folder for the bots' standard error, one file per game. If `None`, only the last line of
     /// a failed game's output is kept, in its record.
@@ -96,12 +93,9 @@ pub enum Transport {
     Pipe,
 }
 
-/// An external bot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalBot {
-    /// The connection to the bot.
     pub transport: Transport,
-    /// The shell command that starts the bot.
     pub command: String,
 }
 
@@ -125,7 +119,6 @@ impl ExternalBot {
     }
 }
 
-/// Statistics of an external bot in a game.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternalRecord {
     /// The time limit per tick in milliseconds.
@@ -143,10 +136,8 @@ pub struct ExternalRecord {
     pub failure: Option<Failure>,
 }
 
-/// A failure, which loses the game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
-    /// The kind of failure.
     pub kind: FailureKind,
     /// The first tick without the bot.
     pub tick: u16,
@@ -154,7 +145,6 @@ pub struct Failure {
     pub detail: String,
 }
 
-/// A kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureKind {
@@ -171,7 +161,6 @@ pub enum FailureKind {
 }
 
 impl FailureKind {
-    /// All kinds.
     pub const ALL: [Self; 5] = [Self::Crash, Self::Disconnect, Self::Silence, Self::Garbage, Self::Limit];
 
     /// The failure as a verb: "crashed".

@@ -37,8 +37,7 @@ impl PipeChannel {
 
 impl Channel for PipeChannel {
     fn send(&mut self, message: &str) {
-        // The message is dropped if the bot has too many unread messages. The bot is later reported
-        // as silent.
+        // A bot with too many unread messages loses this one, and is later reported as silent.
         let _ = self.stream.write(format!("{message}\n").as_bytes());
     }
 

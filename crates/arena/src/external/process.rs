@@ -19,16 +19,13 @@ const LOG_TIME: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    /// The supervisor ends the bot when this pipe is closed, which also happens when this program
-    /// is killed.
+    /// Closing this pipe makes the supervisor end the bot, even when this program is killed.
     release_pipe: Option<PipeWriter>,
-    /// The time at which `release_pipe` was closed.
     released: Option<Instant>,
     log: Arc<Mutex<Vec<u8>>>,
     log_reader: Option<JoinHandle<()>>,
 }
 
-/// The connections of a bot's standard streams.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Streams {
     /// Standard input is empty; both outputs go to the log.
@@ -37,8 +34,7 @@ pub(super) enum Streams {
     Piped,
 }
 
-/// A shell that runs `command`. When the pipe is closed, it ends all processes that the command has
-/// started.
+/// A shell that runs `command`, and ends all its processes when the pipe is closed.
 #[cfg(unix)]
 fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     use std::os::fd::AsRawFd;
@@ -86,8 +82,7 @@ impl Process {
             Streams::Piped => shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log_start),
         };
         let child = shell.spawn()?;
-        // The shell's `Command` holds the writing end of the log. The log cannot end before this
-        // `Command` is dropped.
+        // The shell's `Command` holds the writing end of the log, which would keep the log open.
         drop(shell);
         let log = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&log);
@@ -131,9 +126,8 @@ impl Process {
         }
         self.released = Some(Instant::now());
         match self.release_pipe.take() {
-            // A process forked at the same time may hold the pipe open, so closing it is not
-            // enough. A line on the pipe ends the bot, too. Writing fails if the supervisor has
-            // already ended.
+            // A process forked at the same time may hold the pipe open, so a line on the pipe ends
+            // the bot, too. Writing fails if the supervisor has already ended.
             Some(mut release_pipe) => drop(release_pipe.write_all(b"\n")),
             None => drop(self.child.kill()),
         }
@@ -152,7 +146,6 @@ impl Process {
         }
     }
 
-    /// Returns the output since the last call.
     pub fn take_log(&self) -> String {
         let bytes = std::mem::take(&mut *self.log.lock().unwrap_or_else(PoisonError::into_inner));
         String::from_utf8_lossy(&bytes).into_owned()
@@ -186,7 +179,6 @@ pub(super) fn last_log_line(log: &str) -> String {
     format!(": {}", line.chars().take(LOG_TAIL_CHARS).collect::<String>())
 }
 
-/// True for lines that runtimes print after an error: a stack frame, a field or the version.
 fn follows_error(line: &str) -> bool {
     line.starts_with([' ', '\t', '}']) || line.starts_with("Emitted 'error' event") || line.starts_with("Node.js v")
 }

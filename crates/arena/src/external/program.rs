@@ -5,21 +5,17 @@ use super::process::{Process, Streams, exit_words, last_log_line};
 use super::usage::UsageMeter;
 use crate::game::Cost;
 
-/// A running program that connects to a server. Dropping this value ends the program and all of
-/// its descendants.
+/// A program that connects to a server. Dropping it ends the program and all descendants.
 #[derive(Debug)]
 pub struct Program {
     process: Process,
     usage: UsageMeter,
 }
 
-/// The results of a program that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramEnd {
-    /// Processor time and peak memory of the program's processes; measured only on Linux, otherwise
-    /// zero.
+    /// Of all the program's processes; zero except on Linux.
     pub cost: Cost,
-    /// The program's standard output and error.
     pub log: String,
     /// The exit code or "still running", and the last line of the log, in words.
     pub words: String,
@@ -42,7 +38,6 @@ impl Program {
         self.process.status()
     }
 
-    /// Ends the program if it is running.
     pub fn end(mut self) -> ProgramEnd {
         let cost = self.usage.poll();
         let status = self.process.status();

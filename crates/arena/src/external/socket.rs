@@ -25,7 +25,6 @@ const CLOSE_TIME: Duration = Duration::from_millis(300);
 /// Maximum size of unsent messages; further messages are dropped.
 const UNSENT_BYTES_MAX: usize = 1 << 20;
 
-/// A local port for one bot.
 #[derive(Debug)]
 pub(super) struct Port(TcpListener);
 

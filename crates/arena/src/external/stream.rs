@@ -40,8 +40,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Connects to a process. The threads end with the process. Fails if the threads cannot be
-    /// started.
+    /// Connects to a process. The threads end with the process.
     pub fn new(input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> io::Result<Self> {
         let (to_bot, messages) = mpsc::sync_channel(UNREAD_MESSAGES_MAX);
         let (chunks, from_bot) = mpsc::sync_channel(UNREAD_CHUNKS_MAX);
@@ -53,7 +52,6 @@ impl Stream {
     }
 
     pub fn over(connection: TcpStream) -> io::Result<Self> {
-        // Sends small packets at once.
         connection.set_nodelay(true)?;
         let mut stream = Self::new(connection.try_clone()?, connection.try_clone()?)?;
         stream.connection = Some(connection);

@@ -7,22 +7,14 @@ use crate::series::{Games, Series};
 /// If a bot misses at least this share of its ticks, its results mean little.
 pub const LATE_SHARE: f64 = 0.05;
 
-/// Statistics of an external bot over its games.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct ExternalSummary {
-    /// The name of the bot.
     pub planner: String,
-    /// Number of games.
     pub games: u64,
-    /// Games lost by a crash.
     pub crashed: u64,
-    /// Games lost by a closed connection.
     pub disconnected: u64,
-    /// Games lost by silence.
     pub silent: u64,
-    /// Games lost by garbage.
     pub garbage: u64,
-    /// Games lost by exceeding a limit.
     pub over_limit: u64,
     /// Ticks played with a command.
     pub commands: u64,
@@ -34,21 +26,17 @@ pub struct ExternalSummary {
     pub invalid_commands: u64,
     /// The first failure of each kind: map, sample (from 1), tick and description.
     pub failures: Vec<String>,
-    /// The failures in words, or a note that the bot was late. `None` if the bot neither failed nor
-    /// was late.
+    /// The failures in words, or a note that the bot was late.
     pub trouble: Option<String>,
 }
 
 /// Number of games that a bot lost by failures of one kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailureCount {
-    /// The kind.
     pub kind: FailureKind,
-    /// Number of games.
     pub games: u64,
 }
 
-/// Summarises the external bots of a series, in the order of its planners.
 pub fn external_summaries(series: &Series, games: &Games) -> Vec<ExternalSummary> {
     (0..series.names().len()).filter_map(|planner| external_summary(series, games, planner)).collect()
 }
@@ -60,7 +48,6 @@ pub(crate) fn external_summary(series: &Series, games: &Games, planner: usize) -
 }
 
 impl ExternalSummary {
-    /// Summarises the games of a bot.
     pub fn of<'a>(planner: String, games: impl Iterator<Item = &'a GameRecord>) -> Self {
         let mut summary = Self { planner, ..Self::default() };
         let mut seen: Vec<FailureKind> = Vec::new();
@@ -102,13 +89,11 @@ impl ExternalSummary {
         FailureKind::ALL.into_iter().zip(games).map(count).filter(|count| count.games > 0).collect()
     }
 
-    /// Number of games lost by a failure.
     pub fn failed(&self) -> u64 {
         self.failure_counts().iter().map(|count| count.games).sum()
     }
 
-    /// True if the bot failed in at least half of its games. Its results then say little about its
-    /// play.
+    /// True if at least half of the games failed, so the results say little about the bot's play.
     pub fn is_broken(&self) -> bool {
         self.failed() > 0 && 2 * self.failed() >= self.games
     }
@@ -129,7 +114,6 @@ impl ExternalSummary {
         })
     }
 
-    /// The failures and the timing in words.
     pub fn sentence(&self) -> String {
         let counts = self.failure_counts();
         let failures: Vec<String> = counts.iter().map(|count| format!("{} in {}", count.kind, count.games)).collect();

@@ -11,7 +11,6 @@ const PROCESSES_MAX: usize = 256;
 /// The unit of processor time in `/proc`: Linux reports it at 100 Hz.
 const TICK_MS: u64 = 10;
 
-/// Measures a bot during one game.
 #[derive(Debug)]
 pub(super) struct UsageMeter {
     /// The id of the process that supervises the bot. All processes of the bot descend from it.
@@ -43,8 +42,7 @@ impl UsageMeter {
     }
 }
 
-/// The total cost of all descendants of a process: processor time since the start of each, and
-/// current memory.
+/// Processor time since the start of each descendant, and their current memory.
 fn sample(supervisor: u32) -> Cost {
     let mut cost = Cost::default();
     let mut processes = vec![supervisor];
@@ -52,8 +50,7 @@ fn sample(supervisor: u32) -> Cost {
     while let Some(&process) = processes.get(next) {
         next += 1;
         if let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) {
-            // Fields 14 to 17: the processor time of the process, and of its children that have
-            // ended.
+            // Fields 14 to 17: the time of the process, and of its children that have ended.
             let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
             let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
             cost.cpu_ms += ticks * TICK_MS;

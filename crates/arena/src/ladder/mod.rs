@@ -64,7 +64,6 @@ pub(crate) struct LadderMap {
     pub layout: String,
 }
 
-/// A record of the journal.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Event {
@@ -74,13 +73,10 @@ pub(crate) enum Event {
     Game(Box<GameRecord>),
 }
 
-/// The state of an entrant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EntrantState {
-    /// It plays.
     Active,
-    /// It was retired by a request.
     Retired,
     /// It failed too often. Holds the last failure.
     SetAside(String),
@@ -99,7 +95,6 @@ struct Member {
     spec: String,
     added: u64,
     state: EntrantState,
-    /// The results of the entrant's games, by unit.
     games: Vec<Option<Played>>,
     /// Units in progress.
     pending: BTreeSet<usize>,
@@ -107,7 +102,6 @@ struct Member {
     sums: Sums,
 }
 
-/// Totals over the games of an entrant.
 #[derive(Debug, Default)]
 struct Sums {
     games: u64,
@@ -149,7 +143,6 @@ impl Member {
     }
 }
 
-/// The state of a ladder.
 #[derive(Debug)]
 pub(crate) struct Ladder {
     maps: Vec<String>,
@@ -181,7 +174,6 @@ impl Ladder {
         }
     }
 
-    /// The entrants as `NAME=SPEC`, in the order in which they were added.
     pub fn entrants(&self) -> Vec<String> {
         self.members.iter().map(|member| format!("{}={}", member.name, member.spec)).collect()
     }
@@ -200,12 +192,10 @@ impl Ladder {
         versions.into_iter().find(|name| !is_taken(name)).expect("finitely many versions")
     }
 
-    /// Number of games.
     pub fn games(&self) -> u64 {
         self.games
     }
 
-    /// The state of the entrant with this name.
     pub fn state(&self, name: &str) -> Option<&EntrantState> {
         self.members.iter().find(|member| member.name == name).map(|member| &member.state)
     }
@@ -215,7 +205,6 @@ impl Ladder {
         self.requests.contains(request)
     }
 
-    /// Applies an event of the journal to the state.
     ///
     /// # Errors
     /// When the event contradicts earlier ones.
@@ -287,8 +276,7 @@ impl Ladder {
         is_failing.then(|| format!("failed in {FAILURES_MAX} games in a row; last: {last}"))
     }
 
-    /// The next game, which then counts as in progress. `None` if only games in progress are
-    /// informative.
+    /// The next game, now in progress. `None` if only games in progress are informative.
     pub fn next(&mut self) -> Option<Job> {
         let entrant = self.newcomer().or_else(|| self.open_entrant())?;
         let unit = self.members[entrant].next_unit();
@@ -296,12 +284,10 @@ impl Ladder {
         Some(Job { entrant, unit })
     }
 
-    /// Abandons a game in progress.
     pub fn cancel(&mut self, job: Job) {
         self.members[job.entrant].pending.remove(&job.unit);
     }
 
-    /// True if games are in progress.
     pub fn is_playing(&self) -> bool {
         self.members.iter().any(|member| !member.pending.is_empty())
     }
@@ -313,8 +299,7 @@ impl Ladder {
         news.min().map(|(_, index)| index)
     }
 
-    /// Finds the open pair whose next unit is the most informative. Returns its entrant with fewer
-    /// games.
+    /// The side with fewer games of the open pair whose next unit is the most informative.
     fn open_entrant(&self) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for (left, right) in self.neighbours() {
@@ -324,8 +309,7 @@ impl Ladder {
             if played >= self.units_max || self.pair(left, right).is_closed() {
                 continue;
             }
-            // A unit's information: the variance of its result, divided by the number of results
-            // including it.
+            // The variance of the unit's result, divided by the number of results including it.
             let odds = (self.ratings[left].estimate - self.ratings[right].estimate) / 400.0;
             let share = 1.0 / (1.0 + 10_f64.powf(-odds));
             let gain = share * (1.0 - share) / (played + 1) as f64;
@@ -391,7 +375,6 @@ fn fingerprint(moves: &str) -> u64 {
     hash.finish()
 }
 
-/// The index of a unit's game in the series of a ladder.
 fn index_of(series: &Series, job: Job) -> usize {
     job.unit * series.names().len() + job.entrant
 }

@@ -12,7 +12,6 @@ const DATA: &str = "{{DATA}}";
 /// The texts of a ladder's page.
 #[derive(Clone, Debug, Serialize)]
 pub struct LadderText<'a> {
-    /// The title.
     pub title: &'a str,
     /// A description of the setting.
     pub heading: &'a str,

@@ -1,5 +1,3 @@
-//! The pair of two entrants of a ladder.
-
 use std::collections::HashSet;
 use std::hash::Hasher;
 
@@ -8,7 +6,6 @@ use serde::Serialize;
 
 use crate::stats::{Sprt, SprtDecision, WinDrawLoss};
 
-/// The result of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Played {
     pub rank: (bool, u32),
@@ -20,11 +17,9 @@ pub(super) struct Played {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairResult {
-    /// Not decided yet.
     Open,
     /// The earlier entrant is better than the later one.
     Better,
-    /// The earlier entrant is worse.
     Worse,
     /// Neither entrant is better by the margin of the test.
     Equal,
@@ -97,7 +92,6 @@ impl PairState {
         self.counts
     }
 
-    /// The maps with pairs, and their counts.
     pub fn maps(&self) -> impl Iterator<Item = (usize, WinDrawLoss)> + '_ {
         self.by_map.iter().copied().enumerate().filter(|(_, counts)| counts.pairs() > 0)
     }

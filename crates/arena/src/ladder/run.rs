@@ -20,58 +20,43 @@ use getaway::game::World;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
 
-/// Interval of the loop. It is short enough, together with [`REPORT_INTERVAL`], for the page to be
-/// current within a second.
+/// Together with [`REPORT_INTERVAL`], keeps the page current within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between attempts to write a journal on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Limit of the games that another process plays at a time: the larger of `AHEAD_MIN` and
-/// 1 / `AHEAD_DIVISOR` of the number of games so far. Games chosen further ahead would ignore the
-/// results of earlier games.
+/// Limit of the games that another process plays at a time: the larger of `AHEAD_MIN` and the games
+/// so far / `AHEAD_DIVISOR`. Games chosen further ahead would ignore earlier results.
 const AHEAD_MIN: usize = 64;
 const AHEAD_DIVISOR: usize = 20;
 
-/// Options of a ladder.
 pub struct LadderOptions<'a> {
     /// The folder of the ladder, created if missing.
     pub folder: &'a Path,
-    /// The maps, in order.
     pub maps: &'a [Map],
-    /// The options of the games; `samples` is the maximum per map and entrant. The planners come
-    /// from requests.
+    /// `samples` is the maximum per map and entrant. The planners come from requests.
     pub series: SeriesOptions,
-    /// Options of external bots.
     pub external: ExternalOptions,
-    /// Finds planners that are not built in.
     pub host: Option<&'a dyn PlannerHost>,
     /// How long to run. Until then, an idle ladder waits for requests. With `None`, the ladder ends
     /// as soon as no further game would be informative.
     pub time: Option<Duration>,
 }
 
-/// The threads or the process that play the games of a ladder.
 pub enum LadderPlayers {
-    /// This number of threads.
     Threads(usize),
-    /// Another process.
     Process(Channel),
 }
 
-/// The reports of a running ladder.
 pub enum LadderNews<'a> {
     /// A game, in the order of the journal. Games of earlier runs come first.
     Game {
         /// Its number, from 1.
         number: u64,
-        /// The game.
         record: &'a GameRecord,
-        /// Its map and rules.
         world: &'a World,
     },
-    /// A message for the user.
     Note(String),
-    /// The standing has changed.
     Standing(&'a LadderStanding),
 }
 
@@ -87,7 +72,6 @@ struct Shared {
     notes: Vec<String>,
     error: Option<SeriesError>,
     has_changed: bool,
-    /// True while events cannot be written.
     is_waiting: bool,
 }
 
@@ -181,7 +165,6 @@ fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Plays games until stopped. Several threads run this function.
 fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn() -> bool) {
     while !is_stopped() {
         let next = lock(shared).start();
@@ -205,7 +188,6 @@ fn play_remotely(channel: Channel, spec: &str, shared: &Mutex<Shared>, is_stoppe
     }
 }
 
-/// Games that another process plays.
 struct RemoteGames<'a> {
     shared: &'a Mutex<Shared>,
     is_stopped: &'a dyn Fn() -> bool,
@@ -236,7 +218,6 @@ impl Jobs for RemoteGames<'_> {
     }
 }
 
-/// Reads requests and reports until the ladder ends.
 fn watch(
     options: &LadderOptions<'_>,
     shared: &Mutex<Shared>,
@@ -311,8 +292,7 @@ impl Shared {
         }
     }
 
-    /// Writes an event to the journal, then applies it. Keeps the event for later if it cannot be
-    /// written.
+    /// Writes an event to the journal, then applies it; or keeps it for later.
     fn save(&mut self, event: Event) {
         if !self.unsaved.is_empty() {
             self.unsaved.push(event);
@@ -378,7 +358,6 @@ impl Shared {
         }
     }
 
-    /// Carries out a request. Fails with the reason if the request is refused.
     fn answer(&mut self, options: &LadderOptions<'_>, id: &str, request: LadderRequest) -> Result<(), String> {
         let (at, request_id) = (now(), id.to_owned());
         match request {

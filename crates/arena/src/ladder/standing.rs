@@ -7,10 +7,8 @@ use crate::eval::MeanCost;
 use crate::game::GameRecord;
 use crate::stats::{Interval, WinDrawLoss};
 
-/// The standing of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LadderStanding {
-    /// Number of games.
     pub games: u64,
     /// Number of pairs of neighbours that are not decided.
     pub open_pairs: usize,
@@ -22,16 +20,12 @@ pub struct LadderStanding {
     pub recent: Vec<LadderGame>,
 }
 
-/// An entrant of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LadderRow {
     /// Its place among the active entrants, from 1; `None` for others.
     pub place: Option<usize>,
-    /// Its name.
     pub name: String,
-    /// The planner or bot behind the name.
     pub spec: String,
-    /// Its state.
     pub state: EntrantState,
     /// When it was added, in seconds since 1970.
     pub added: u64,
@@ -40,9 +34,7 @@ pub struct LadderRow {
     /// Wins, ties and losses in its distinct pairs.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
-    /// Number of games.
     pub games: u64,
-    /// Number of failed games.
     pub failed: u64,
     /// The last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -51,25 +43,18 @@ pub struct LadderRow {
     pub score_mean: f64,
     /// Share of games that the entrant survived.
     pub survived_share: f64,
-    /// Processor time and memory.
     pub cost: MeanCost,
-    /// Median decision time in milliseconds.
     pub decision_p50_ms: f64,
-    /// 99th percentile of the decision time in milliseconds.
     pub decision_p99_ms: f64,
-    /// Longest decision time in milliseconds.
     pub decision_max_ms: f64,
     /// The result of the pair with the next active entrant.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<PairResult>,
 }
 
-/// The test between two versions of an entrant.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct VersionTest {
-    /// The newer version.
     pub newer: String,
-    /// The version before it.
     pub older: String,
     /// The verdict of the sequential tests on the newer version.
     pub result: PairResult,
@@ -78,14 +63,11 @@ pub struct VersionTest {
     pub counts: WinDrawLoss,
 }
 
-/// A game of a ladder.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LadderGame {
     /// Its number, from 1.
     pub number: u64,
-    /// The entrant.
     pub name: String,
-    /// The map.
     pub map: String,
     /// The points of the game: 0 if the bot failed.
     pub points: u32,
@@ -109,7 +91,6 @@ impl LadderGame {
 }
 
 impl Ladder {
-    /// The current standing.
     pub fn standing(&self) -> LadderStanding {
         let mut now = self.current_ratings();
         now.resize(self.members.len(), Interval { estimate: 0.0, low: 0.0, high: 0.0 });

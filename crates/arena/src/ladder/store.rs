@@ -19,23 +19,18 @@ const JOURNAL: FileKind = FileKind { name: "ladder", version: 1 };
 const REQUEST: &str = "ladder request";
 const REQUEST_BYTES_MAX: u64 = 1 << 16;
 
-/// An error of a ladder.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LadderError {
-    /// Another process runs this ladder.
     #[error("{}: another process runs this ladder: expected no other (--add and --retire change it while it runs)", .folder.display())]
     Running { folder: PathBuf },
-    /// The folder cannot be read or written.
     #[error("{}: {source}", .path.display())]
     Folder { path: PathBuf, source: io::Error },
-    /// The journal cannot be used.
     #[error(transparent)]
     Journal(JournalError),
     /// An entrant, a map or a game causes an error.
     #[error(transparent)]
     Series(#[from] SeriesError),
-    /// There is nothing to play.
     #[error("no entrants: expected --add NAME=PLANNER")]
     Empty,
 }
@@ -58,14 +53,12 @@ struct RequestFile {
     request: LadderRequest,
 }
 
-/// A record of the ladder's journal.
 #[derive(Serialize, Deserialize)]
 struct Line<E> {
     event: E,
 }
 
-/// Stores a request in the folder of a ladder, for the current or the next run. The folder is
-/// created if missing.
+/// Stores a request for the current or the next run, in a folder created if missing.
 ///
 /// # Errors
 /// When the folder cannot be written.
@@ -124,7 +117,6 @@ impl Store {
         self.journal.append(&[Line { event }])
     }
 
-    /// The waiting requests, oldest first. Ignores other files.
     pub fn waiting(&self) -> Vec<Waiting> {
         let Ok(entries) = fs::read_dir(self.folder.join("inbox")) else { return Vec::new() };
         let mut names: Vec<String> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();

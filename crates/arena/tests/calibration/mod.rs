@@ -34,7 +34,6 @@ pub struct Calibration {
     pub false_verdicts: u32,
 }
 
-/// Counts intervals, and those that contain the true value.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Hits {
     pub intervals: u32,
@@ -49,7 +48,6 @@ impl Hits {
         }
     }
 
-    /// The share of intervals that contain the true value.
     pub fn coverage(self) -> f64 {
         f64::from(self.hits) / f64::from(self.intervals.max(1))
     }
@@ -96,7 +94,6 @@ impl Calibration {
     }
 }
 
-/// The verdict of a tournament without failures.
 fn verdict_of(pairs: &[(GameRecord, GameRecord)]) -> Verdict {
     let comparison = Comparison::of(pairs.iter().map(|(left, right)| (left, right)));
     comparison.verdict(["left", "right"], MARGIN_DEFAULT)
@@ -116,8 +113,7 @@ pub struct MarginCalibration {
     pub worse: u32,
     /// Verdicts *too few games* with a promise of at most [`FURTHER_MAX`] further games.
     pub promised: u32,
-    /// Promises that were kept: the promised number of further games showed that the left planner
-    /// is better.
+    /// The promised games did show that the left planner is better.
     pub kept: u32,
     /// Sum of the promised numbers of pairs.
     pub pairs_promised: u64,
@@ -170,8 +166,7 @@ pub struct SyntheticPair {
 const COPY: SyntheticPair =
     SyntheticPair { name: "", maps: 15, samples: 10, survival: (0.5, 0.5), tie: 0.0, games: [0, 0], is_mixed: false };
 
-/// Ten pairs of equal planners: copies on similar and on very different maps, with few and many
-/// samples, and deterministic planners.
+/// Copies on similar and on very different maps, and deterministic planners.
 pub const SYNTHETIC: [SyntheticPair; 10] = [
     SyntheticPair { name: "copies on maps of one difficulty", ..COPY },
     SyntheticPair { name: "copies on maps from easy to hopeless", survival: (0.0, 1.0), ..COPY },
@@ -206,9 +201,8 @@ impl SyntheticPair {
         calibration
     }
 
-    /// Plays tournaments in which the right planner loses some additional games, so that the true
-    /// mean score difference equals the margin. Then plays the further games that the verdicts
-    /// promise to be enough.
+    /// The right planner loses additional games, so that the true mean score difference equals the
+    /// margin. The further games that the verdicts promise to be enough are then played.
     pub fn calibrate_margin(&self, tournaments: u32, seed: u64) -> MarginCalibration {
         let mut found = MarginCalibration { tournaments, ..MarginCalibration::default() };
         let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -342,7 +336,6 @@ impl SyntheticMap {
     }
 }
 
-/// A game that is complete with probability `survival`, and otherwise ends at a random tick.
 fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecord {
     let final_tick = if random.random::<f64>() < survival { END_TICK } else { random.random_range(2..END_TICK) };
     GameRecord {

@@ -1,5 +1,4 @@
-//! Guarantees: a series does not depend on the number of threads or on the order in which games
-//! arrive, and a planner is rarely found to be better than itself.
+//! A series does not depend on threads, and a planner is rarely found to be better than itself.
 
 use crate::common;
 use getaway::game::Rules;

@@ -1,8 +1,7 @@
-//! Guarantees: between equal planners, 93% to 97% of the 95% intervals contain the true value, and
-//! the sign test and the verdicts *better* and *worse* are wrong in at most 5.5% of the
-//! tournaments. If the difference equals the margin, the verdict *equal* is wrong in at most 5.5%
-//! of the tournaments, and the promised number of further games is enough in at least 75%. This is
-//! a short form of the example `calibration`.
+//! A short form of the example `calibration`. Between equal planners, 93% to 97% of the 95%
+//! intervals contain the true value, and the sign test and the verdicts *better* and *worse* are
+//! wrong in at most 5.5% of the tournaments. If the difference equals the margin, *equal* is wrong
+//! in at most 5.5%, and the promised number of further games is enough in at least 75%.
 
 use crate::calibration::{Calibration, MarginCalibration, REAL, SYNTHETIC};
 use crate::common;
@@ -40,8 +39,7 @@ fn verdicts_at_the_margin_are_calibrated() {
 
 #[test]
 fn played_tournaments_of_equals_are_calibrated() {
-    // Enough tournaments to detect a test that counts repeated games as evidence, because it is
-    // wrong most of the time.
+    // Enough to detect a test that counts repeated games, which is wrong most of the time.
     const TOURNAMENTS: u32 = 5;
     let maps = common::our_maps();
     let pairs = REAL.iter().filter(|pair| pair.name.contains("random"));

@@ -1,5 +1,3 @@
-//! Guarantees of ladders: the state depends only on the journal, even after interruptions.
-
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -127,8 +125,7 @@ fn equal_planners_are_found_equal_or_exhausted() {
     assert!(standing.games <= 20, "{} games of planners that repeat themselves", standing.games);
 }
 
-/// A process that requests `batch` games at a time, before it has played all previous games. It
-/// ends after `games_max` games.
+/// Requests `batch` games at a time, before it has played all previous games.
 fn process(batch: usize, games_max: usize) -> LadderPlayers {
     let (input, mut from_process) = io::pipe().expect("a pipe");
     let (to_process, output) = io::pipe().expect("a pipe");

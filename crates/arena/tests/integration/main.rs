@@ -1,5 +1,3 @@
-//! The arena's integration tests.
-
 mod arena;
 #[path = "../calibration/mod.rs"]
 mod calibration;
