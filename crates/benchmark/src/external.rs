@@ -1,5 +1,3 @@
-//! Runs external solvers within their limits.
-
 use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -13,16 +11,15 @@ use tempfile::NamedTempFile;
 use crate::{Benchmark, BenchmarkError, Instance, Limits, failed};
 
 const POLL: Duration = Duration::from_millis(5);
-/// Limit of the elapsed time, as a multiple of the processor time and in addition to [`START`]. It
-/// ends solvers that wait for ever.
+/// A multiple of the processor time, in addition to [`START`], for solvers that wait for ever.
 const ELAPSED_FACTOR: u32 = 10;
 const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;
-/// Signals that end a solver after it has used up its processor time.
+/// These signals end a solver that has used up its processor time.
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
-/// Runs a command. Returns its output, or the reason why the output does not count.
+/// Returns the command's output, or the reason why the output does not count.
 pub fn execute(
     benchmark: &Benchmark,
     instance: &Instance,
@@ -53,7 +50,6 @@ pub fn execute(
     })
 }
 
-/// Waits for a process until the limit. Then kills its process group.
 fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     let begun = Instant::now();
     let mut status = child.try_wait()?;
@@ -71,7 +67,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     Ok(status)
 }
 
-/// True if the process, or the last process of the shell, was stopped at its processor time limit.
+/// For the process, or the last process of the shell.
 fn is_out_of_time(status: ExitStatus) -> bool {
     let signals = [SIGKILL, SIGXCPU];
     signals.iter().any(|&signal| status.signal() == Some(signal) || status.code() == Some(128 + signal))

@@ -1,5 +1,3 @@
-//! Instances: a map and the rules of play, under a stable name.
-
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -17,23 +15,21 @@ const LIST: &str = "instances.jsonl";
 const LIST_BYTES_MAX: u64 = 1 << 24;
 const MAP_BYTES_MAX: u64 = 1 << 21;
 
-/// An instance: a map file and the rules of play.
+/// A map and the rules of play, under a stable name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instance {
-    /// The track and the instance's name within the track, separated by a slash.
+    /// `TRACK/NAME`.
     #[serde(rename = "instance")]
     pub name: String,
-    /// The map file, relative to the benchmark's folder.
+    /// Relative to the benchmark's folder.
     pub map: String,
-    /// The SHA-256 hash of the map file, in hexadecimal digits.
+    /// In hexadecimal digits.
     pub sha256: String,
-    /// The rules of play.
     #[serde(flatten, with = "getaway::game::rules_fields")]
     pub rules: Rules,
 }
 
 impl Instance {
-    /// The part of the name before the slash.
     pub fn track(&self) -> &str {
         self.name.split_once('/').map_or("", |(track, _)| track)
     }
@@ -42,17 +38,12 @@ impl Instance {
 /// The folder of a benchmark, with its list of instances.
 #[derive(Clone, Debug)]
 pub struct Benchmark {
-    /// The folder.
     pub folder: PathBuf,
-    /// The instances in the order of the list.
     pub instances: Vec<Instance>,
 }
 
 impl Benchmark {
-    /// Reads the list of instances in a folder.
-    ///
-    /// # Errors
-    /// If the list cannot be read, or a line of it is not an instance.
+    /// Fails if the list cannot be read, or a line of it is not an instance.
     pub fn load(folder: impl Into<PathBuf>) -> Result<Self, BenchmarkError> {
         let folder = folder.into();
         let path = folder.join(LIST);
@@ -68,18 +59,12 @@ impl Benchmark {
         Ok(Self { folder, instances })
     }
 
-    /// Finds an instance by its name.
-    ///
-    /// # Errors If there is no such instance.
     pub fn find(&self, name: &str) -> Result<&Instance, BenchmarkError> {
         let found = self.instances.iter().find(|instance| instance.name == name);
         found.ok_or_else(|| BenchmarkError::Unknown { what: "instance", name: name.to_owned() })
     }
 
-    /// The instances of a track.
-    ///
-    /// # Errors
-    /// If there is no such track.
+    /// Fails if there is no such track.
     pub fn track(&self, track: &str) -> Result<Vec<&Instance>, BenchmarkError> {
         let found: Vec<&Instance> = self.instances.iter().filter(|instance| instance.track() == track).collect();
         if found.is_empty() {
@@ -88,15 +73,11 @@ impl Benchmark {
         Ok(found)
     }
 
-    /// The path of an instance's map.
     pub fn map_path(&self, instance: &Instance) -> PathBuf {
         self.folder.join(&instance.map)
     }
 
-    /// Reads the map of an instance.
-    ///
-    /// # Errors
-    /// If the file cannot be read, has another hash, or is not a map.
+    /// Fails if the file cannot be read, has another hash, or is not a map.
     pub fn layout(&self, instance: &Instance) -> Result<Layout, BenchmarkError> {
         let path = self.map_path(instance);
         let text = files::read_text(&path, MAP_BYTES_MAX).map_err(failed(&path))?;
@@ -116,21 +97,15 @@ fn sha256(text: &str) -> String {
     })
 }
 
-/// An instance and the text of its map file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GeneratedInstance {
-    /// The instance.
     pub instance: Instance,
-    /// The content of its map file.
     pub text: String,
 }
 
-/// Generates the public instances, with the bundled maps as `real_like`. With a seed, generates
-/// fresh instances of the same kinds. Fresh instances have no real-like track, because its maps are
-/// drawn by hand.
-///
-/// # Errors
-/// If a generated map has no room for its threats; the message names it.
+/// Generates the public instances, with the bundled maps as `real_like`; or, with a seed, fresh
+/// instances of the same kinds. Fresh instances have no real-like track, because its maps are drawn
+/// by hand. Fails if a generated map has no room for its threats; the message names it.
 pub fn generate(real_like: &[Map], seed: Option<u64>) -> Result<Vec<GeneratedInstance>, String> {
     let mut recipe = Recipe { seed, generated: Vec::new() };
     if seed.is_none() {
@@ -182,7 +157,7 @@ struct Recipe {
 }
 
 impl Recipe {
-    /// The seed of a set of maps: the public seed, or a seed derived from the recipe's seed.
+    /// The public seed, or a seed derived from the recipe's seed.
     fn seed_of(&self, public: u64) -> u64 {
         self.seed.map_or(public, |seed| seed.wrapping_mul(1_000_003).wrapping_add(public))
     }
@@ -224,10 +199,7 @@ fn options(kind: GeneratorKind, size: (i32, i32), braid_permille: u32, threats: 
     GeneratorOptions { kind, width, height, threats, styles: Style::ALL.to_vec(), braid_permille }
 }
 
-/// Writes the list and the maps of generated instances into a new folder.
-///
-/// # Errors
-/// If the folder is not new, or a file cannot be written.
+/// Fails if the folder is not new, or a file cannot be written.
 pub fn write_instances(folder: &Path, generated: &[GeneratedInstance]) -> Result<(), BenchmarkError> {
     std::fs::create_dir(folder).and_then(|()| std::fs::create_dir(folder.join("maps"))).map_err(failed(folder))?;
     let mut list = String::new();

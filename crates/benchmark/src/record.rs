@@ -1,4 +1,4 @@
-//! Records: the best known line and bound of an instance, with the proof of the bound.
+//! The best known line and bound of an instance, with the proof of the bound.
 
 use std::fmt;
 use std::fs;
@@ -14,17 +14,14 @@ const RECORD_BYTES_MAX: u64 = 1 << 22;
 const FIRST_LINE: &str = "bench-1 record ";
 const CREDITS: [&str; 2] = ["line by: ", "bound by: "];
 
-/// A record of an instance. The text form has a line with the instance's name, two lines of
-/// credits, and the certificate.
+/// The text form has a line with the instance's name, two lines of credits, and the certificate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
-    /// The name of the instance.
     pub instance: String,
-    /// The solver that found the line, and its budget.
+    /// The solver and its budget.
     pub line_by: String,
-    /// The solver that found the bound, and its budget.
+    /// The solver and its budget.
     pub bound_by: String,
-    /// The line, the bound and its proof.
     pub certificate: Certificate,
 }
 
@@ -36,20 +33,14 @@ impl fmt::Display for Record {
     }
 }
 
-/// The changes that a merge made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Merge {
-    /// The line is longer.
     pub line: bool,
-    /// The bound is lower.
     pub bound: bool,
 }
 
 impl Record {
-    /// Parses the text of a record.
-    ///
-    /// # Errors
-    /// A message with a line number.
+    /// The error has a line number.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.splitn(4, '\n');
         let mut next = |line: usize, start: &str| {
@@ -64,19 +55,13 @@ impl Record {
         Ok(Self { instance, line_by, bound_by, certificate })
     }
 
-    /// Reads a record.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or is not a record.
     pub fn load(path: &Path) -> Result<Self, BenchmarkError> {
         let text = files::read_text(path, RECORD_BYTES_MAX).map_err(failed(path))?;
         Self::parse(&text).map_err(|why| BenchmarkError::Content { path: path.to_owned(), why })
     }
 
-    /// Checks the record in the literal model: replays the line and repeats the proof.
-    ///
-    /// # Errors
-    /// The reason why the record does not hold.
+    /// Replays the line and repeats the proof in the literal model. The error is the reason why the
+    /// record does not hold.
     pub fn check(&self, benchmark: &Benchmark) -> Result<(), String> {
         let instance = benchmark.find(&self.instance).map_err(|error| error.to_string())?;
         let layout = benchmark.layout(instance).map_err(|error| error.to_string())?;
@@ -88,11 +73,8 @@ impl Record {
         getaway_reference::verify(&self.certificate, &layout).map_err(|error| error.to_string())
     }
 
-    /// Takes the longer line and the lower bound of another record of the same instance.
-    ///
-    /// # Errors
-    /// If the line of either record ends after the other's bound, which shows that one of the
-    /// records is wrong.
+    /// Takes the longer line and the lower bound of another record of the same instance. Fails if
+    /// the line of either record ends after the other's bound, so that one of them is wrong.
     pub fn merge(&mut self, other: &Self) -> Result<Merge, String> {
         let (own, new) = (&mut self.certificate, &other.certificate);
         if own.final_tick > new.bound_tick || new.final_tick > own.bound_tick {
@@ -113,11 +95,8 @@ impl Record {
         Ok(merge)
     }
 
-    /// Writes the record into a folder, under the name of its instance. Replaces only a record of
-    /// the same instance.
-    ///
-    /// # Errors
-    /// If the file cannot be written, or a different file already has this name.
+    /// Saves under the instance's name. Fails if another file, except a record of the instance, has
+    /// it.
     pub fn save(&self, folder: &Path) -> Result<(), BenchmarkError> {
         let path = folder.join(format!("{}.txt", self.instance));
         let track = path.parent().unwrap_or(folder);

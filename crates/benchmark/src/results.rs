@@ -1,4 +1,4 @@
-//! The results of a run: a journal from which an interrupted run continues.
+//! An interrupted run continues from its journal.
 
 use std::path::Path;
 
@@ -9,17 +9,14 @@ use getaway_arena::{FileKind, Journal};
 
 use crate::{Answer, BenchmarkError, failed};
 
-/// The name of the journal in the folder of a submission.
 pub const RESULTS_FILE: &str = "results.jsonl";
 const RESULTS_BYTES_MAX: u64 = 1 << 26;
 const KIND: FileKind = FileKind { name: "benchmark run", version: 1 };
 
-/// The settings of a run. A run continues only with the same settings.
+/// A run continues only with the same settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The name of the solver, or its command.
     pub solver: String,
-    /// The track.
     pub track: String,
     /// Processor time per instance in seconds.
     pub time_limit_s: f64,
@@ -27,23 +24,17 @@ pub struct Settings {
     pub memory_mib: u64,
 }
 
-/// The result of a solver on one instance.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
-    /// The instance.
     pub instance: String,
-    /// The tick in which the line ends; `None` if the answer does not count.
+    /// `None` if the answer does not count.
     pub final_tick: Option<u16>,
-    /// The proven bound.
     pub bound_tick: Option<u16>,
-    /// Time of the solver in seconds.
     pub seconds: f64,
-    /// The reason why the answer does not count.
     pub failure: Option<String>,
 }
 
 impl Results {
-    /// The result of an answer.
     pub fn new(instance: &str, answer: &Answer) -> Self {
         let certificate = answer.record.as_ref().map(|record| &record.certificate);
         Self {
@@ -55,10 +46,8 @@ impl Results {
         }
     }
 
-    /// Opens the journal of a run, or creates it. Returns the results so far.
-    ///
-    /// # Errors
-    /// If the journal belongs to another run, is damaged, or cannot be written.
+    /// Opens or creates the journal of a run, and returns the results so far. Fails if it belongs
+    /// to another run, is damaged, or cannot be written.
     pub fn open(folder: &Path, settings: &Settings) -> Result<(Journal, Vec<Self>), BenchmarkError> {
         let mut results = Vec::new();
         let check = |found: Settings| match found == *settings {
@@ -73,10 +62,7 @@ impl Results {
         Ok((journal, results))
     }
 
-    /// Reads the journal of a run without changing it. The run may still be in progress.
-    ///
-    /// # Errors
-    /// If there is no journal, or it is damaged.
+    /// Reads the journal of a run, which may still be in progress, without changing it.
     pub fn load(folder: &Path) -> Result<(Settings, Vec<Self>), BenchmarkError> {
         let path = folder.join(RESULTS_FILE);
         // Opening a journal removes an incomplete last line, so a copy is opened.

@@ -1,5 +1,3 @@
-//! Runs a solver on an instance and checks its answer.
-
 use std::time::{Duration, Instant};
 
 use getaway::game::{LAST_TICK, Layout, Move, Plan, World};
@@ -12,22 +10,17 @@ use crate::{Benchmark, BenchmarkError, Instance, Record};
 /// Simulated ticks between two checks of the clock.
 const SLICE_TICKS: u64 = 20_000;
 
-/// The solver of a run.
 #[derive(Clone, Debug)]
 pub enum Solver {
-    /// The solver of this project.
     Getaway,
-    /// A planner of this project. It plays the game, with an equal share of the time for every
-    /// tick.
+    /// Plays the game, with an equal share of the time for every tick.
     Planner(PlannerSpec),
-    /// A shell command. Its arguments are the paths of a map and of a rules file.
+    /// Its arguments are the paths of a map and of a rules file.
     Command(String),
 }
 
-/// The limits per instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Processor time.
     pub time: Duration,
     /// Address space of an external solver in MiB.
     pub memory_mib: u64,
@@ -36,18 +29,15 @@ pub struct Limits {
 /// A checked answer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
-    /// The line and the bound, if both hold.
     pub record: Option<Record>,
-    /// The reason why the answer does not count.
+    /// Why the answer does not count.
     pub failure: Option<String>,
-    /// Time in seconds: processor time for this project's solver, and elapsed time for others.
+    /// Processor time for this project's solver, elapsed time for others.
     pub seconds: f64,
 }
 
-/// Runs a solver on an instance. A solver that fails is an answer, not an error.
-///
-/// # Errors
-/// If the instance's map cannot be read, or no temporary file can be written.
+/// A solver that fails is an answer, not an error. Errors: the map cannot be read, or no temporary
+/// file can be written.
 pub fn run(
     benchmark: &Benchmark,
     instance: &Instance,
@@ -81,7 +71,7 @@ pub fn run(
     })
 }
 
-/// Processor time of this thread, or the elapsed time if the processor time is unavailable.
+/// Elapsed time if the processor time is unavailable.
 fn thread_time(since: Instant) -> Duration {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse().ok());
@@ -106,7 +96,6 @@ fn solve(layout: &Layout, instance: &Instance, time: Duration) -> (Result<Certif
     }
 }
 
-/// Plays a game with a planner.
 fn play(
     layout: &Layout,
     instance: &Instance,
@@ -130,7 +119,6 @@ fn play(
     (Ok(line_only(instance, moves, state.tick())), seconds)
 }
 
-/// A certificate without a proof.
 fn line_only(instance: &Instance, moves: Vec<Move>, final_tick: u16) -> Certificate {
     Certificate {
         rules: instance.rules,
@@ -142,7 +130,7 @@ fn line_only(instance: &Instance, moves: Vec<Move>, final_tick: u16) -> Certific
     }
 }
 
-/// Reads an answer: a certificate if there is one, otherwise the last complete line of moves.
+/// A certificate if there is one, otherwise the last complete line of moves.
 fn parse_answer(text: &str, layout: &Layout, instance: &Instance) -> Result<Certificate, String> {
     if let Some(at) = text.find("{\"certificate\"") {
         return text[at..].parse().map_err(|error| format!("refused: certificate: {error}"));

@@ -1,28 +1,23 @@
-//! Tables and plots that compare runs on the same track.
-
 use std::fmt::Write as _;
 
 use getaway::game::LAST_TICK;
 
 use crate::{Results, Settings};
 
-/// A row of the table: the results of one solver.
+/// The results of one solver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The solver.
     pub solver: String,
-    /// Number of instances with a result.
+    /// With a result.
     pub instances: usize,
     /// Instances with a line to the end of the game, or a proof that no such line exists.
     pub decided: usize,
     /// Instances of which the best score is proven.
     pub proven: usize,
-    /// Answers that do not count.
     pub failed: usize,
     /// Mean tick in which the line ends; 0 for an answer that does not count.
     pub mean_tick: f64,
-    /// Mean rank among the solvers by the tick in which the line ends. 1 is the best; solvers with
-    /// equal ticks share the mean of their ranks.
+    /// By the tick in which the line ends. 1 is the best; equal ticks share their mean rank.
     pub mean_rank: f64,
 }
 
@@ -35,7 +30,7 @@ fn is_proven(result: &Results) -> bool {
         || result.final_tick.is_some_and(|tick| tick > LAST_TICK)
 }
 
-/// One row per run, in the order of the runs.
+/// One row per run, in order.
 pub fn rows(runs: &[(Settings, Vec<Results>)]) -> Vec<Row> {
     let tick = |run: &[Results], instance: &str| {
         let result = run.iter().find(|result| result.instance == instance);
@@ -70,8 +65,7 @@ const MARGIN: f64 = 56.0;
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444"];
 const SECONDS_MIN: f64 = 0.001;
 
-/// A cactus plot as SVG: for each solver, the number of decided instances against the time limit,
-/// on a logarithmic scale.
+/// SVG: per solver, the decided instances against the time limit on a logarithmic scale.
 pub fn cactus(runs: &[(Settings, Vec<Results>)]) -> String {
     let curves: Vec<Vec<f64>> = runs.iter().map(|(_, results)| times(results)).collect();
     let most = curves.iter().map(Vec::len).max().unwrap_or(0).max(1) as f64;
@@ -111,7 +105,7 @@ pub fn cactus(runs: &[(Settings, Vec<Results>)]) -> String {
     svg + "</svg>\n"
 }
 
-/// The times of decided instances in ascending order.
+/// Of decided instances, in ascending order.
 fn times(results: &[Results]) -> Vec<f64> {
     let decided = results.iter().filter(|result| is_decided(result));
     let mut times: Vec<f64> = decided.map(|result| result.seconds.max(SECONDS_MIN)).collect();

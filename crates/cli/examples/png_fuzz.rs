@@ -2,8 +2,7 @@
 //! and with at most 100 MB of memory.
 //!
 //! `cargo run --release --example png_fuzz -- --count 100000 --seed 1`. Picture N depends only on
-//! `seed + N`, so `--seed NUMBER --count 1` reproduces a failure. `fuzz/` has the same check for a
-//! coverage-guided fuzzer.
+//! `seed + N`. `fuzz/` has the same check for a coverage-guided fuzzer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

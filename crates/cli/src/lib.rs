@@ -1,8 +1,5 @@
-//! The command line. `commands` has one file per command; `arguments`, `output` and `series` have
-//! the parts that commands share.
-//!
-//! Commands write data to their output. Errors are returned as a [`CliError`], and printed as one
-//! line on standard error with an exit code: 0 success, 1 failed check, 2 invalid usage or input.
+//! The command line. Commands write data to their output. A [`CliError`] is printed as one line on
+//! standard error with an exit code: 0 success, 1 failed check, 2 invalid usage or input.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -27,7 +24,7 @@ use output::{Terminal, note, shell_quoted};
 type Host<'a> = Option<&'a dyn PlannerHost>;
 
 struct Invocation<'a> {
-    /// The command line, quoted for a shell; reports repeat it.
+    /// Quoted for a shell; reports repeat it.
     command_line: String,
     host: Host<'a>,
 }
@@ -41,13 +38,11 @@ struct Cli {
     command: Command,
 }
 
-/// Runs the program with the arguments of this process.
 pub fn main() -> ExitCode {
     ExitCode::from(run_main(std::env::args_os().collect(), Some(&ModelHost)))
 }
 
-/// Runs the program with these arguments, starting with its name; returns the exit code. `host`
-/// finds planners named `MODULE:NAME`.
+/// The arguments start with the program's name. `host` finds planners named `MODULE:NAME`.
 pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 {
     let words = arguments.iter().skip(1).map(|word| shell_quoted(&word.to_string_lossy()));
     let command_line = ["getaway".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
@@ -66,8 +61,7 @@ pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 
     code
 }
 
-/// Parses the arguments. Negative numbers count as values, not as options, which gives clearer
-/// errors.
+/// Negative numbers count as values, not as options, which gives clearer errors.
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let allow_negative = |arg: Arg| {
         if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }

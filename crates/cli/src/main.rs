@@ -1,5 +1,3 @@
-//! The program `getaway`; the implementation is in [`getaway_cli`].
-
 use std::process::ExitCode;
 
 fn main() -> ExitCode {

@@ -1,7 +1,5 @@
-//! The memory file, which keeps a bot's [`Memory`] between games.
-//!
-//! Guarantees: a file is overwritten only if its first line identifies it as a memory of this
-//! version.
+//! A bot's [`Memory`] between games. A file is overwritten only if its first line identifies it as
+//! a memory of this version.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -27,8 +25,7 @@ struct MemoryFile {
     memory: Memory,
 }
 
-/// Reads a memory file; a missing file means the server's rules. `played.no_jump` replaces the
-/// value in the file. Fails if the file cannot be read, is not a memory, or has invalid rules.
+/// A missing file means the server's rules. `played.no_jump` replaces the file's value.
 pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(|error| CliError::Input(error.to_string()))?;

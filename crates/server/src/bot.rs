@@ -15,7 +15,7 @@ pub(super) enum Answer {
     Actions(Vec<Action>),
     /// No valid command arrived before the deadline.
     None,
-    /// The bot has disconnected, or broke a rule and must be disconnected.
+    /// Disconnected, or must be because it broke a rule.
     Disconnected(Disconnect),
 }
 
@@ -39,7 +39,7 @@ impl<'a> BotConnection<'a> {
         Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
     }
 
-    /// Sends a state. Waits for a bot that is briefly slow to read.
+    /// Waits for a bot that is briefly slow to read.
     pub async fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
         match timeout(WRITE_TIMEOUT, self.socket.send(Message::Text(frame))).await {
             Ok(Ok(())) => Ok(()),
@@ -123,8 +123,7 @@ fn frame_text(received: &Option<Result<Message, axum::Error>>) -> String {
     }
 }
 
-/// Records an ignored frame. Second commands and commands for other ticks are not recorded, because
-/// they have no effect.
+/// Second commands and commands for other ticks have no effect, so they are not recorded.
 fn record_ignored(wire: &mut WireNotes, mistake: Mistake, frame: ClientFrame, ms: f64, text: String) {
     match frame {
         ClientFrame::Command(Command { tick, actions }) if mistake == Mistake::LateCommand => {

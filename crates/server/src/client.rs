@@ -38,8 +38,7 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
     close(socket, code, &reason).await;
 }
 
-/// Returns the close code and reason for a client that is disconnected before its game. Reports the
-/// reason, unless the client disconnected or all games have been played.
+/// Reports the reason, unless the client disconnected or all games have been played.
 fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     let Disconnect { reason, code } = disconnect;
     if matches!(code, close_code::POLICY | close_code::INVALID | close_code::SIZE | close_code::AGAIN) {
@@ -48,8 +47,7 @@ fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     (code, reason)
 }
 
-/// Waits for the frame that determines the client's role. Reports the first ignored frame of each
-/// kind.
+/// Waits for the frame that determines the role. Reports the first ignored frame of each kind.
 async fn role(socket: &mut WebSocket, shared: &Shared) -> Result<Role, Disconnect> {
     let (mut rate_limiter, mut mistakes) = (RateLimiter::new(), Mistakes::default());
     loop {
@@ -89,7 +87,7 @@ fn team_of(register: &Register) -> &str {
     register.team_name.as_deref().unwrap_or(DEFAULT_TEAM)
 }
 
-/// Plays the next game. The caller must hold the turn.
+/// The caller must hold the turn.
 async fn play(socket: &mut WebSocket, shared: &Shared, register: &Register) -> (CloseCode, String) {
     let Some(number) = shared.next_game() else {
         return (close_code::AWAY, "all games have been played".to_owned());
@@ -286,7 +284,6 @@ mod tests {
         socket
     }
 
-    /// Reads raw bytes until the connection is closed, without answering pings.
     async fn read_without_pongs(mut socket: WebSocketStream<TcpStream>) -> String {
         let mut bytes = Vec::new();
         let _ = timeout(TIMEOUT, socket.get_mut().read_to_end(&mut bytes)).await.expect("the connection ends");

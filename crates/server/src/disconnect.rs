@@ -2,9 +2,9 @@ use axum::extract::ws::CloseCode;
 
 #[derive(Clone, Debug)]
 pub(super) struct Disconnect {
-    /// The reason, for the log.
+    /// For the log.
     pub reason: String,
-    /// The close code for the bot, if it is still connected.
+    /// For the bot, if it is still connected.
     pub code: CloseCode,
 }
 

@@ -1,7 +1,5 @@
-//! One game, from the first state to the result.
-//!
-//! Guarantees: in every tick, the state is the one that [`World`] computes. Viewers and disk errors
-//! do not affect the game. A slow, silent or disconnected bot affects only its own game.
+//! In every tick, the state is the one that [`World`] computes. Viewers and disk errors do not
+//! affect the game. A slow, silent or disconnected bot affects only its own game.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,7 +19,7 @@ use getaway_viewer::LiveReplay;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GameResult {
-    /// The number of the game on this server, from 1.
+    /// From 1, on this server.
     pub game: u64,
     pub map: String,
     pub team: String,
@@ -33,20 +31,18 @@ pub struct GameResult {
     pub end: Status,
     /// Ticks played with a command.
     pub commands: u32,
-    /// Ticks played without a command.
     pub missed_ticks: u32,
     /// Commands that arrived after their tick was played.
     pub late_commands: u32,
     pub invalid_commands: u32,
-    /// Set if the bot was disconnected; the remaining ticks were played without it.
+    /// The remaining ticks were played without the bot.
     #[serde(rename = "left")]
     pub disconnect: Option<BotDisconnect>,
-    /// Duration from the first state to the last tick.
+    /// From the first state to the last tick.
     pub seconds: f64,
     pub recording: Option<PathBuf>,
 }
 
-/// A disconnect during a game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BotDisconnect {
     /// The first tick without the bot.
@@ -64,8 +60,7 @@ pub(super) struct HostedGame<'a> {
     pub viewers: &'a Viewers,
     pub live: &'a LiveReplay,
     pub recording: Option<Recorder>,
-    /// Called with log messages: the bot's first mistake of each kind, its disconnect, and a failed
-    /// recording.
+    /// Logs the bot's first mistake of each kind, its disconnect, and a failed recording.
     pub note: &'a (dyn Fn(String) + Sync),
 }
 
@@ -78,7 +73,7 @@ struct Play<'a> {
 }
 
 impl<'a> HostedGame<'a> {
-    /// Plays a game. Returns the result, and the close code and reason for the bot.
+    /// The close code and reason are for the bot.
     pub async fn play(self, socket: &mut WebSocket) -> (GameResult, Disconnect) {
         let (world, team) = (self.world, self.team);
         let writer = MessageWriter::new(world, team);
@@ -106,8 +101,7 @@ impl Play<'_> {
         self.game.viewers.publish(frame.clone());
         let mut wire = WireNotes::default();
         let answer = if self.disconnect.is_some() {
-            // The bot has disconnected, so the tick does not wait for a command. Other tasks get a
-            // chance to run.
+            // A tick without a bot does not wait, but other tasks get a chance to run.
             tokio::task::yield_now().await;
             Answer::None
         } else {

@@ -1,6 +1,4 @@
-//! The local game server: speaks the real server's protocol and plays one game at a time.
-//!
-//! Guarantees: in every tick, the state is the one that [`World`](getaway::game::World) computes. A
+//! The local game server: speaks the real server's protocol and plays one game at a time. A
 //! connection can affect only its own game, and a game waits only for its bot. The crate prints
 //! nothing: the server reports [`Event`]s.
 //!
@@ -56,15 +54,15 @@ pub use options::ServerOptions;
 pub use site::{ENDPOINTS, Endpoint};
 pub use viewer_server::ViewerServer;
 
-/// Maximum number of open files besides connections.
+/// Besides connections.
 const OTHER_FILES_MAX: usize = 64;
 const CHECKED_RECORDINGS_MAX: u64 = 1000;
 const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Checks that a recording can be written, without leaving a file. Creates missing folders.
+/// Leaves no file, but creates missing folders.
 fn check_recording(path: PathBuf, existing: Existing) -> Result<(), RecordingError> {
     if existing == Existing::Overwrite && path.exists() {
-        // Opens without truncating, to keep the old recording until the game starts.
+        // The old recording is kept until the game starts.
         let opened = OpenOptions::new().write(true).open(&path);
         return opened.map(drop).map_err(|source| RecordingError::Write { path, source });
     }
@@ -75,18 +73,15 @@ fn check_recording(path: PathBuf, existing: Existing) -> Result<(), RecordingErr
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ServerError {
-    /// No maps were given.
     #[error("no maps to play on: expected at least one")]
     NoMaps,
-    /// A recording cannot be written.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Listen { address: String, source: io::Error },
 }
 
-/// A server bound to its port, not yet running.
+/// Bound to its port, not yet running.
 pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,
@@ -96,8 +91,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds the port; port 0 picks a free port. Fails if no maps are given, a recording cannot be
-    /// written, or the address cannot be bound.
+    /// Port 0 picks a free port. Fails without maps, or if a recording or the port is unavailable.
     pub async fn bind(host: &str, port: u16, options: ServerOptions) -> Result<Self, ServerError> {
         if options.maps.is_empty() {
             return Err(ServerError::NoMaps);
@@ -135,7 +129,6 @@ impl Server {
         Ok(Self { listener, shared, router, events, connections: Arc::new(Semaphore::new(MAX_CONNECTIONS)) })
     }
 
-    /// The address of the server.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
@@ -163,8 +156,7 @@ impl Server {
         Ok(())
     }
 
-    /// Waits until all connections are closed. The last bot and the pages have then received the
-    /// end of the game.
+    /// The connections close after the last bot and the pages have received the end of the game.
     async fn drain(&self, router: &Router) {
         loop {
             tokio::select! {

@@ -1,47 +1,42 @@
-//! The server's limits, each with its reason. Any program may connect, but only the bot may affect
-//! its game.
+//! Any program may connect, but only the bot may affect its game.
 
 use std::time::Duration;
 
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Maximum number of connections, far below the system's limit on open files. The server closes
-/// further connections without reading from them.
+/// Far below the system's limit on open files. Further connections are closed without reading.
 pub const MAX_CONNECTIONS: usize = 256;
-/// Maximum number of viewers. Each viewer gets a copy of every state.
+/// Each viewer gets a copy of every state.
 pub const MAX_VIEWERS: usize = 64;
 pub const MAX_WAITING_BOTS: usize = 32;
-/// Time limit for a client to send REGISTER or VIEWER, as on the real server.
+/// For a client to send REGISTER or VIEWER, as on the real server.
 pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit of an HTTP connection. The limit ends connections with incomplete requests.
+/// Ends connections with incomplete requests.
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(5);
-/// Maximum size of a request's head. Browsers send less than 4 KiB.
+/// Browsers send less than 4 KiB.
 pub const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
 pub const MAX_FRAME_BYTES: usize = MAX_CLIENT_FRAME_BYTES;
-/// Maximum number of frames from a bot per tick. A flood would keep the game busy.
+/// A flood would keep the game busy.
 pub const MAX_FRAMES_PER_TICK: usize = 100;
-/// Maximum number of frames per second from a viewer or a waiting bot, which have no reason to send
-/// any.
+/// Viewers and waiting bots have no reason to send any frames.
 pub const MAX_IDLE_FRAMES_PER_SECOND: u32 = 100;
-/// Time limit for sending a frame. A peer that reads nothing for this long counts as gone.
+/// A peer that reads nothing for this long counts as gone.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Time for pages to fetch the end of the last game: four of their polling intervals.
+/// Pages fetch the end of the last game within four of their polling intervals.
 pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
-/// Interval of pings to an idle peer. A peer that answers neither of two pings counts as gone.
+/// A peer that answers neither of two pings counts as gone.
 pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
-/// Maximum size of the states queued for a viewer: about a game on a real map. Viewers that fall
-/// further behind are dropped.
+/// About a game on a real map. Viewers that fall further behind are dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;
 pub const MAX_VIEWER_BACKLOG_STATES: usize = 4096;
-/// Maximum size of the states queued for the disk: several games. Beyond it, the recording ends.
+/// Several games. Beyond this size, the recording ends.
 pub const MAX_RECORDING_BACKLOG_BYTES: usize = 64 << 20;
-/// Maximum number of states queued for the disk: more than a game has.
+/// More than a game has.
 pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;
-/// Time limit for creating or finishing a recording, because the next bot must not wait for the
-/// disk.
+/// For creating or finishing a recording: the next bot must not wait for the disk.
 pub const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
-/// Size of a socket's read buffer. Most frames are below 100 bytes.
+/// Most frames are below 100 bytes.
 pub const READ_BUFFER_BYTES: usize = 4 << 10;
-/// Pause after a failure to accept a connection, which occurs when file descriptors run out.
+/// Accepting fails when file descriptors run out.
 pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

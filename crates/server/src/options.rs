@@ -9,26 +9,22 @@ use rand_pcg::rand_core::Rng;
 
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The maps; each game draws one at random.
+    /// Each game draws one at random.
     pub maps: Vec<Map>,
     pub seed: u64,
-    /// The time limit per tick for bots.
     pub tick_time: Duration,
     pub delay: Duration,
-    /// The number of games to play; `None` for no limit.
+    /// `None` for no limit.
     pub games: Option<u64>,
     pub rules: Rules,
-    /// The recording of the first game, such as `game.jsonl`. Later games are recorded in
-    /// `game-2.jsonl` and so on.
+    /// The first game's file, such as `game.jsonl`; later games use `game-2.jsonl` and so on.
     pub recording: Option<PathBuf>,
     pub existing_recordings: Existing,
-    /// The address of the playground that the page links to.
     pub playground: Option<String>,
 }
 
 impl ServerOptions {
-    /// Options for an unlimited number of games on these maps, with the real server's 100 ms per
-    /// tick.
+    /// An unlimited number of games with the real server's 100 ms per tick.
     pub fn with_maps(maps: Vec<Map>) -> Self {
         Self {
             maps,
@@ -43,11 +39,10 @@ impl ServerOptions {
         }
     }
 
-    /// The map of a game. It depends only on the seed and the game's number.
+    /// Depends only on the seed and the game's number.
     pub(super) fn map_of_game(&self, number: u64) -> &Map {
         let mut rng = Pcg32::new(self.seed, number);
-        // Adjacent streams of the generator start with similar numbers, so the first ones are
-        // skipped.
+        // Adjacent streams of the generator start with similar numbers, so these are skipped.
         for _ in 0..16 {
             rng.next_u32();
         }

@@ -1,33 +1,29 @@
 //! Checks that a request comes from a program or from the page of this server.
 //!
-//! A browser lets every web page send requests to any address, including this machine. If the
-//! browser trusts the address, the header `Sec-Fetch-Site` tells how the page is related to it. The
-//! header `Origin` names the page: always for websockets and POST, rarely for GET. Under DNS
-//! rebinding, `Origin` matches `Host`, but `Host` does not name this machine.
-//!
-//! The unspecified address (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine, and DNS
-//! rebinding cannot use it.
+//! A browser lets every web page send requests to any address, including this machine. If it trusts
+//! the address, the header `Sec-Fetch-Site` tells how the page is related to it. The header
+//! `Origin` names the page: always for websockets and POST, rarely for GET. Under DNS rebinding,
+//! `Origin` matches `Host`, but `Host` does not name this machine. The unspecified address
+//! (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine, and DNS rebinding cannot use it.
 
 use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-/// The header with the relation of the page to the requested address.
+/// The relation of the page to the requested address.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     /// A sentence with the value found in the request and the value expected.
     pub reason: String,
-    /// Advice on how to connect correctly.
     pub remedy: &'static str,
 }
 
 const VALUE_CHARS_MAX: usize = 100;
 
-/// Checks a request. A GET, which includes websockets, may have no `Origin`, because programs send
-/// none. All other requests need the origin of this server's page. `on_loopback` is true if the
-/// server listens only on the loopback interface.
+/// A GET, which includes websockets, may have no `Origin`, because programs send none. All other
+/// requests need the origin of this server's page. `on_loopback`: the server listens only there.
 pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
     let host = single(headers, &header::HOST);
     let host_name = host.ok().flatten().and_then(|host| host.to_str().ok());
@@ -63,7 +59,7 @@ pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> 
     })
 }
 
-/// The value of a header, if present. Fails with the first value if there are several.
+/// Fails with the first value if there are several.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, &'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {

@@ -1,7 +1,5 @@
-//! Records a game in a separate thread.
-//!
-//! Guarantees: the game never waits for the disk. Ticks are written in order, one per line. An
-//! error ends the recording with one note, and the game continues.
+//! Records a game in a separate thread, so the game never waits for the disk. Ticks are written in
+//! order, one per line. An error ends the recording with one note, and the game continues.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -32,7 +30,7 @@ struct Tick {
 }
 
 impl Recorder {
-    /// Starts a recording. Fails if the file cannot be created in time.
+    /// Fails if the file cannot be created in time.
     pub async fn start(path: PathBuf, existing: Existing) -> Result<Self, String> {
         let target = path.clone();
         let created = on_thread(move || RecordingWriter::open(target, existing));
@@ -56,8 +54,7 @@ impl Recorder {
         &self.path
     }
 
-    /// Queues a tick. If the queue is full, the recording ends. The ticks already queued are still
-    /// written.
+    /// A full queue ends the recording, but the ticks already queued are still written.
     pub fn write(&self, frame: Utf8Bytes, actions: Vec<Action>, notes: TickNotes) -> Result<(), QueueError> {
         let bytes = frame.as_str().len();
         if self.queued_bytes.load(Ordering::Relaxed) + bytes > MAX_RECORDING_BACKLOG_BYTES {
@@ -81,7 +78,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording without waiting for a slow disk. Returns the reason as a sentence.
+    /// Does not wait for a slow disk. Returns the reason as a sentence.
     pub async fn abort(self, error: QueueError) -> String {
         match error {
             QueueError::TooSlow => too_slow(&self.path),
@@ -103,7 +100,7 @@ pub(super) enum QueueError {
     Failed,
 }
 
-/// The destination of ticks: a [`RecordingWriter`], or a slow disk in tests.
+/// A [`RecordingWriter`], or a slow disk in tests.
 trait Sink: Send + 'static {
     fn write(&mut self, frame: &str, actions: &[Action], notes: &TickNotes) -> Result<(), RecordingError>;
     fn finish(self) -> Result<(), RecordingError>;
@@ -119,8 +116,7 @@ impl Sink for RecordingWriter {
     }
 }
 
-/// Writes until the game ends or the disk fails. After a failure, the queue is closed, which the
-/// game notices.
+/// Writes until the game ends or the disk fails. A closed queue tells the game about a failure.
 fn write_all(
     mut sink: impl Sink,
     mut queue: mpsc::Receiver<Tick>,
@@ -148,7 +144,7 @@ mod tests {
 
     impl Sink for SlowDisk {
         fn write(&mut self, frame: &str, _: &[Action], _: &TickNotes) -> Result<(), RecordingError> {
-            // Waits for a release. Returns at once if the sender is gone, as on a fast disk.
+            // Returns at once if the sender is gone, as on a fast disk.
             let _ = self.releases.recv();
             self.lines.lock().unwrap().push(frame.to_owned());
             Ok(())

@@ -11,19 +11,18 @@ use super::viewers::Viewers;
 
 pub(super) struct Shared {
     pub options: ServerOptions,
-    /// The turn to play, which bots get in order of arrival.
+    /// Bots get the turn in order of arrival.
     pub turn: Semaphore,
     pub waiting: Semaphore,
     pub games_started: AtomicU64,
     pub viewers: Viewers,
-    /// The replay of the game, for the viewer page.
     pub live: Arc<LiveReplay>,
     pub events: mpsc::UnboundedSender<Event>,
     pub all_played: watch::Sender<bool>,
 }
 
 impl Shared {
-    /// The number of the next game, or `None` after the last. The caller must hold the turn.
+    /// `None` after the last game. The caller must hold the turn.
     pub fn next_game(&self) -> Option<u64> {
         let number = self.games_started.load(Ordering::Relaxed) + 1;
         if self.options.games.is_some_and(|games| number > games) {
@@ -40,7 +39,7 @@ impl Shared {
     }
 
     pub fn report(&self, event: Event) {
-        // Sending fails only at shutdown, when the receiver has been dropped.
+        // Sending fails only at shutdown.
         let _ = self.events.send(event);
     }
 }
@@ -50,8 +49,7 @@ pub(super) async fn wait_for_end(all_played: &mut watch::Receiver<bool>) {
     let _ = all_played.wait_for(|all_played| *all_played).await;
 }
 
-/// Runs slow work on a new thread. Unlike tokio's pool, it does not panic if the thread cannot be
-/// started.
+/// Unlike tokio's pool, does not panic if the thread cannot be started.
 pub(super) fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
     let (sender, receiver) = oneshot::channel();
     let _ = thread::Builder::new().spawn(move || drop(sender.send(work())));

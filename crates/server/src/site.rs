@@ -1,10 +1,8 @@
-//! HTTP on the port of `getaway view` or `getaway serve`: the page, and the requests of its script.
-//!
-//! Guarantees: every endpoint is in [`ENDPOINTS`], and every request passes [`origin::check`]
-//! first. Only the page is a GET, because any web page can send a GET, for example as an image, and
-//! not all browsers reveal its origin. All requests that read games, compute or change something
-//! are POST requests, which need the origin of this server's page. Requests can name only planners
-//! of this library.
+//! HTTP on the port of `getaway view` or `getaway serve`. Every endpoint is in [`ENDPOINTS`], and
+//! every request passes [`origin::check`] first. Only the page is a GET, because any web page can
+//! send a GET, for example as an image, and not all browsers reveal its origin. All requests that
+//! read games, compute or change something are POST requests. Requests can name only planners of
+//! this library.
 
 use std::sync::Arc;
 
@@ -30,8 +28,7 @@ use getaway_viewer::{
     Analysis, Branch, GameLibrary, GameStates, LiveReplay, Page, RecordingSource, analysis_budget, body, pack,
 };
 
-/// Headers of every response. They prevent other sites from framing, reading or embedding the page,
-/// and disable caching.
+/// They prevent other sites from framing, reading or embedding the page, and disable caching.
 const FIXED_HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -42,11 +39,10 @@ const FIXED_HEADERS: [(HeaderName, &str); 5] = [
 const DROPPED_MAX_BYTES: usize = 64 << 20;
 const PATH_CHARS_MAX: usize = 100;
 
-/// An endpoint of the server.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     pub method: Method,
-    /// The path, with placeholders in braces.
+    /// With placeholders in braces.
     pub path: &'static str,
     route: fn(MethodFilter) -> MethodRouter<Arc<Site>>,
 }
@@ -57,7 +53,6 @@ impl Endpoint {
     }
 }
 
-/// The endpoints of the game server and of the viewer's server.
 pub static ENDPOINTS: [Endpoint; 7] = [
     Endpoint::new(Method::GET, "/", |method| on(method, page)),
     Endpoint::new(Method::POST, "/games", |method| on(method, games)),
@@ -77,8 +72,7 @@ pub(crate) struct Site {
     page: Page,
     games: Games,
     on_loopback: bool,
-    /// The game server, if this is its site. While a game is played, the page cannot request
-    /// computations, because the bot needs the processor.
+    /// While it plays a game, pages cannot request computations: the bot needs the processor.
     game_server: Option<Arc<Shared>>,
     /// Limits concurrent computations. A game server allows one at a time, so that pages use at
     /// most one thread. Otherwise two are allowed, so that a game can be opened while the list
@@ -94,7 +88,7 @@ fn status(code: StatusCode) -> Failure {
 }
 
 impl Site {
-    /// Creates a site for `games`. `on_loopback` restricts it to clients on this machine.
+    /// `on_loopback` restricts the site to clients on this machine.
     pub fn new(page: Page, games: Games, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
         let permits = Semaphore::new(if game_server.is_some() { 1 } else { 2 });
         Self { page, games, on_loopback, game_server, permits }
@@ -130,8 +124,7 @@ impl Site {
         }
     }
 
-    /// The states of a game up to a frame. Fails with 404 if the frame does not exist, and with 409
-    /// if the game server is still playing the game.
+    /// Fails with 404 if the frame does not exist, and with 409 while the game is played.
     fn states(&self, game: u64, index: usize) -> Result<GameStates, Failure> {
         let found = match &self.games {
             Games::Recorded(library) => library.states(game, index),
@@ -146,7 +139,6 @@ impl Site {
         found.ok_or(status(StatusCode::NOT_FOUND))
     }
 
-    /// Fails with 409 if the game server is still playing the game.
     fn check_over(&self, states: &[GameState]) -> Result<(), Failure> {
         let is_over = self.game_server.is_none() || states.last().is_some_and(GameState::is_over);
         if is_over { Ok(()) } else { Err(status(StatusCode::CONFLICT)) }
@@ -203,8 +195,7 @@ async fn games(State(site): State<Arc<Site>>) -> Response {
     site.compute(list).await
 }
 
-/// Adds a recording that was dropped onto the page. The header `x-file-name` has its name. The
-/// answer is the recording's number or an error.
+/// The header `x-file-name` names the dropped recording. Answers its number or an error.
 async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) -> Response {
     let Games::Recorded(library) = &site.games else { return StatusCode::NOT_FOUND.into_response() };
     let name = headers.get("x-file-name").and_then(|name| name.to_str().ok()).unwrap_or("recording").to_owned();
@@ -249,7 +240,7 @@ async fn analysis(State(site): State<Arc<Site>>, Path(game): Path<u64>) -> Respo
     site.compute(analysis).await
 }
 
-/// A branch of a game from a frame on; [`Branch::parse`] describes moves and planner.
+/// [`Branch::parse`] describes moves and planner.
 async fn branch(
     State(site): State<Arc<Site>>,
     Path((game, index, moves, planner)): Path<(u64, usize, String, String)>,
@@ -263,7 +254,6 @@ async fn branch(
     site.compute(played).await
 }
 
-/// The analysis of a branch that leaves a game at a frame.
 async fn branch_analysis(
     State(site): State<Arc<Site>>,
     Path((game, index, moves)): Path<(u64, usize, String)>,

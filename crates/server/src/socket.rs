@@ -38,13 +38,12 @@ pub(super) fn parse_incoming(received: Option<Result<Message, axum::Error>>) -> 
     }
 }
 
-/// Sends a message. Returns false if the peer is gone or does not read.
+/// Returns false if the peer is gone or does not read.
 pub(super) async fn send(socket: &mut WebSocket, message: Message) -> bool {
     matches!(timeout(WRITE_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
 }
 
-/// Sends a close frame, and waits briefly for the answer, which shows that the peer has received
-/// all data.
+/// Waits briefly for the answer, which shows that the peer has received all data.
 pub(super) async fn close(mut socket: WebSocket, code: CloseCode, reason: &str) {
     let mut end = reason.len().min(MAX_CLOSE_REASON_BYTES);
     while !reason.is_char_boundary(end) {

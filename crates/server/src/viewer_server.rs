@@ -8,15 +8,14 @@ use tokio::net::TcpListener;
 use super::site::{Games, Site};
 use getaway_viewer::{GameLibrary, LiveReplay, Page};
 
-/// Serves the viewer's page to this machine only.
+/// For this machine only.
 pub struct ViewerServer {
     listener: TcpListener,
     router: Router,
 }
 
 impl ViewerServer {
-    /// Binds the port; port 0 picks a free port. Pages show the games of the library, or without a
-    /// library the replay in `live`. Fails if the port cannot be bound.
+    /// Port 0 picks a free port. Without a library, pages show the replay in `live`.
     pub async fn bind(
         port: u16,
         page: Page,
@@ -28,12 +27,10 @@ impl ViewerServer {
         Ok(Self { listener, router: Site::new(page, games, true, None).router() })
     }
 
-    /// The address of the server.
     pub fn local_addr(&self) -> io::Result<SocketAddr> {
         self.listener.local_addr()
     }
 
-    /// Runs for ever. Fails if the listener fails.
     pub async fn run(self) -> io::Result<()> {
         axum::serve(self.listener, self.router).await
     }

@@ -1,5 +1,4 @@
-//! The viewers of a game. Guarantees: the game never waits for a viewer, and slow viewers are
-//! dropped.
+//! The game never waits for a viewer, and slow viewers are dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,7 +15,7 @@ pub(super) struct Viewers {
 #[derive(Default)]
 struct Inner {
     viewers: Vec<mpsc::Sender<Utf8Bytes>>,
-    /// The latest state, for viewers that join during a game.
+    /// For viewers that join during a game.
     latest: Option<Utf8Bytes>,
 }
 
@@ -37,7 +36,7 @@ impl Viewers {
         Some(receiver)
     }
 
-    /// Sends a state to all viewers. Drops viewers whose queue is full.
+    /// Drops viewers whose queue is full.
     pub fn publish(&self, frame: Utf8Bytes) {
         let mut inner = self.lock();
         let most_waiting = (MAX_VIEWER_BACKLOG_BYTES / frame.as_str().len().max(1)).max(1);

@@ -16,14 +16,13 @@ pub struct MapArgs {
 }
 
 impl MapArgs {
-    /// The maps of every `--maps DIR`, then the bundled maps. Fails on a folder without maps.
+    /// Fails on a folder without maps.
     pub fn library(&self) -> Result<MapLibrary, CliError> {
         self.check()?;
         Ok(MapLibrary::with_our_maps(&self.dirs))
     }
 
-    /// The maps with these names or paths. Without names, returns all maps of every `--maps DIR`,
-    /// or the bundled maps.
+    /// Without names, returns all maps of every `--maps DIR`, or the bundled maps.
     pub fn load(&self, names: &[String]) -> Result<Vec<Map>, CliError> {
         let library = self.library()?;
         if !names.is_empty() {
@@ -70,8 +69,6 @@ pub(crate) struct SeriesMapArgs {
 }
 
 impl SeriesMapArgs {
-    /// The maps given with `--map`. Without `--map`, returns all maps of every `--maps DIR`, or the
-    /// bundled maps.
     pub fn load(&self) -> Result<Vec<Map>, CliError> {
         self.library.load(&self.names)
     }
@@ -85,7 +82,7 @@ pub(crate) struct PositionalMaps {
 }
 
 impl PositionalMaps {
-    /// Fails if there are positional maps. The error suggests `--map`.
+    /// Suggests `--map` if there are positional maps.
     pub fn refuse(&self) -> Result<(), CliError> {
         if self.positional.is_empty() {
             return Ok(());
@@ -95,7 +92,6 @@ impl PositionalMaps {
     }
 }
 
-/// The world of a map; errors start with the map's name.
 pub(crate) fn world_of(map: &Map, rules: &Rules) -> Result<World, CliError> {
     World::new(&map.layout, rules).map_err(|error| CliError::Input(format!("{}: {error}", map.name)))
 }

@@ -25,7 +25,6 @@ impl RulesArgs {
         Ok(Rules { no_jump: rules.no_jump || self.forbids_jumps, ..rules })
     }
 
-    /// The requested rules; `None` if none are requested.
     pub fn given(&self) -> Result<Option<Rules>, CliError> {
         if self.file.is_some() || self.forbids_jumps { self.rules().map(Some) } else { Ok(None) }
     }

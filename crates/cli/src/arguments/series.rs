@@ -8,7 +8,7 @@ use super::{ANY, BudgetArgs, ExternalArgs, PlaygroundArgs, RulesArgs, SeriesMapA
 use crate::CliError;
 use crate::output::{OutputArgs, note};
 
-/// A reproducible budget. `survival` plays as well with it as with 75 ms.
+/// With this reproducible budget, `survival` plays as well as with 75 ms.
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 pub(crate) const MAX_SAMPLES: u64 = 100_000;
 pub(crate) const MAX_THREADS: u64 = 1024;
@@ -41,7 +41,6 @@ pub(crate) struct GamesArgs {
 }
 
 impl GamesArgs {
-    /// The options of a series that these planners play.
     pub fn options(&self, planners: Vec<String>, samples: u32) -> Result<SeriesOptions, CliError> {
         Ok(SeriesOptions { planners, samples, seed: self.seed, rules: self.rules.rules()?, budget: self.budget() })
     }
@@ -54,8 +53,7 @@ impl GamesArgs {
         self.threads.map_or_else(num_cpus::get_physical, usize::from)
     }
 
-    /// The number of parallel games. Prints a warning if it exceeds the number of physical cores
-    /// and the budget has a time limit.
+    /// Warns if games exceed the physical cores and the budget has a time limit.
     pub fn threads(&self) -> usize {
         let (cores, threads) = (num_cpus::get_physical(), self.thread_count());
         if self.budget().has_time() && threads > cores {
@@ -96,7 +94,6 @@ pub(crate) struct SeriesArgs {
 }
 
 impl SeriesArgs {
-    /// The smallest mean score difference that matters, in points.
     pub fn margin(&self) -> f64 {
         self.margin.into()
     }

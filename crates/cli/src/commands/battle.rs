@@ -1,5 +1,3 @@
-//! `getaway battle`: compares two planners.
-
 use std::io::Write;
 use std::ops::ControlFlow;
 

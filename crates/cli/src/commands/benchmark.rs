@@ -1,5 +1,3 @@
-//! `getaway benchmark`: instances, records and runs of the public benchmark.
-
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -130,7 +128,6 @@ pub(crate) fn run(args: &BenchmarkArgs, out: &mut impl Write) -> Result<(), CliE
     }
 }
 
-/// The given files, and the records in the given folders sorted by name.
 fn record_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
     let mut files = Vec::new();
     for path in paths {

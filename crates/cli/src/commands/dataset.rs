@@ -1,8 +1,5 @@
-//! `getaway dataset`: writes states that planners reach, with the exact judgement of every move, as
-//! NumPy files.
-//!
-//! Guarantees: the same command writes the same files with any number of threads, on any cluster,
-//! and after any interruption. Files that do not belong to this dataset are never changed.
+//! The same command writes the same files with any number of threads, on any cluster, and after any
+//! interruption. Files that do not belong to this dataset are never changed.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -27,7 +24,7 @@ use crate::series::{cluster, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
 const MAX_STATES: u64 = 1_000_000_000;
-/// The file that describes the dataset. It is locked while the command runs.
+/// Locked while the command runs.
 const DESCRIPTION: &str = "dataset.jsonl";
 
 const EXAMPLES: &str = "Examples:
@@ -103,7 +100,7 @@ struct Report<'a> {
     folder: &'a str,
     states: u64,
     shards: usize,
-    /// Number of shards that an earlier run has written.
+    /// Shards written by an earlier run.
     kept: usize,
 }
 
@@ -169,7 +166,6 @@ impl From<DatasetError> for CliError {
     }
 }
 
-/// A dataset and the folder of its shards.
 struct Shards<'a> {
     dataset: &'a Dataset,
     folder: &'a Path,
@@ -180,8 +176,7 @@ impl Shards<'_> {
         self.folder.join(format!("shard-{shard:05}.npy"))
     }
 
-    /// Returns true if the shard's file is complete. Fails if the file does not belong to this
-    /// dataset.
+    /// True if the shard's file is complete. Fails if it does not belong to this dataset.
     fn has(&self, shard: usize) -> Result<bool, CliError> {
         let (path, header) = (self.path(shard), self.dataset.shard_header(shard));
         if path.symlink_metadata().is_err() {
@@ -204,8 +199,7 @@ impl Shards<'_> {
         )))
     }
 
-    /// Writes a complete file. A killed run leaves at most an incomplete file under another name,
-    /// which the next run replaces.
+    /// A killed run leaves at most an incomplete file under another name.
     fn write(&self, shard: usize, content: &[u8]) -> Result<(), CliError> {
         let path = self.path(shard);
         let partial = self.folder.join(format!(".shard-{shard:05}.partial"));
@@ -266,7 +260,6 @@ impl Shards<'_> {
     }
 }
 
-/// The missing shards, as jobs for a cluster.
 struct RemoteShards<'a> {
     shards: &'a Shards<'a>,
     missing: std::slice::Iter<'a, usize>,

@@ -1,6 +1,3 @@
-//! `getaway discover`: finds the best expression of the search grammar for a distribution of
-//! problems.
-
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -25,7 +22,7 @@ use crate::{CliError, Invocation};
 const MAX_BUDGET_EVALS: u64 = 1_000_000_000;
 const MAX_PLAYS: u64 = 1_000_000;
 const MAX_UNSEEN: u64 = 1_000_000;
-/// Default maps of survival: size, number of threats, and share of dead ends to remove.
+/// Defaults for the maps of survival.
 const SIZE: (i32, i32) = (15, 13);
 const THREATS: usize = 6;
 const BRAID_PERMILLE: u32 = 500;

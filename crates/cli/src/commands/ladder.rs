@@ -1,8 +1,5 @@
-//! `getaway ladder`: rates entrants, which may be added and retired at any time, and keeps a page
-//! of the standing up to date.
-//!
-//! Guarantees: an existing page is overwritten only if its first line shows that this program wrote
-//! it. Every finished game is in the journal before it is shown.
+//! An existing page is overwritten only if its first line shows that this program wrote it. Every
+//! finished game is in the journal before it is shown.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -29,7 +26,6 @@ use crate::{CliError, Invocation};
 const GAME_PAGE: &str = include_str!("ladder_game.html");
 const GAME_MARK: &str = "// {\"getaway\":\"ladder game\",\"version\":1}\n";
 const VIEWER: &str = "{{VIEWER}}";
-/// Maximum size of the first line of a file that a ladder writes.
 const MARK_BYTES_MAX: u64 = 200;
 const PAGE_BYTES_MAX: u64 = 1 << 30;
 const MAX_MINUTES: u64 = 1_000_000;
@@ -143,7 +139,7 @@ impl LadderArgs {
         }
     }
 
-    /// The requests. Fails if a planner or a bot is unknown or invalid.
+    /// Fails if a planner or a bot is unknown or invalid.
     fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>, CliError> {
         for text in &self.added {
             let entrant = Entrant::parse(text);
@@ -156,16 +152,13 @@ impl LadderArgs {
     }
 }
 
-/// Writes the pages of a ladder.
 struct Folder<'a> {
     path: &'a Path,
     heading: String,
-    /// The address of the playground that the games link to.
     playground: Option<&'a str>,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
-    /// The error of the latest page, if writing it failed. Further errors are not reported until a
-    /// page is written.
+    /// The error of the latest page, reported once until a page is written.
     problem: Option<String>,
 }
 
@@ -210,7 +203,6 @@ impl<'a> Folder<'a> {
         }
     }
 
-    /// Writes the last page, which does not reload itself.
     fn finish(&self, standing: &LadderStanding) {
         if let Err(error) = write_page(&self.page(), &self.html(standing, false)) {
             note(&error.to_string());
@@ -224,8 +216,7 @@ impl<'a> Folder<'a> {
         ladder_page(standing, &text)
     }
 
-    /// Reports an error in writing the pages once. The ladder continues, because only the journal
-    /// is essential.
+    /// The ladder continues, because only the journal is essential.
     fn note_problem(&mut self, written: Result<(), CliError>, progress: &Progress) {
         let problem = written.err().map(|error| error.to_string());
         if let Some(text) = problem.as_ref().filter(|_| self.problem.is_none()) {
@@ -244,7 +235,7 @@ fn write_page(path: &Path, html: &str) -> Result<(), CliError> {
     write_marked(path, mark, html)
 }
 
-/// Writes a file. An existing file is overwritten only if its first line is `mark`.
+/// Overwrites an existing file only if its first line is `mark`.
 fn write_marked(path: &Path, mark: &str, content: &str) -> Result<(), CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     if let Some(folder) = path.parent() {

@@ -111,9 +111,8 @@ fn generator_options(args: &MapgenArgs) -> GeneratorOptions {
     }
 }
 
-/// Writes all maps or none. Fails before the first write if a folder exists and may not be
-/// overwritten. Removes the new folders if a write fails. Overwriting a map keeps the other files
-/// in its folder.
+/// Writes all maps or none. Fails before the first write if a folder may not be overwritten.
+/// Overwriting a map keeps the other files in its folder.
 fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result<(), CliError> {
     let folders: Vec<PathBuf> = maps.iter().map(|map| dir.join(&map.name)).collect();
     let exist: Vec<bool> = folders.iter().map(|folder| folder.symlink_metadata().is_ok()).collect();
@@ -124,7 +123,7 @@ fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result<(), CliError
     for (written, (map, folder)) in maps.iter().zip(&folders).enumerate() {
         let saved = if exist[written] { map.overwrite(folder) } else { map.save(folder) };
         if let Err(error) = saved {
-            // Errors of the cleanup are ignored, because the first error is more useful.
+            // Errors of the cleanup matter less than the first error.
             for (folder, _) in folders[..written].iter().zip(&exist).filter(|&(_, &exists)| !exists) {
                 let _ = fs::remove_dir_all(folder);
             }

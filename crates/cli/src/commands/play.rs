@@ -1,5 +1,3 @@
-//! `getaway play`: plays a local game with the server's messages.
-
 use std::convert::Infallible;
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -76,7 +74,7 @@ struct Report {
     #[serde(flatten, with = "rules_fields")]
     rules: Rules,
     score: u32,
-    /// The last tick: 2001 if the game is complete.
+    /// 2001 if the game is complete.
     final_tick: u16,
     caught: bool,
     #[serde(skip)]
@@ -94,7 +92,6 @@ struct Report {
     lost: Option<RecordingError>,
 }
 
-/// Decision times in milliseconds: of the first tick, and quantiles over the later ticks.
 #[derive(Debug, Default, PartialEq, Serialize)]
 struct DecisionTimes {
     first: f64,
@@ -140,7 +137,6 @@ fn run_external(
     print(args, play_bot(args, map, world, bot)?, out)
 }
 
-/// Prints the report. Fails if the recording was lost or the bot failed.
 fn print(args: &PlayArgs, report: Report, out: &mut impl Write) -> Result<(), CliError> {
     if args.json {
         write_line(&mut *out, &report)?;
@@ -154,7 +150,7 @@ fn print(args: &PlayArgs, report: Report, out: &mut impl Write) -> Result<(), Cl
     }
 }
 
-/// The recording of a game. A failed write does not stop the game.
+/// A failed write does not stop the game.
 struct Recorder<'a> {
     messages: MessageWriter<'a>,
     file: Option<RecordingWriter>,
@@ -251,7 +247,7 @@ fn play_bot(args: &PlayArgs, map: String, world: &World, bot: &ExternalBot) -> R
 }
 
 impl Report {
-    /// Creates the report of a game. `lost` is the error that made the recording incomplete.
+    /// `lost` is the error that made the recording incomplete.
     fn new(
         args: &PlayArgs,
         map: String,

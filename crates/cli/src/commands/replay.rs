@@ -1,5 +1,3 @@
-//! `getaway replay`: verifies recorded games.
-
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -55,7 +53,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliErro
         if args.json {
             write_json(path, &result, elapsed, out)?;
         } else if files.len() > 1 || result.is_ok() {
-            // With a single file, its error becomes the command's error.
+            // A single file's error becomes the command's error.
             write_text(path, &result, out)?;
         }
     }

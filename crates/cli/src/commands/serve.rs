@@ -14,8 +14,7 @@ use crate::output::{OutputArgs, ending, note, one_line};
 
 /// Keeps a typo from causing a tick that lasts days.
 const MAX_PAUSE_MS: u64 = 3_600_000;
-/// Worker threads for all connections. While one thread is in a system call, the other can
-/// continue.
+/// While one thread is in a system call, the other can continue.
 const THREADS: usize = 2;
 
 const EXAMPLES: &str = "Examples:

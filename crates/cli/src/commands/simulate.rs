@@ -1,5 +1,3 @@
-//! `getaway simulate`: plays a game with commands from standard input.
-
 use std::io::{BufRead, Read, Write};
 
 use clap::Args;
@@ -32,8 +30,7 @@ pub(crate) struct SimulateArgs {
     maps: MapArgs,
 }
 
-/// Plays until the game or the input ends. Flushes each output line before it reads the next
-/// command.
+/// Flushes each output line before it reads the next command.
 pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
     let world = world_of(&map, &args.rules.rules()?)?;
@@ -57,7 +54,7 @@ struct Lines<'a, R> {
 }
 
 impl<R: BufRead> Lines<'_, R> {
-    /// The command on the next line; `None` at the end of the input.
+    /// `None` at the end of the input.
     fn next_command(&mut self) -> Result<Option<Vec<Action>>, CliError> {
         self.number += 1;
         self.line.clear();

@@ -1,5 +1,3 @@
-//! `getaway solve`: decides before the first move whether a map can be survived.
-
 use std::io::Write;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -17,8 +15,7 @@ use crate::arguments::{ANY, MapArgs, RulesArgs, integer, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, count, ending, one_line, write_table};
 
 const MOVES_PER_LINE: usize = 100;
-/// Simulated ticks between progress updates. A time interval would make results depend on the
-/// machine.
+/// A time interval between progress updates would make results depend on the machine.
 const PROGRESS_TICKS: u64 = 1_000_000;
 
 const EXAMPLES: &str = "Examples:

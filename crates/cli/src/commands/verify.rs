@@ -1,5 +1,4 @@
-//! `getaway verify`: checks a certificate with the literal model, which shares no code with the
-//! prover.
+//! The literal model that checks a certificate shares no code with the prover.
 
 use std::io::Write;
 use std::path::PathBuf;

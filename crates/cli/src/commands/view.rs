@@ -1,5 +1,3 @@
-//! `getaway view`: shows a recorded or running game in the viewer, or writes it to a file.
-
 use std::convert::Infallible;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
@@ -152,9 +150,8 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
 }
 
-/// Decides whether the sources are recordings or a map. An existing file is a recording unless its
-/// name ends in `.txt`, even if a map has the same name. Several sources are always recordings or
-/// folders of recordings.
+/// An existing file is a recording unless its name ends in `.txt`, even if a map has the same name.
+/// Several sources are always recordings or folders of recordings.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();
@@ -171,8 +168,7 @@ fn source(args: &ViewArgs) -> Result<Source, CliError> {
     Ok(Source::Recordings(list_files(&paths)?))
 }
 
-/// The only recording. Fails if there are several, because the requested output shows a single
-/// game.
+/// The requested output shows a single game, so several recordings are an error.
 fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
     match paths {
         [path] => Ok(path),
@@ -191,7 +187,7 @@ fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliErr
     Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref()), playground))
 }
 
-/// The games in the given files. Unreadable files are skipped if at least one file can be read.
+/// Skips unreadable files if at least one file can be read.
 fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> {
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
     if let Some(with) = args.with.as_deref() {
@@ -216,7 +212,6 @@ fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> 
     }
 }
 
-/// Writes `index.html` with a list of the games, and one page per game.
 fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut impl Write) -> Result<(), CliError> {
     let failed = |error| CliError::Input(format!("cannot make the folder {}: {error}", folder.display()));
     let games = library(args, paths)?;
@@ -255,7 +250,7 @@ fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, Cl
     }
 }
 
-/// Fails with advice if ffmpeg is missing or cannot write the file's type.
+/// Fails if ffmpeg is missing or cannot write the file's type.
 fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
     let name = one_line(&path.display().to_string());
     if !path.extension().is_some_and(|extension| extension == "mp4" || extension == "webm") {
@@ -310,8 +305,6 @@ fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World
 }
 
 impl Player {
-    /// Plays a game. Calls `on_state` with each state, and `on_wire` with the messages of external
-    /// bots.
     fn play(
         &mut self,
         world: &World,
@@ -356,7 +349,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
             let (world, mut player) = world_and_player(args, map, host)?;
             let (world, live) = (Arc::new(world), Arc::clone(&live));
             live.begin(&map.name, Entrant::parse(&args.planner).label(), Arc::clone(&world));
-            // If the game fails, the page shows it up to that point.
+            // A failed game stays on the page up to that point.
             let play = move || player.play(&world, |state| live.push(state), |wire| live.note(wire));
             let started = thread::Builder::new().name("player".to_owned()).spawn(play);
             started.map_err(|error| CliError::Input(format!("cannot start a thread: {error}")))?;
@@ -385,7 +378,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
     })
 }
 
-/// Opens the system's browser. If this fails, the user can open the printed address.
+/// If this fails, the user can open the printed address.
 fn open(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);

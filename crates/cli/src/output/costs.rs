@@ -6,7 +6,6 @@ use super::{milliseconds, one_line, write_table};
 use crate::CliError;
 use crate::series::EntrantResults;
 
-/// Writes each entrant's costs and missed ticks, and the bots' failures.
 pub(crate) fn write_costs(entrants: &EntrantResults, out: &mut impl Write) -> Result<(), CliError> {
     let EntrantResults { planners, external } = entrants;
     let headings =

@@ -1,8 +1,5 @@
-//! The files that commands write.
-//!
-//! Guarantees: existing files are overwritten only with `--force`. A command with an unwritable
-//! output fails before it starts its work. A failed write leaves no partial file and keeps an
-//! existing file unchanged.
+//! Existing files are overwritten only with `--force`. A command with an unwritable output fails
+//! before it starts its work. A failed write leaves no partial file and keeps an existing file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -36,7 +33,7 @@ impl OutputArgs {
     }
 }
 
-/// A file that is written completely or not at all.
+/// Written completely or not at all.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputFile {
     path: PathBuf,
@@ -44,7 +41,6 @@ pub(crate) struct OutputFile {
 }
 
 impl OutputFile {
-    /// An output file that may overwrite an existing file.
     pub fn over(path: &Path) -> Self {
         Self { path: path.to_owned(), overwrite: true }
     }
@@ -53,8 +49,7 @@ impl OutputFile {
         &self.path
     }
 
-    /// Writes a temporary file in the same folder and renames it. Without `--force`, a file that
-    /// was created since the check is kept.
+    /// Renames a temporary file. Without `--force`, keeps a file created since the check.
     pub fn write(&self, content: &[u8]) -> Result<(), CliError> {
         self.try_write(content).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.path),
@@ -84,7 +79,7 @@ impl OutputFile {
             return Err(unwritable(&self.path, &error));
         }
         if !self.is_device() {
-            // This test file is removed at once, so that an interrupted command leaves no file.
+            // Removed at once, so that an interrupted command leaves no file.
             partial(&self.path).map_err(|error| unwritable(&self.path, &error))?;
         }
         Ok(())
@@ -95,7 +90,7 @@ impl OutputFile {
     }
 }
 
-/// A temporary file next to `path`, with the permissions of a new file; removed when dropped.
+/// With the permissions of a new file; removed when dropped.
 fn partial(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = Builder::new();

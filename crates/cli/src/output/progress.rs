@@ -1,5 +1,4 @@
-//! Progress of long commands on standard error: a bar on a terminal, otherwise one line every 30 s.
-//! In a log, the lines show that the command is still running.
+//! On a terminal, a bar; otherwise a line every 30 s, to show that the command still runs.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -25,8 +24,7 @@ impl Progress {
         Self::resumed(total, unit, 0)
     }
 
-    /// Like [`Self::of`], but `before` steps are already done. The estimate of the time left
-    /// ignores these steps.
+    /// `before` steps are already done, and the estimate of the time left ignores them.
     pub fn resumed(total: u64, unit: &'static str, before: u64) -> Self {
         let style = style(&format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{left}}"));
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
@@ -61,7 +59,6 @@ impl Progress {
         self.bar.set_message(one_line(message.as_ref()));
     }
 
-    /// Writes output while the bar is hidden.
     pub fn suspend<T>(&self, write: impl FnOnce() -> T) -> T {
         self.bar.suspend(write)
     }
@@ -82,15 +79,13 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// The time left at the mean speed so far. Steps differ in length, so the latest speed would
-/// mislead. `None` before the first step.
+/// Uses the mean speed, because steps differ in length. `None` before the first step.
 fn time_left(before: u64, done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
     let steps = done.checked_sub(before).filter(|&steps| steps > 0)?;
     let seconds = elapsed.as_secs_f64() / steps as f64 * total.saturating_sub(done) as f64;
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// A time in a suitable unit: `45 s`, `12 min`, `3 h`.
 pub(crate) fn rounded(time: Duration) -> String {
     match time.as_secs_f64() {
         seconds if seconds < 100.0 => format!("{seconds:.0} s"),
@@ -112,8 +107,7 @@ fn counted_line(bar: &ProgressBar, unit: &str, before: u64) -> String {
     line
 }
 
-/// A thread that writes a line at every interval, even during long steps. Dropping this value ends
-/// the thread.
+/// Writes a line at every interval, even during long steps, until dropped.
 struct Lines {
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -129,7 +123,7 @@ impl Lines {
         let (stop, stopped) = mpsc::channel();
         let write_lines = move || {
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                // An error is ignored: standard error is closed, so it cannot be reported.
+                // Standard error is closed, so the error cannot be reported.
                 let _ = writeln!(out, "{}", one_line(&line(&bar)));
             }
         };

@@ -1,8 +1,6 @@
-//! The program's output streams.
-//!
-//! Guarantees: written text can affect a terminal only by line ends and by the program's own
-//! colours. Values from outside must pass through [`one_line`], because the stream cannot tell
-//! their line ends from the program's own.
+//! Written text can affect a terminal only by line ends and by the program's own colours. Values
+//! from outside must pass through [`one_line`], because the stream cannot tell their line ends from
+//! the program's own.
 
 use std::io::{self, Write};
 
@@ -10,12 +8,12 @@ use anstyle::Style;
 
 pub(crate) use getaway::text::one_line;
 
-/// Writes one line to standard error. Does nothing if standard error is closed.
+/// Does nothing if standard error is closed.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
 
-/// A stream that escapes all control characters except line ends.
+/// Escapes all control characters except line ends.
 pub(crate) struct Terminal<W> {
     inner: W,
     partial: Vec<u8>,

@@ -1,7 +1,5 @@
-//! `--ray ADDRESS`: plays a series or a discovery on a Ray cluster.
-//!
 //! Ray is a Python library, so a Python process with `getaway.cluster` of the same version connects
-//! to it.
+//! to the cluster.
 
 use std::env;
 use std::io::BufReader;
@@ -9,8 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use getaway_arena::Channel;
 
-/// The environment variable with the path of a Python interpreter that has the package `getaway`.
-/// The package's own command sets the variable.
+/// The path of a Python with the package `getaway`, whose own command sets this variable.
 const PYTHON: &str = "GETAWAY_PYTHON";
 
 struct Driver(Child);
@@ -22,12 +19,12 @@ impl Drop for Driver {
     }
 }
 
-/// Starts the process that connects to the cluster at `address`. Ray defines `auto` and `local`.
+/// Ray defines the addresses `auto` and `local`.
 pub(crate) fn start(address: &str) -> Result<Channel, String> {
     let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
     let mut command = Command::new(&python);
     command.args(["-m", "getaway.cluster", address]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    // Ctrl-C must reach only this program, which then ends the process.
+    // Ctrl-C reaches only this program, which then ends the process.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command

@@ -1,5 +1,4 @@
-//! The part that `getaway eval`, `battle` and `tournament` share: plays a series, with a progress
-//! bar, a results file and Ctrl-C, and writes its results.
+//! What `getaway eval`, `battle` and `tournament` share.
 
 use getaway::files::Existing;
 use getaway::game::{Rules, rules_fields};
@@ -34,7 +33,7 @@ const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
 const LONG_SERIES: Duration = Duration::from_secs(60);
 const INTERRUPTED: i32 = 130;
 
-/// Version of the JSON output of `eval`, `battle` and `tournament`; see docs/results.md.
+/// Of `eval`, `battle` and `tournament`; see docs/results.md.
 const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]
@@ -53,14 +52,12 @@ struct Output<'a, R> {
 struct EntrantOutput<'a> {
     name: &'a str,
     spec: &'a str,
-    /// Processor time and memory.
     cost: MeanCost,
     decision_p50_ms: f64,
     decision_p99_ms: f64,
     decision_max_ms: f64,
 }
 
-/// Statistics of each entrant, without comparisons.
 pub(crate) struct EntrantResults {
     pub planners: Vec<PlannerEvaluation>,
     pub external: Vec<ExternalSummary>,
@@ -71,7 +68,7 @@ impl EntrantResults {
         Self { planners: evaluate(series, games), external: external_summaries(series, games) }
     }
 
-    /// The bots' failures, one sentence each.
+    /// One sentence each.
     pub fn troubles(&self) -> Vec<String> {
         self.external.iter().filter_map(|bot| bot.trouble.clone()).collect()
     }
@@ -137,19 +134,17 @@ impl<'a> SeriesRun<'a> {
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.clone() };
         let options = args.games.options(planners, args.samples)?;
         let series = Series::with_host(&maps, options, invocation.host)?.with_external(args.external.options());
-        // Fail on an unwritable output before hours of games, not after them.
+        // Fail before hours of games, not after them.
         let report = args.report.as_ref().map(|path| ReportFiles::new(path, args.output)).transpose()?;
         Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
 
-    /// Plays the missing games. `status` is called after each game, and either returns the text of
-    /// the progress bar or stops the series.
+    /// `status` returns the text of the progress bar after each game, or stops the series.
     pub fn play(&mut self, status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
         self.play_wanted(&|_| true, status)
     }
 
-    /// Like [`SeriesRun::play`], but skips a game if `is_wanted` returns false when it is about to
-    /// start.
+    /// Like [`SeriesRun::play`], but skips a game if `is_wanted` returns false at its start.
     pub fn play_wanted(
         &mut self,
         is_wanted: &(dyn Fn(usize) -> bool + Sync),
@@ -232,8 +227,7 @@ impl<'a> SeriesRun<'a> {
         format!("{samples} per map, at most {budget} per decision{variant}, seed {seed}{missing}")
     }
 
-    /// The command that plays a game again. The game is the same unless the budget has a time
-    /// limit.
+    /// The command plays the same game unless the budget has a time limit.
     fn replay_command(&self, map: usize, game: &GameRecord) -> String {
         let mut words = vec!["getaway".to_owned(), "play".to_owned(), shell_quoted(&self.map_arguments[map])];
         let mut option = |name: &str, value: &str| words.extend([format!("--{name}"), shell_quoted(value)]);
@@ -254,8 +248,7 @@ impl<'a> SeriesRun<'a> {
         words.join(" ")
     }
 
-    /// Writes the report, if requested, and prints the result as JSON or with `write_text`. Fails
-    /// if the series was interrupted, or a bot failed and `--allow-failures` is not given.
+    /// Fails if the series was interrupted, or a bot failed without `--allow-failures`.
     pub fn finish<W: Write>(
         self,
         title: &str,
@@ -296,7 +289,7 @@ impl<'a> SeriesRun<'a> {
         let (heading, facts) = (self.heading(), self.facts());
         let text = ReportText { title, heading: &heading, command: &self.invocation.command_line, facts: &facts };
         let command_of = |index: usize| {
-            // The command `play` cannot reproduce the games of external bots.
+            // `play` cannot reproduce the games of external bots.
             let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
             Some(self.replay_command(self.series.key(index).map, game))
         };

@@ -1,6 +1,4 @@
-//! The replays in a report: the games of a series, with analyses of the lost games.
-//!
-//! Guarantees: replays depend only on the games, not on the number of threads.
+//! Replays depend only on the games, not on the number of threads.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,13 +13,13 @@ use rayon::prelude::*;
 use crate::CliError;
 use crate::output::Progress;
 
-/// Number of last frames with the threats' plans, which make up most of a replay's size.
+/// Threats' plans, which make up most of a replay's size, are kept in the last frames.
 const ANNOTATED_FRAMES: usize = 200;
-/// Maximum total size of the replays; further games are left out.
+/// Further games are left out.
 const REPLAYS_MAX_BYTES: usize = 12 << 20;
 const CHUNK: usize = 64;
 const ANALYSES_MAX: usize = 64;
-/// Maximum total work of the analyses in simulated ticks: about ten seconds on one core.
+/// About ten seconds on one core.
 const ANALYSES_TICKS: u64 = 48_000_000;
 
 /// The replays of a series: lost games first, without duplicates, up to the size limit.
@@ -75,8 +73,7 @@ pub(crate) fn report_replays(
     Ok(made)
 }
 
-/// The replay of a game as the viewer's data; `None` if the game cannot be reproduced from its
-/// moves.
+/// `None` if the moves do not reproduce the game.
 pub(crate) fn replay_json(world: &World, game: &GameRecord) -> Option<String> {
     replay(world, game, None)
 }
@@ -104,7 +101,6 @@ fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<St
     Some(game_json(PageSource::Analysed(&replay, &analysis, line.as_ref())))
 }
 
-/// The states of a game; `None` if its moves do not lead to the recorded result.
 fn states(world: &World, game: &GameRecord) -> Option<Vec<State>> {
     let states = world.states_along(&world.start(), &game.line);
     let mut moves = MovesFingerprint::default();

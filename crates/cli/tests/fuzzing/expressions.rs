@@ -1,5 +1,4 @@
-//! Arbitrary texts as expressions of the search grammar. Each text must be a valid expression or
-//! give an error with a position. Every valid expression must decide in time.
+//! Each text must be a valid expression, which decides in time, or give an error with a position.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -14,7 +13,7 @@ use super::{catch_panic, damage, noise, thread_time};
 const DECISION_EVERY: u64 = 50;
 const BUDGET: Duration = Duration::from_millis(2);
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
-/// Number of times that a late decision is repeated. A real slowdown is late every time.
+/// A real slowdown is late every time.
 const TRIALS: usize = 3;
 
 #[derive(Default)]
@@ -36,7 +35,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Tests `count` texts; with `is_timed`, late decisions are failures.
+/// With `is_timed`, late decisions are failures.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let layout =
         Layout::parse("#########\n#P......#\n#.##.##.#\n#.#...#.#\n#...#..s#\n#########").map_err(|e| e.to_string())?;

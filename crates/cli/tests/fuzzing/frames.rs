@@ -1,5 +1,4 @@
-//! Arbitrary frames and requests to a server. They must not affect a concurrent game, whose frames
-//! are compared with the simulator's and whose ticks are timed.
+//! Frames must not affect a concurrent game, which is compared with the simulator and timed.
 
 use std::fmt;
 use std::path::Path;
@@ -40,7 +39,7 @@ pub struct Counts {
     pub connections: u64,
     pub games: usize,
     pub fuzz_games: usize,
-    /// Times from a command to the next state, sorted.
+    /// From a command to the next state, sorted.
     pub ticks: Vec<Duration>,
 }
 
@@ -73,7 +72,7 @@ struct Sent {
     requests: AtomicU64,
 }
 
-/// Number of panics in any task. The server survives panics, but they are bugs.
+/// The server survives panics, but they are bugs.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
 struct TestServer {
@@ -150,15 +149,13 @@ pub async fn run(seed: u64, count: u64) -> Result<Counts, String> {
     Ok(Counts { frames, requests, connections, games, fuzz_games, ticks })
 }
 
-/// Tick times of a game alone and of a game during a connection flood.
 pub struct Flood {
     /// Connections held open, within the server's limit.
     pub sockets: usize,
-    /// Number of connections in total. Rejected clients reconnect.
+    /// Includes reconnecting clients.
     pub connections: u64,
-    /// Sorted.
+    /// Both are sorted.
     pub quiet: Vec<Duration>,
-    /// Sorted.
     pub flooded: Vec<Duration>,
 }
 
@@ -174,8 +171,7 @@ impl fmt::Display for Flood {
     }
 }
 
-/// Holds connections open during a game: silent connections, partial requests, partial frames and
-/// viewers. Clients whose connection is closed reconnect.
+/// Opens silent connections, partial requests, partial frames and viewers, and reconnects them.
 pub async fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);
     // Clients and server share this process. Its file table must not grow while a game is timed.
@@ -194,7 +190,7 @@ pub async fn flood(sockets: usize) -> Result<Flood, String> {
     Ok(Flood { sockets, connections, quiet, flooded })
 }
 
-/// Many clients on a separate thread, so that they do not delay the bot.
+/// On a separate thread, so that the clients do not delay the bot.
 struct IdleClients {
     connections: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -261,7 +257,7 @@ fn count_panics() {
 struct ReferenceBot {
     world: World,
     moves: Vec<Move>,
-    /// The server's pause after each tick, which is subtracted from the times.
+    /// Subtracted from the times.
     delay: Duration,
 }
 
@@ -315,7 +311,7 @@ async fn fuzz(address: String, seed: u64, count: u64, sent: Arc<Sent>) {
         let case = Case::new(&mut Dice::from_seed(seed.wrapping_add(number)));
         sent.frames.fetch_add(case.frames, Ordering::Relaxed);
         sent.requests.fetch_add(1, Ordering::Relaxed);
-        // The server may reject the case. The concurrent game shows whether the server still works.
+        // The concurrent game shows whether the server still works.
         let _ = timeout(TIMEOUT, case.send(&address)).await;
     }
 }
@@ -334,8 +330,7 @@ impl Case {
             return Self { request: request(dice), rest: noise(dice, 200), frames: 0, hangs_up };
         }
         let mut rest = Vec::new();
-        // Invalid JSON usually closes the connection, so connections with only valid JSON send more
-        // frames.
+        // Invalid JSON usually closes the connection, so only valid JSON sends many frames.
         let is_valid = !dice.one_in(4);
         let count = 1 + if is_valid { dice.below(FRAMES_MAX) } else { dice.below(6) };
         for place in 0..count {
@@ -353,7 +348,7 @@ impl Case {
             let _ = stream.read(&mut answer).await?;
         }
         stream.write_all(&self.rest).await?;
-        // A viewer receives states without end, so a time limit is needed.
+        // A viewer receives states without end.
         let until = Instant::now() + STAY_TIME;
         while !self.hangs_up
             && Instant::now() < until

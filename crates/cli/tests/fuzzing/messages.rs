@@ -1,5 +1,4 @@
-//! Arbitrary messages to [`Bot::next_action_since`]. Each must give an action or an error in time,
-//! without a panic.
+//! Each message must give an action or an error in time, without a panic.
 
 use std::fmt;
 use std::path::Path;
@@ -17,7 +16,7 @@ use super::{catch_panic, damage, json_like, mutate, thread_time, wall_time};
 
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
 const MESSAGES_PER_BOT: u64 = 100;
-/// Number of times that a late bot is run again. A real slowdown is late every time.
+/// A real slowdown is late every time.
 const TRIALS: usize = 3;
 
 #[derive(Default)]
@@ -25,9 +24,9 @@ pub struct Counts {
     pub messages: u64,
     pub read: u64,
     pub decisions: u64,
-    /// Bots that were late at first, but not when run again.
+    /// Late at first, but not when run again.
     pub retried: u64,
-    /// The largest overrun of a budget, after retries.
+    /// After retries.
     pub overrun_max: Duration,
     worst: String,
 }
@@ -43,7 +42,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Sends at least `count` messages to bots; with `is_timed`, late decisions are failures.
+/// With `is_timed`, late decisions are failures.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let maps = layouts();
     let mut counts = Counts::default();
@@ -75,8 +74,7 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// The bundled maps, and halls of the maximum size with few and many threats. Building the tables
-/// of a hall takes as long as several ticks.
+/// The tables of a hall of the maximum size take several ticks to build.
 fn layouts() -> Vec<Layout> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps");
     let entries = MapLibrary::new([folder]).list().unwrap_or_default();

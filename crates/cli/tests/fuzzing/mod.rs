@@ -1,7 +1,5 @@
-//! Invalid input of every kind, for the short tests in `tests/integration/fuzz.rs` and the long
-//! runs of `examples/fuzz.rs`.
-//!
-//! Case N is generated from `seed + N`, so the number of a case reproduces its failure.
+//! Invalid input of every kind. Case N is generated from `seed + N`, so a case's number reproduces
+//! its failure.
 
 #![allow(dead_code, reason = "each program that includes this uses only a part of it")]
 
@@ -27,7 +25,7 @@ pub fn wall_time() -> Duration {
     START.elapsed()
 }
 
-/// CPU time of this thread. It excludes other processes, but is slower to read than the wall clock.
+/// Excludes other processes, but is slower to read than the wall clock.
 #[cfg(unix)]
 pub fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

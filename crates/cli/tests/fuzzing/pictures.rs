@@ -6,10 +6,9 @@ use png::{BitDepth, ColorType};
 use super::damage;
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
-/// Size of a chunk without its data: length, name and checksum.
+/// Length, name and checksum.
 const CHUNK_FRAME: usize = 12;
 
-/// Noise, or an image with random damage.
 pub fn picture(dice: &mut Dice) -> Vec<u8> {
     if dice.one_in(10) {
         let mut bytes = if dice.one_in(2) { SIGNATURE.to_vec() } else { Vec::new() };
@@ -52,8 +51,7 @@ fn any_kind(dice: &mut Dice) -> Vec<u8> {
     encoder.set_color(color);
     encoder.set_depth(depth);
     if color == ColorType::Indexed {
-        // A palette with the colours of player, wall and open tiles, which may have too few
-        // entries.
+        // Colours of player, wall and open tiles; the palette may have too few entries.
         let entries = dice.pick(&[3, 16, 256]);
         let palette: Vec<u8> =
             [[0, 0, 255], [0, 0, 0], [255, 255, 255]].into_iter().cycle().take(entries).flatten().collect();

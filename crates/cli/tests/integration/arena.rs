@@ -1,5 +1,3 @@
-//! Tests of `getaway eval` and `getaway battle`.
-
 use std::fs;
 use std::process::Command;
 

@@ -1,6 +1,3 @@
-//! Tests of `getaway benchmark`: its instances, and solvers that answer, crash or make false
-//! claims.
-
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -30,7 +27,6 @@ fn instances_are_rebuilt_byte_for_byte() {
     assert!(fails(&["benchmark", "instances", "--out", &text(&built)]).contains("exists"));
 }
 
-/// A benchmark with one small instance.
 fn small(folder: &Path) -> String {
     let list = fs::read_to_string(benchmark().join("instances.jsonl")).expect("a list");
     let line = list.lines().find(|line| line.contains("real-like/snail-no-jump")).expect("an instance");

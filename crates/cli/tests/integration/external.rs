@@ -1,5 +1,3 @@
-//! Tests of external bots: the kinds of failure are distinguished, and no process is left running.
-
 use std::fs;
 use std::process::Command;
 use std::thread::sleep;
@@ -188,8 +186,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 #[test]
 #[cfg(target_os = "linux")]
 fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
-    // Bots that leave processes in their own and in other sessions. Each bot sleeps for a
-    // different number of seconds, which identifies its processes.
+    // The bots leave processes in their own and in other sessions, identified by the seconds slept.
     let bot = |seconds: u32| format!("pipe:sleep {seconds} & (setsid sleep {seconds} &); sleep {seconds}");
     let ended = || {
         external(&["pipe:sleep 87001 & (setsid sleep 87001 &); exit 1"], &["--samples", "2"]);

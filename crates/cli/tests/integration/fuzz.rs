@@ -1,5 +1,4 @@
-//! Guarantees: no input causes a panic, a late answer or excessive memory use, or affects another
-//! game. Long runs: `cargo run --release --example fuzz -- messages`, or another target.
+//! Long runs: `cargo run --release --example fuzz -- messages`, or another target.
 
 use std::path::Path;
 
@@ -10,8 +9,7 @@ const FIRST_SEED: u64 = 1_000_000_000;
 
 #[test]
 fn any_message_gets_an_action_or_a_clear_error() {
-    // Late answers are allowed here, because other tests run in parallel. Only long runs test for
-    // them.
+    // Other tests run in parallel, so only long runs test for late answers.
     let counts = fuzzing::messages::run(FIRST_SEED, 4000, false).unwrap();
     println!("{counts}");
     assert!(counts.read > 1000 && counts.decisions > 800, "too little was tested: {counts}");

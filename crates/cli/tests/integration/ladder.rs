@@ -1,5 +1,3 @@
-//! Tests of `getaway ladder`: it survives kills, and its folder belongs to one process.
-
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -34,7 +32,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// The standing without the values that differ between runs.
+/// Removes the values that differ between runs.
 fn standing(args: &[&str]) -> Value {
     let output = getaway(&[args, &["--json"]].concat());
     assert!(output.status.success(), "{output:?}");

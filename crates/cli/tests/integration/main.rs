@@ -1,5 +1,3 @@
-//! The program's integration tests.
-
 mod analyse;
 mod arena;
 #[cfg(unix)]

@@ -15,8 +15,7 @@ pub fn getaway(args: &[&str]) -> Output {
     command(args).output().unwrap()
 }
 
-/// Standard output of a successful run; standard error must be empty, because there is no terminal
-/// for a progress bar.
+/// Standard error must be empty, because there is no terminal for a progress bar.
 pub fn succeeds(args: &[&str]) -> String {
     let output = getaway(args);
     let stderr = String::from_utf8(output.stderr).unwrap();

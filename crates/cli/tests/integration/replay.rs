@@ -1,5 +1,4 @@
-//! Guarantees: a game played by the rules verifies completely. A changed field is found at its line
-//! and path. A truncated file is valid up to the truncation. Anything else gives one clear error.
+//! A changed field is found at its line and path. A truncated file is valid up to that point.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -64,8 +63,7 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
     best.and_then(Move::direction).map(Action::Move).into_iter().collect()
 }
 
-/// Moves from corner to corner by `MOVE_TO`. Most targets are unreachable, fractional or off the
-/// map.
+/// Most targets are unreachable, fractional or off the map.
 fn commute(world: &World, state: &State) -> Vec<Action> {
     let (width, height) = (f64::from(world.layout().width), f64::from(world.layout().height));
     let leg = f64::from(state.tick() / 25);
@@ -73,7 +71,7 @@ fn commute(world: &World, state: &State) -> Vec<Action> {
     vec![far, Action::MoveTo { x: -1.0, y: height }, Action::Unknown].into_iter().chain(stroll(world, state)).collect()
 }
 
-/// Flees, but first tries to enter every adjacent see-through tile, which is refused.
+/// Flees, but first tries to enter adjacent see-through tiles, which is refused.
 fn bump(world: &World, state: &State) -> Vec<Action> {
     let neighbour = |direction| world.layout().tile(world.player(state).towards(direction));
     let blocked = Direction::ALL.into_iter().filter(|&direction| neighbour(direction) == Tile::SeeThrough);
@@ -303,8 +301,7 @@ fn see_through_tiles_are_inferred_and_hide_nothing_else() {
     bumps[140]["game_message"]["threats"][2]["position"]["y"] = json!(0);
     let divergence = verify_bytes(text(&bumps).as_bytes()).unwrap().divergence.unwrap();
     assert_eq!((divergence.line, divergence.path.as_str()), (141, "threats[2].position.y"));
-    // The tile cannot be see-through, because the player enters it later. Staying is therefore a
-    // divergence.
+    // The player enters the tile later, so staying must be a divergence.
     let mut game = game();
     let stay = (10..50).find(|&line| {
         let position = |line: usize| game[line]["game_message"]["yourCharacter"].clone();

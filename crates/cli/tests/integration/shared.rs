@@ -1,5 +1,3 @@
-//! Tests with recordings of the real server, which are in the shared folder.
-
 use crate::common::{self, shared_folder};
 use crate::simulation;
 use getaway::game::{Rules, Status};

@@ -1,7 +1,5 @@
-//! Guarantees: the competition bot is never late, even if the server disturbs the game.
-//!
-//! A server with disturbances plays against the bot in `bot/`. It waits for each command, and
-//! measures the time from sending the state to receiving the command.
+//! The competition bot is never late, even if the server disturbs the game: a server waits for each
+//! command of `bot/`, and measures the time from sending the state to receiving the command.
 
 use std::fmt;
 use std::path::Path;
@@ -22,11 +20,9 @@ use crate::common::root;
 use crate::disturbed::{Disturbance, Maps, Server, draw_disturbances};
 use crate::harness::TIMEOUT;
 
-/// Maximum duration of a game. A game takes longer only on a map that the bot cannot decide,
-/// because the bot then uses its whole budget in every tick.
+/// A game takes longer only on a map that the bot cannot decide, with the whole budget per tick.
 const GAME_MAX: Duration = Duration::from_secs(5);
-/// Upper bounds of the bins of [`Times`]. The last bound is the real server's time limit for a
-/// command.
+/// Upper bounds of bins. The last is the real server's time limit for a command.
 const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
 
 struct Running(Child);
@@ -62,7 +58,6 @@ async fn accept(listener: &TcpListener) -> WebSocketStream<TcpStream> {
     socket
 }
 
-/// A histogram of decision times, and the longest times.
 #[derive(Default)]
 struct Times {
     counts: [u64; BOUNDS_MS.len() + 1],

@@ -1,5 +1,4 @@
-//! Guarantees: over the websocket, a bot plays exactly the simulator's game. A connection that is
-//! late, invalid, abusive or from a foreign page affects at most its own game.
+//! A bot plays exactly the simulator's game. A bad connection affects at most its own game.
 
 #[path = "../../../../tests/common/mod.rs"]
 mod common;

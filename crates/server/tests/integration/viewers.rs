@@ -70,7 +70,7 @@ async fn viewer_that_does_not_read_delays_nothing() {
     drop(stalled);
 }
 
-/// A bot's median and maximum wait for its next state. The server pauses after each tick.
+/// Median and maximum. The server pauses after each tick.
 async fn tick_times(viewers: usize) -> (Duration, Duration) {
     const TICKS: u32 = 250;
     let server = Running::start(ServerOptions { delay: Duration::from_millis(4), ..options(vec![safe_map()]) }).await;
@@ -84,8 +84,7 @@ async fn tick_times(viewers: usize) -> (Duration, Duration) {
         let (stop, address) = (Arc::clone(&stop), server.address.clone());
         watching.push(tokio::spawn(async move {
             let watch = async {
-                // The first viewer never reads. The others read, and fetch the replay like the
-                // page.
+                // The first viewer never reads. The others also fetch the replay like the page.
                 if number == 0 {
                     std::future::pending::<()>().await;
                 }
@@ -123,7 +122,6 @@ async fn tick_times(viewers: usize) -> (Duration, Duration) {
 async fn twenty_viewers_one_of_them_stalled_do_not_delay_the_ticks() {
     let (alone, watched) = (tick_times(0).await, tick_times(20).await);
     println!("median and maximum tick: alone {alone:?}, with 20 viewers {watched:?}");
-    // The bound is loose because other tests may be running. A tick that waited for a viewer would
-    // take seconds.
+    // Other tests may be running. A tick that waited for a viewer would take seconds.
     assert!(watched.0 < alone.0 * 2 + Duration::from_millis(10), "{watched:?} instead of {alone:?}");
 }

@@ -1,5 +1,3 @@
-//! The files of an upload, and checks of the files that do not need Python.
-
 use std::fs;
 use std::path::Path;
 
@@ -17,17 +15,16 @@ const BYTES_MAX: u64 = 100 << 20;
 const PYTHON_MINOR: u32 = 10;
 const GLIBC_MINOR: u32 = 34;
 
-/// The files of a bot's folder. Names are sorted, relative to the folder, and use slashes.
+/// Names are sorted, relative to the bot's folder, and use slashes.
 #[derive(Debug, Default)]
 pub struct Contents {
     pub names: Vec<String>,
-    /// Files and folders that do not belong in an upload, such as caches and environments.
+    /// Such as caches and environments.
     pub left_out: Vec<String>,
     bytes: u64,
 }
 
 impl Contents {
-    /// Lists the files of a bot's folder.
     pub fn read(folder: &Path) -> Result<Self, CliError> {
         let mut contents = Self::default();
         contents.add(folder, "")?;
@@ -68,13 +65,11 @@ impl Contents {
         Ok(())
     }
 
-    /// True if the requirements name a package.
     pub fn has_requirements(folder: &Path) -> bool {
         files::read_text(folder.join(REQUIREMENTS), TEXT_BYTES_MAX)
             .is_ok_and(|text| requirements(&text).next().is_some())
     }
 
-    /// The required changes, one sentence each.
     pub fn problems(&self, folder: &Path) -> Vec<String> {
         let mut problems = Vec::new();
         if !self.has(PROGRAM) {
@@ -129,15 +124,13 @@ impl Contents {
     }
 }
 
-/// The lines that name a package, without comments.
 fn requirements(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = text.lines().enumerate();
     let lines = lines.map(|(index, line)| (index + 1, line.split(" #").next().unwrap_or_default().trim()));
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// The reason why the server cannot install a wheel. A wheel's name ends with tags for Python, ABI
-/// and platform.
+/// A wheel's name ends with tags for Python, ABI and platform.
 fn wheel_problem(name: &str) -> Option<String> {
     let stem = name.strip_suffix(".whl")?;
     let tags: Vec<&str> = stem.rsplitn(4, '-').collect();

@@ -1,5 +1,3 @@
-//! `getaway package`: makes the zip of a Python bot to upload, and tests it as the server would.
-
 use std::fs;
 use std::io::Write;
 use std::path::PathBuf;

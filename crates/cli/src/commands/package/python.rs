@@ -1,5 +1,3 @@
-//! The Python interpreter that tests a bot, and the bot's empty environment.
-
 use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,18 +17,17 @@ const MINOR_MIN: u32 = 10;
 const MINOR_MAX: u32 = 30;
 const LOG_LINES: usize = 20;
 
-/// A Python interpreter.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Python {
     minor: u32,
     micro: u32,
     path: PathBuf,
-    /// The module that creates environments.
+    /// Creates environments.
     module: String,
 }
 
 impl Python {
-    /// The given interpreter, or the oldest suitable interpreter on this machine.
+    /// The given interpreter, or the oldest suitable one.
     pub fn find(given: Option<&Path>) -> Result<Self, CliError> {
         if let Some(path) = given {
             return Self::probe(path).ok_or_else(|| {
@@ -57,14 +54,13 @@ impl Python {
         })
     }
 
-    /// The version in words, and how it differs from the competition's.
     pub fn words(&self) -> String {
         let Self { minor, micro, path, .. } = self;
         let note = if *minor == MINOR_MIN { "as in the competition" } else { "the competition has 3.10" };
         format!("Python 3.{minor}.{micro} ({}), {note}", path.display())
     }
 
-    /// Zips the files of a folder. Returns the syntax errors of its Python files.
+    /// Returns the syntax errors of the Python files.
     pub fn zip(&self, folder: &Path, names: &[String], zip: &Path) -> Result<Vec<String>, CliError> {
         let mut command = Command::new(&self.path);
         command.args(["-I", "-c", ZIP]).args([folder, zip]);
@@ -81,14 +77,12 @@ impl Python {
         Err(CliError::Input(format!("cannot zip {}: {}", folder.display(), error.lines().last().unwrap_or_default())))
     }
 
-    /// Unpacks a zip into a new folder.
     pub fn unzip(&self, zip: &Path, folder: &Path) -> Result<(), CliError> {
         let output = self.run(&["-I", "-m", "zipfile", "--extract"], &[zip, folder])?;
         if output.status.success() { Ok(()) } else { Err(failure("cannot unpack the zip", &output)) }
     }
 
-    /// Creates an empty environment and installs the requirements of an unpacked bot. The inner
-    /// error is a problem of the bot; the outer error is a problem of this machine.
+    /// The inner error is a problem of the bot; the outer error is a problem of this machine.
     pub fn install(&self, environment: &Path, bot: &Path) -> Result<Result<Environment, String>, CliError> {
         let has_requirements = Contents::has_requirements(bot);
         let pip: &[&str] = match self.module.as_str() {
@@ -124,7 +118,6 @@ impl Python {
     }
 }
 
-/// An environment with its own Python interpreter.
 #[derive(Debug)]
 pub struct Environment {
     pub python: PathBuf,
@@ -137,7 +130,6 @@ impl Environment {
     }
 }
 
-/// Prints the end of a program's output.
 pub fn show_log(log: &str) {
     let lines: Vec<&str> = log.trim_end().lines().collect();
     lines[lines.len().saturating_sub(LOG_LINES)..].iter().for_each(|line| note(&format!("  | {line}")));
@@ -150,8 +142,7 @@ fn failure(what: &str, output: &Output) -> CliError {
     CliError::Input(format!("{what}: {}", one_line(cause)))
 }
 
-/// Interpreters on PATH and in pyenv's folders. pyenv's commands on PATH work only for selected
-/// versions.
+/// pyenv's commands on PATH work only for selected versions, so its folders are listed, too.
 fn candidates() -> Vec<PathBuf> {
     let versions = (MINOR_MIN..=MINOR_MAX).map(|minor| format!("python3.{minor}"));
     let mut paths: Vec<PathBuf> =

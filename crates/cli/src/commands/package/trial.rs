@@ -17,7 +17,7 @@ use super::python::{Environment, show_log};
 use crate::CliError;
 use crate::output::{ending, shell_quoted};
 
-/// The port of the competition's server.
+/// As in the competition.
 pub const PORT: u16 = 8765;
 const HOST: &str = "127.0.0.1";
 const TOKEN: &str = "token-of-the-test";
@@ -29,18 +29,14 @@ const EXIT_TIME: Duration = Duration::from_secs(3);
 const MEMORY_MB_MAX: u64 = 1000;
 const NOTES_MAX: usize = 10;
 
-/// The result of the game.
 #[derive(Debug, Default)]
 pub struct Trial {
-    /// The game in one line; empty if no game was played.
+    /// One line; empty if no game was played.
     pub summary: String,
-    /// Remarks for the bot's author.
     pub notes: Vec<String>,
-    /// Problems that the author must fix.
     pub problems: Vec<String>,
 }
 
-/// The server's events so far.
 #[derive(Debug, Default)]
 struct Seen {
     has_token: Option<bool>,
@@ -48,7 +44,7 @@ struct Seen {
     result: Option<GameResult>,
 }
 
-/// Plays a game with the bot in `folder` on a server at `port`; 0 picks a free port.
+/// Port 0 picks a free port.
 pub fn play(
     folder: &Path,
     environment: &Environment,
@@ -90,7 +86,7 @@ pub fn play(
     })
 }
 
-/// Returns if no game starts before the time limit or the bot's end, or if the user presses Ctrl-C.
+/// Returns if no game starts in time, the bot ends, or the user presses Ctrl-C.
 async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
     let mut ended: Option<Instant> = None;
     loop {
@@ -124,8 +120,7 @@ fn command(folder: &Path, environment: &Environment) -> String {
     format!("cd {} && exec {} {PROGRAM}", shell_quoted(&folder), shell_quoted(&python))
 }
 
-/// The variables to remove or replace, so that a bot gets only what the system needs. An empty
-/// value removes a variable.
+/// Leaves only the variables that the system needs. An empty value removes a variable.
 fn clean_environment() -> Vec<(String, String)> {
     let is_needed = |name: &str| cfg!(windows) && ["PATH", "SYSTEMROOT", "COMSPEC", "TEMP", "TMP"].contains(&name);
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
@@ -150,8 +145,7 @@ impl Seen {
         }
     }
 
-    /// Judges the game. `has_ended` is true if the program ended without an error, and `None` if it
-    /// is still running.
+    /// `has_ended`: the program ended without an error; `None` if it is still running.
     fn judge(self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> Trial {
         let mut trial = Trial { notes: self.notes, ..Trial::default() };
         if self.has_token == Some(false) {
@@ -230,7 +224,7 @@ impl Trial {
     }
 }
 
-/// Suggests adding a package to the requirements if it is imported but not installed.
+/// Suggests adding an imported package to the requirements.
 fn module_hint(log: &str) -> String {
     let module = log.lines().rev().find_map(|line| {
         let (_, rest) = line.split_once("No module named '")?;
