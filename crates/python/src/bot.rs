@@ -1,5 +1,3 @@
-//! The class `Bot`.
-
 use std::process;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -26,7 +24,7 @@ use crate::game::Game;
 use crate::value::{from_rules, from_value, rules_options, to_value_of};
 
 const TEAM: &str = "getaway";
-/// Maximum number of values in a message that is given as a dict: two per tile, and 64 per threat.
+/// For a message given as a dict: two values per tile, and 64 per threat.
 const MESSAGE_VALUES_MAX: usize = 2 * MAX_MESSAGE_SIDE * MAX_MESSAGE_SIDE + 64 * MAX_MESSAGE_THREATS;
 const TURN_POLL: Duration = Duration::from_micros(200);
 
@@ -51,9 +49,8 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 pub(crate) struct Bot {
     options: BotOptions,
     callable: Option<Arc<Callable>>,
-    /// Only threads attached to the interpreter hold the lock, and never while Python code runs. A
-    /// planner that calls its own bot therefore causes no deadlock, and a forked process starts
-    /// with the lock free.
+    /// Only threads attached to the interpreter hold the lock, and never while Python code runs. So
+    /// a planner may call its own bot, and a forked process starts with the lock free.
     turn: Mutex<Turn>,
 }
 
@@ -101,7 +98,6 @@ impl Bot {
         }
     }
 
-    /// Decides on a message. The budget includes the time to create the message.
     fn decide(
         &self,
         py: Python<'_>,

@@ -1,8 +1,6 @@
-//! Python callables as planners, `(state) -> move`, passed by the caller or found by name.
-//!
-//! Guarantees: a callable lives as long as the bot, series or command that uses it. Only threads
-//! attached to the interpreter hold the locks, and never while Python code runs, so a forked
-//! process starts with the locks free.
+//! Python callables as planners, `(state) -> move`. A callable lives as long as its user. Only
+//! threads attached to the interpreter hold the locks, and never while Python code runs, so a
+//! forked process starts with the locks free.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -44,8 +42,7 @@ pub(crate) fn planner_spec(planner: &Bound<'_, PyAny>) -> PyResult<(PlannerSpec,
     Ok((spec, callable))
 }
 
-/// The Python planners of a series or a command, by name: those that the caller passed and those
-/// found as `MODULE:NAME`.
+/// By name: planners that the caller passed, and those found as `MODULE:NAME`.
 #[derive(Debug, Default)]
 pub(crate) struct Host(Mutex<HashMap<String, Arc<Callable>>>);
 
@@ -85,7 +82,7 @@ pub(crate) struct Callable {
     objects: Mutex<Objects>,
 }
 
-/// The Python objects of a callable, which the garbage collector must visit.
+/// The garbage collector must visit these objects.
 struct Objects {
     /// `None` once cleared by the garbage collector.
     callable: Option<Py<PyAny>>,
@@ -117,8 +114,7 @@ impl Callable {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// If the callable is a class, creates an instance for a game. Returns the number of the
-    /// instance.
+    /// Creates an instance of a class for a game, and returns the instance's number.
     fn make(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         let callable = self.lock(py).callable.as_ref().map(|callable| callable.clone_ref(py));
         let Some(class) = callable.filter(|callable| callable.bind(py).is_instance_of::<PyType>()) else {
@@ -144,14 +140,13 @@ impl Callable {
     }
 
     fn forget(&self, py: Python<'_>, number: u64) {
-        // Dropping the player may run Python code, so it is dropped after the lock is released.
+        // Dropping the player may run Python code, which must not run under the lock.
         let player = self.lock(py).players.remove(&number);
         drop(player);
     }
 
     pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // If the lock is held, this thread holds it. Objects that are not visited stay alive until
-        // the next collection.
+        // This thread may hold the lock. Objects not visited stay alive until the next collection.
         let Ok(objects) = self.objects.try_lock() else { return Ok(()) };
         visit.call(&objects.callable)?;
         objects.players.values().try_for_each(|player| visit.call(player))
@@ -194,13 +189,11 @@ thread_local! {
     static PLANNER_CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Returns true if a planner is running on this thread. The thread must then not wait for a bot,
-/// because the bot may be waiting for the planner.
+/// A thread with a running planner must not wait for a bot that may be waiting for the planner.
 pub(crate) fn is_in_planner() -> bool {
     PLANNER_CALLS.get() > 0
 }
 
-/// Marks a planner as running on this thread until it is dropped.
 struct PlannerCall;
 
 impl PlannerCall {
@@ -224,7 +217,7 @@ struct PythonPlanner {
 }
 
 impl PythonPlanner {
-    /// The board of a world, cached because its tables are copied.
+    /// Cached, because the world's tables are copied.
     fn board(&mut self, world: &World) -> Arc<Board> {
         let is_same =
             |board: &Arc<Board>| board.world.layout() == world.layout() && board.world.rules() == world.rules();

@@ -1,5 +1,3 @@
-//! Conversions between Python and Rust, and work without the interpreter lock.
-
 use std::any::Any;
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -18,8 +16,7 @@ pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Se
 }
 
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    // A panic may leave inconsistent data. This is harmless: a bot is replaced, and all other
-    // values are plain data.
+    // A panic leaves no harmful data: a bot is replaced, and all other values are plain data.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic_text(panic.as_ref());
         PyRuntimeError::new_err(format!("a bug in getaway, please report it: {text}"))
@@ -36,8 +33,7 @@ pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(one_line(&error.to_string()))
 }
 
-/// Converts an error of the library to an exception. If a Python exception caused the error, it
-/// becomes the exception's cause. An interruption is raised unchanged.
+/// A Python exception that caused the error becomes the cause; an interruption stays unchanged.
 pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> PyErr {
     let mut next = Some(error);
     let mut cause = None;
@@ -56,10 +52,9 @@ pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> Py
     }
 }
 
-/// A Python exception, as the source of an error of the library.
-///
-/// It is dropped while this thread holds the interpreter lock. Otherwise PyO3 would lock a mutex to
-/// queue it, and in a process forked at that moment the mutex would stay locked.
+/// The source of an error of the library. It is dropped while this thread holds the interpreter
+/// lock. Otherwise PyO3 would lock a mutex to queue it, and a process forked at that moment would
+/// keep the mutex locked.
 #[derive(Debug)]
 pub(crate) struct PythonError(Option<PyErr>);
 
@@ -90,13 +85,12 @@ pub(crate) fn is_interruption(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }
 
-/// Replaces an exception that a value's own code raised with a clearer exception. Keeps an
-/// interruption.
+/// Replaces an exception of a value's own code, except an interruption, with a clearer one.
 pub(crate) fn clearer(py: Python<'_>, error: PyErr, clear: impl FnOnce() -> PyErr) -> PyErr {
     if is_interruption(py, &error) { error } else { clear() }
 }
 
-/// A value's `repr`. Unlike `Display`, it passes on an interruption.
+/// Unlike `Display`, passes on an interruption.
 pub(crate) fn repr(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.repr()?.to_string_lossy().into_owned())
 }

@@ -1,5 +1,3 @@
-//! Games and their states.
-
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -44,8 +42,7 @@ impl Board {
         }
     }
 
-    /// The board of a map, a game or a state. Rejects rules for a game or a state, which has its
-    /// own.
+    /// Rejects rules for a game or a state, which has its own.
     pub fn of(map: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
         let py = map.py();
         let given = if let Ok(game) = map.cast::<Game>() {
@@ -87,7 +84,7 @@ impl Board {
         Ok((map, options))
     }
 
-    /// The rules, as arguments that recreate this board.
+    /// As arguments that recreate this board.
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let options = PyDict::new(py);
         options.set_item("rules", other_rules(py, self.world.rules())?)?;

@@ -1,9 +1,6 @@
-//! The extension module `getaway._getaway`. It only converts values and calls the library.
-//!
-//! Its doc comments are the docstrings; `tools/stub.py` copies them to
-//! `python/getaway/__init__.pyi`, and tests compare the two. Guarantees: searches release the
-//! interpreter lock, errors are Python exceptions with a clear message, and panics are raised as
-//! `RuntimeError`.
+//! The extension module `getaway._getaway`. Its doc comments are the docstrings; `tools/stub.py`
+//! copies them to `python/getaway/__init__.pyi`. Searches release the interpreter lock, errors are
+//! Python exceptions with a clear message, and panics are raised as `RuntimeError`.
 
 mod bot;
 mod callables;
@@ -45,8 +42,7 @@ mod _getaway {
     #[allow(non_upper_case_globals)]
     const __build__: &str = getaway_arena::BUILD;
 
-    /// Imports modules when the extension is loaded. Otherwise Ctrl-C could interrupt the first
-    /// import later, and CPython would keep the module locked.
+    /// Otherwise Ctrl-C could interrupt the first import later, and CPython would keep its lock.
     #[pymodule_init]
     fn import(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.py().import("json").map(drop)

@@ -1,5 +1,3 @@
-//! Loaded, generated and drawn maps.
-
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 

@@ -1,5 +1,3 @@
-//! The planners' names and search signature.
-
 use pyo3::prelude::*;
 
 use getaway::game::Layout;

@@ -1,5 +1,3 @@
-//! Converts moves, actions, threats and rules from and to Python.
-
 use std::fmt::Display;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -14,7 +12,7 @@ use getaway::protocol::MAX_JSON_DEPTH;
 
 use crate::convert::{clearer, is_interruption, repr, type_name, value_error};
 
-/// Maximum number of values in a dict of rules: several times the number in a complete dict.
+/// Several times the number of values in a complete dict of rules.
 const RULES_VALUES_MAX: usize = 1000;
 /// Maximum length of an iterable, so that endless ones are rejected.
 const ITEMS_MAX: usize = 1 << 20;
@@ -116,7 +114,7 @@ pub(crate) fn read_items<'py, T>(
     read_at_most(ITEMS_MAX, name, expected, value, read)
 }
 
-/// Reads every item of an iterable, with its index. Fails if there are more than `max` items.
+/// Fails if there are more than `max` items.
 pub(crate) fn read_at_most<'py, T>(
     max: usize,
     name: &str,
@@ -138,7 +136,6 @@ pub(crate) fn read_at_most<'py, T>(
     items.enumerate().map(item).collect()
 }
 
-/// A command from Python: a move, an action, several actions, or none.
 pub(crate) fn from_command(value: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Action>> {
     let Some(value) = value else { return Ok(Vec::new()) };
     if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
@@ -319,8 +316,7 @@ pub(crate) fn to_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'p
     })
 }
 
-/// Converts a Python value to JSON, with limits on the number of values and on nesting. A list that
-/// contains itself exceeds both.
+/// Limits the number of values and the nesting, so that a list that contains itself is rejected.
 pub(crate) fn from_value(name: &str, value: &Bound<'_, PyAny>, values_max: usize) -> PyResult<Value> {
     // Counts before converting, because converting a million values takes a second.
     JsonReader { name, values_max, values: 0 }.measure(value, 0)?;
@@ -374,8 +370,7 @@ impl JsonReader<'_> {
             return Ok(Value::String(text.to_str()?.to_owned()));
         }
         if let Ok(dict) = value.cast::<PyDict>() {
-            // Copies the items, because converting a value may run Python code that changes the
-            // dict.
+            // Converting a value may run Python code that changes the dict.
             let items = dict.items();
             return items.iter().map(|item| self.field(&item, depth)).collect::<PyResult<_>>().map(Value::Object);
         }

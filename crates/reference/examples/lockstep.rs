@@ -1,9 +1,8 @@
-//! The long lockstep run: compares `game` with the reference model for a given number of ticks.
+//! Compares `game` with the reference model for a given number of ticks.
 //!
 //! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1` plays the games of seeds
-//! 1, 2, 3, ... until that many ticks have been compared, under random rules or the server's
-//! (`--server-rules`). `--seed S --games 1` plays a single game. The run stops at the first
-//! divergence with exit code 1.
+//! 1, 2, 3, ... `--seed S --games 1` plays a single game. The first divergence ends the run with
+//! exit code 1.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;

@@ -1,6 +1,5 @@
-//! Writes the plans in `benches/plans/`. A plan has one letter per tick (`L R U D .`) and survives
-//! a whole game with and without jumping. Run this example only when the maps change: `cargo run
-//! --release --example record_plans`.
+//! Writes the plans in `benches/plans/`, which survive a whole game with and without jumping. A
+//! plan has one letter per tick (`L R U D .`). Needed only when the maps change.
 
 use std::fs;
 use std::path::Path;

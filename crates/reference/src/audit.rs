@@ -1,10 +1,7 @@
 //! Audits proofs: solves random small maps under random rules with several seeds, checks every
 //! certificate, and compares the claims with one another and with an exhaustive search. A changed
-//! or forged certificate must be refused unless its claim is true.
-//!
-//! The exhaustive search keeps every complete state of a tick, without abstraction, fingerprints or
-//! pruning. It shares no code with the prover or the verifier. Seeds determine everything, so a
-//! failure is reproducible.
+//! or forged certificate must be refused unless its claim is true. The exhaustive search keeps
+//! every complete state of a tick, and shares no code with the prover or the verifier.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,7 +15,6 @@ use thiserror::Error;
 use crate::lockstep::{Dice, random_rules, small_layout};
 use crate::verify_within;
 
-/// The limits of an audit.
 #[derive(Clone, Copy, Debug)]
 pub struct Audit {
     pub solves: u64,
@@ -26,12 +22,10 @@ pub struct Audit {
     pub solve_ticks: u64,
     /// Limit of an exhaustive search, in steps.
     pub search_steps: usize,
-    /// Limit of verifying a certificate, in steps. Verifying a valid certificate of a small map
-    /// must stay below it.
+    /// Steps. Verifying a valid certificate of a small map must stay below this limit.
     pub verify_steps: u64,
 }
 
-/// Counts over all pairs of a map and a set of rules.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counts {
     pub pairs: u64,
@@ -41,7 +35,6 @@ pub struct Counts {
     pub unproven: u64,
     /// Certificates whose proof ends with a sweep that runs out of states.
     pub by_sweeps: u64,
-    /// Certificates whose proof ends with a search.
     pub by_search: u64,
     /// Certificates in `by_search` whose proof also has sweeps, before the search.
     pub by_both: u64,
@@ -52,7 +45,6 @@ pub struct Counts {
     pub exceeded: u64,
 }
 
-/// A contradiction or a wrong answer about one pair.
 #[derive(Clone, Debug, Error)]
 #[error("seed {seed}: {what}\nrules: {rules}\n{map}")]
 pub struct Failure {
@@ -63,10 +55,8 @@ pub struct Failure {
     pub map: String,
 }
 
-/// The final tick of the longest line that a search found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Longest {
-    /// The tick in which the line ends.
     pub tick: u16,
     /// True if the search was exhaustive, so no line is longer.
     pub is_exact: bool,
@@ -93,7 +83,6 @@ pub fn search(world: &World, steps_max: usize) -> Longest {
     Longest { tick, is_exact: true }
 }
 
-/// Draws a map and rules from a seed.
 pub fn pair(seed: u64) -> (Layout, Rules) {
     let mut dice = Dice::from_seed(seed);
     let layout = if dice.one_in(2) { small_layout(&mut dice) } else { streets(&mut dice, 1) };
@@ -132,8 +121,7 @@ fn rules(dice: &mut Dice) -> Rules {
     rules
 }
 
-/// Solves a map. Every second seed starts with the proof, because a search alone decides most small
-/// maps.
+/// Every second seed starts with the proof, because a search alone decides most small maps.
 fn solve(world: &World, seed: u64, ticks: u64) -> (Solution, Certificate) {
     let mut decider = Decider::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
     if seed.is_multiple_of(2) {
@@ -196,15 +184,13 @@ impl Audit {
     /// Limits for auditing many pairs, at a few milliseconds per pair.
     pub const SMALL: Self = Self { solves: 4, solve_ticks: 120_000, search_steps: 20_000, verify_steps: 1_000_000_000 };
 
-    /// Solves the pair of a seed several times. Fails on a contradiction, an accepted false
-    /// certificate, a refused true certificate or a panic.
+    /// Fails on a contradiction, a false certificate accepted, a true one refused, or a panic.
     pub fn check(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
     }
 
-    /// Solves the pair of a seed, and changes the certificate `changes` times. Fails on an accepted
-    /// false certificate or a panic.
+    /// Changes the certificate of a seed. Fails on an accepted false certificate or a panic.
     pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));

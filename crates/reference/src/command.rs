@@ -1,10 +1,7 @@
-//! The effect of one action of a command.
-
 use super::paths::shared_path_step;
 use getaway::game::{Action, ActionError, Layout, Position, Rules, Tile};
 
-/// The tile that `action` takes the player to, or `None` if the server refuses the move without an
-/// error.
+/// Returns `None` if the server refuses the move without an error.
 pub(super) fn destination(
     layout: &Layout,
     rules: &Rules,

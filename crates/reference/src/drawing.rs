@@ -1,10 +1,7 @@
-//! Layouts drawn as text, for the tests.
-
 use getaway::game::{Layout, Position, Spawn, Style, Tile};
 
-/// Creates a layout from rows of letters. `#` is a wall, `~` a see-through tile, `P` the player,
-/// and the first letter of a style a threat. Any other letter is an open tile. Without a `P`, the
-/// player is at (0, 0).
+/// `#` is a wall, `~` a see-through tile, `P` the player, and the first letter of a style a threat.
+/// Any other letter is open. Without a `P`, the player is at (0, 0).
 pub(super) fn draw(rows: &[&str]) -> Layout {
     let mut layout = Layout {
         width: rows[0].len() as i32,

@@ -1,9 +1,8 @@
 //! The slow, literal reference model of the rules, against which `game` is tested.
 //!
-//! It applies the rules in the server's order. Like the server, it has no lookup tables, caches or
-//! extra memory. It borrows only the types of [`game`](getaway::game) (positions, directions,
-//! layouts, actions) and none of its logic, so the two do not share mistakes. Faithfulness to the
-//! server comes before speed. Only [`lockstep`] uses the logic of both.
+//! It applies the rules in the server's order, without lookup tables, caches or extra memory. It
+//! borrows only the types of [`game`](getaway::game) and none of its logic, so the two do not share
+//! mistakes. Only [`lockstep`] uses the logic of both.
 
 pub mod audit;
 mod command;
@@ -40,8 +39,7 @@ pub struct Game {
 impl Game {
     /// Creates the game before its first tick, with every threat at its spawn.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
-        // The comments show where each rule is used. A new rule does not compile until it is added
-        // here.
+        // Comments show where rules are used. A new rule does not compile until it is added.
         let Rules {
             // `Game::step`
             no_jump: _,
@@ -79,13 +77,11 @@ impl Game {
         }
     }
 
-    /// True if a threat is on the player's tile.
     pub fn caught(&self) -> bool {
         self.threats.iter().any(|threat| threat.position == self.player)
     }
 
-    /// The server's check at the start of a tick: the player is caught, or the tick is past the
-    /// last one.
+    /// The server's check at the start of a tick.
     pub fn over(&self) -> bool {
         self.caught() || self.tick > 2000
     }
@@ -95,8 +91,7 @@ impl Game {
         5 * u32::from(self.tick)
     }
 
-    /// The tile that a single action takes the player to, or `None` if the server refuses it
-    /// without an error. Fails with the error that the server would log.
+    /// `None` if the server refuses the action without an error. Fails with the error it would log.
     pub fn try_action(&self, action: Action) -> Result<Option<Position>, ActionError> {
         command::destination(&self.layout, &self.rules, self.player, action)
     }
@@ -111,8 +106,7 @@ impl Game {
             return;
         }
         self.apply(actions);
-        // Only in the no-jump variant, a threat on the player's tile ends the game before the
-        // threats move.
+        // In the no-jump variant, such a threat ends the game before the threats move.
         if self.rules.no_jump && self.caught() {
             return;
         }

@@ -1,5 +1,4 @@
-//! The server's two path searches: the shared path and the shark path. They choose different
-//! shortest paths.
+//! The server's shared path and shark path, which are different shortest paths.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};

@@ -8,9 +8,8 @@ pub(super) fn next(seed: &mut i32, scale: f64) -> f64 {
     x - x.floor()
 }
 
-/// A pick from a list. The server draws before it checks the list, so a pick from an empty list
-/// also draws a number. Scales that differ from the server's can round the number up to 1; the
-/// pick is then the last entry.
+/// Draws even from an empty list, like the server. Scales other than the server's can round the
+/// number up to 1; the pick is then the last entry.
 pub(super) fn pick<T: Copy>(seed: &mut i32, scale: f64, list: &[T]) -> Option<T> {
     let index = (next(seed, scale) * list.len() as f64).floor() as usize;
     list.get(index).or(list.last()).copied()

@@ -1,5 +1,3 @@
-//! Lines of sight, and the posts of hawks: the intersections with the widest views.
-
 use std::cmp::Reverse;
 
 use getaway::game::{Direction, Layout, Position, Rules};
@@ -14,9 +12,8 @@ pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     (left..=right).all(|x| (top..=bottom).all(|y| layout.is_open(Position::new(x, y))))
 }
 
-/// The posts of hawks: the intersections with the widest views. The server uses ten. An
-/// intersection has at least three open neighbours and is not on the map's edge. Ties keep the
-/// order of x, then y.
+/// The posts of hawks: the intersections with the widest views. An intersection has at least three
+/// open neighbours and is not on the map's edge. Ties keep the order of x, then y.
 pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     let mut intersections = Vec::new();
     for x in 1..=layout.width - 2 {
@@ -97,9 +94,8 @@ mod tests {
 
     #[test]
     fn only_ten_intersections_are_kept() {
-        // In a hall, all inner tiles outside the row and the column of the central pillar have
-        // equal views. There are enough of them to detect a sort that is stable only for short
-        // lists.
+        // The inner tiles outside the row and column of the pillar have equal views: enough of them
+        // to detect a sort that is stable only for short lists.
         let row = ".........";
         let hall = draw(&[row, row, row, row, "....#....", row, row, row, row]);
         let whole_view = (1..=7).flat_map(|x| (1..=7).map(move |y| p(x, y))).filter(|tile| tile.x != 4 && tile.y != 4);

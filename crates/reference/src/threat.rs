@@ -15,7 +15,6 @@ pub struct Threat {
     pub spawn: Position,
     /// The direction of its last move, or its initial direction.
     pub direction: Direction,
-    /// The seed of the next draw.
     pub seed: i32,
     /// Ticks since it last chose a move.
     pub ticks_since_move: u8,
@@ -63,7 +62,6 @@ impl Threat {
         self.update_by(&Literal::new(layout, &self.rules), layout, clock, player);
     }
 
-    /// Like [`update`](Self::update), but queries paths from `ways`.
     pub(crate) fn update_by(&mut self, ways: &impl Ways, layout: &Layout, clock: u16, player: Position) {
         if self.is_due(clock) {
             let seen = match self.view() {
@@ -88,8 +86,7 @@ impl Threat {
         is_due
     }
 
-    /// The position of the player that the style reads. On the server, deer and sharks read the
-    /// stale position, owls and hawks the present one, and bulls and goldfish none.
+    /// On the server, deer and sharks read the stale position, owls and hawks the present one.
     pub(crate) fn view(&self) -> Option<View> {
         match self.style {
             Style::Bull | Style::Goldfish => None,
@@ -111,8 +108,7 @@ impl Threat {
         notices.then_some(player)
     }
 
-    /// Chooses and makes a move. The choice depends on the player's position only through
-    /// `noticed`, and does not depend on the clock.
+    /// Depends on the player's position only through `noticed`, and not on the clock.
     pub(crate) fn act(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) {
         if let Some(direction) = self.choose(ways, layout, noticed) {
             self.take(layout, direction);
@@ -129,8 +125,7 @@ impl Threat {
         }
     }
 
-    /// The direction that the threat chooses, if any. Only this function changes the threat's
-    /// memory. It is called only in ticks in which the threat moves.
+    /// Only this function changes the threat's memory, and only in ticks in which it moves.
     fn choose(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) -> Option<Direction> {
         match self.style {
             Style::Goldfish => self.choose_goldfish(layout),
@@ -201,8 +196,7 @@ impl Threat {
         self.step_to(ways, self.memory.remembered?)
     }
 
-    /// Goes to the tile where it last saw the player, or else to its post. Without a post, waits
-    /// until it picks one.
+    /// Goes to where it last saw the player, or else to its post, and waits until it has one.
     fn choose_hawk(&mut self, ways: &impl Ways, seen: Option<Position>) -> Option<Direction> {
         if seen.is_some() {
             self.memory.seen = seen;
@@ -243,8 +237,7 @@ impl Threat {
     }
 }
 
-/// True if owls that move at this clock look for the player. On the server, they do so in ten of
-/// every sixty ticks.
+/// On the server, owls that move look in ten of every sixty ticks.
 pub(crate) fn owls_look(rules: &Rules, clock: u16) -> bool {
     clock % rules.owl_minute_ticks < rules.owl_window_ticks
 }

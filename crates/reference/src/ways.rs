@@ -1,5 +1,4 @@
-//! Paths and posts for the literal threats, computed from scratch each time or with one search per
-//! tile.
+//! Paths and posts for the literal threats, from scratch or with one search per tile.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -52,8 +51,7 @@ pub(crate) struct Surveyed {
     /// For each target, the first steps from all starts.
     shared: Vec<OnceCell<Steps>>,
     posts: Vec<Position>,
-    /// Work of the searches since the last call of `take_work`: about one step per tile of a
-    /// search.
+    /// Since the last `take_work`: about one step per tile of a search.
     work: Cell<u64>,
 }
 

@@ -1,5 +1,4 @@
-//! The verifier accepts the solver's certificates. It refuses altered certificates unless they are
-//! still true.
+//! The solver's certificates are accepted. Altered ones are refused unless still true.
 
 use getaway::game::{Layout, PeriodTicks, Rules, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
@@ -163,8 +162,7 @@ fn random_pairs_of_map_and_rules_have_no_false_proof() {
     assert!(counts.refused > counts.accepted, "{counts}");
 }
 
-/// Regression test: in proofs on these maps, threats that move in tick 1 must not know the player's
-/// position.
+/// Regression test: threats that move in tick 1 must not know the player's position.
 #[test]
 fn threats_that_move_in_tick_1_have_not_seen_the_player() {
     let period_ticks = PeriodTicks { lazy: 1, tease: 2, awake: 1, hungry: 1, insane: 1 };

@@ -1,5 +1,3 @@
-//! Series of games for `getaway.arena`, and the workers of a cluster.
-
 use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::panic::resume_unwind;
@@ -26,9 +24,8 @@ use crate::value::{from_rules, to_value};
 
 const SIGNAL_POLL: Duration = Duration::from_millis(20);
 
-/// Plays a series on several threads. `callables` are the Python planners by name. Returns lists
-/// and dicts with the games, the planners' evaluations and, if `battle` is set, the match of the
-/// first two planners.
+/// `callables` are the Python planners by name. Returns lists and dicts with the games, the
+/// planners' evaluations and, if `battle` is set, the match of the first two planners.
 #[pyfunction]
 #[pyo3(signature = (planners, callables, maps, *, samples, seed, budget_ticks, budget_ms, no_jump, rules, threads, battle))]
 #[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]
@@ -116,11 +113,8 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
     Ok(row)
 }
 
-/// The latest series, dataset or discovery, with its description. A worker usually does many jobs
-/// of the same work in a row.
-///
-/// A thread that locks the mutex holds the interpreter lock, so the mutex is free in a forked
-/// process.
+/// A worker usually does many jobs of one series, dataset or discovery in a row. Threads lock the
+/// mutex only with the interpreter lock, so the mutex is free in a forked process.
 struct Latest<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
 
 impl<T: ?Sized> Latest<T> {
@@ -144,17 +138,11 @@ static SERIES: Latest<Series> = Latest::new();
 static BANK: Latest<dyn Bank> = Latest::new();
 static DATASET: Latest<Dataset> = Latest::new();
 
-/// Play games of a series or a ladder; returns a record of each as JSON.
+/// Play games of a series or a ladder, as `getaway.cluster` gets them; returns a record of each as
+/// JSON.
 ///
-/// Releases the interpreter lock.
-///
-/// Args:
-///     series: the series as JSON, as the command line sends it to `getaway.cluster`.
-///     games: the games, as JSON.
-///     callables: the Python planners by name.
-///
-/// Raises:
-///     ValueError: for a series of another build, one that cannot be played, or a malformed game.
+/// Releases the interpreter lock. `callables` are the Python planners by name. Raises ValueError
+/// for a series of another build, one that cannot be played, or a malformed game.
 #[pyfunction]
 pub(crate) fn play_games(
     py: Python<'_>,
@@ -168,17 +156,10 @@ pub(crate) fn play_games(
     without_gil(py, || work.play_lines(games, Some(&host)))?.map_err(|error| library_error(py, &error))
 }
 
-/// Play and judge shards of a dataset; returns the content of each file as JSON.
+/// Play and judge shards of a dataset, numbered from 0; returns the content of each file as JSON.
 ///
-/// Releases the interpreter lock.
-///
-/// Args:
-///     dataset: the dataset as JSON, as the command line sends it to `getaway.cluster`.
-///     shards: the numbers of the shards, from 0.
-///     callables: the Python planners by name.
-///
-/// Raises:
-///     ValueError: for a dataset of another build, or one whose games cannot be played.
+/// Releases the interpreter lock. `callables` are the Python planners by name. Raises ValueError
+/// for a dataset of another build, or one whose games cannot be played.
 #[pyfunction]
 pub(crate) fn play_shards(
     py: Python<'_>,
@@ -210,16 +191,11 @@ fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     Ok(work)
 }
 
-/// Make plays of a discovery; returns the score of each as JSON.
+/// Make plays of a discovery, each with expression, split, number and budget as JSON; returns the
+/// score of each as JSON.
 ///
-/// Releases the interpreter lock.
-///
-/// Args:
-///     discovery: the problems as JSON, as the command line sends them to `getaway.cluster`.
-///     plays: expression, split, number and budget of each play, as JSON.
-///
-/// Raises:
-///     ValueError: for problems of another build, or a malformed play.
+/// Releases the interpreter lock. Raises ValueError for problems of another build, or a malformed
+/// play.
 #[pyfunction]
 pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyResult<Vec<String>> {
     let bank = match BANK.get(py, discovery) {

@@ -1,5 +1,3 @@
-//! Games in arrays: the basis of the Gymnasium environments.
-
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,8 +21,7 @@ const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
 const MAX_THREADS: usize = 1024;
 
-/// Number of games that a thread steps at a time. Each part takes only a few microseconds, so all
-/// threads finish at about the same time.
+/// Games that a thread steps at a time: a few microseconds, so threads finish together.
 const PART_GAMES: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,7 +60,6 @@ impl Output {
         }
     }
 
-    /// True if observations are bytes.
     pub fn is_image(self) -> bool {
         matches!(self, Self::Planes | Self::Window)
     }
@@ -79,7 +75,7 @@ impl Output {
         }
     }
 
-    /// Writes observations: planes and windows to `images`, all others to `vectors`.
+    /// Planes and windows go to `images`, all others to `vectors`.
     pub fn write(self, part: &BatchPart<'_>, vectors: &mut [i16], images: &mut [u8]) {
         match self {
             Self::Nothing => {}
@@ -138,7 +134,7 @@ impl Observations {
 #[pyclass(module = "getaway")]
 pub(crate) struct Batch {
     boards: Vec<Arc<Board>>,
-    /// For each given map, the index of its board.
+    /// By given map.
     given: Vec<usize>,
     batch: batch::Batch,
     helpers: Helpers,
@@ -146,13 +142,11 @@ pub(crate) struct Batch {
     actions: Vec<u8>,
     observations: Observations,
     rewards: SharedMemory<f32>,
-    /// 1 for a game that has ended. NumPy shows the values as bool, but Python code may write other
-    /// numbers.
+    /// NumPy shows the values as bool, but Python code may write other numbers.
     terminations: SharedMemory<u8>,
 }
 
 impl Batch {
-    /// Creates a batch in which every game is at its start.
     fn create(
         py: Python<'_>,
         (boards, given): (Vec<Arc<Board>>, Vec<usize>),
@@ -178,7 +172,7 @@ impl Batch {
         })
     }
 
-    /// Calls `change` to change the states of some games, and then observes these games again.
+    /// `change` changes the states of some games, which are then observed again.
     fn observe(
         &mut self,
         py: Python<'_>,
@@ -216,9 +210,8 @@ impl Batch {
                 let images = images.split_off_mut(..games * image).unwrap_or_default();
                 Mutex::new(Some((part, actions, rewards, terminations, vectors, images)))
             });
-            // Each thread begins with its own share of the games, which its processor has in its
-            // cache. A thread that finishes early continues with parts that other threads have not
-            // begun.
+            // Each thread begins with its own share of the games, which its processor has cached. A
+            // thread that finishes early continues with parts that others have not begun.
             let parts: Vec<_> = parts.collect();
             helpers.run(&|thread: usize, threads: usize| {
                 let first = parts.len() * thread / threads;
@@ -251,8 +244,7 @@ impl Batch {
         }
         let py = actions.py();
         if !actions.hasattr("__array__")? && PyMemoryView::from(actions).is_err() {
-            // A list is read here, because NumPy would not finish on a list that contains itself
-            // several times.
+            // NumPy would not finish on a list that contains itself several times.
             let number = |index, action: &Bound<'_, PyAny>| {
                 action.extract::<i64>().map_err(|error| {
                     let found = type_name(action);
@@ -312,7 +304,7 @@ impl Batch {
         Ok(())
     }
 
-    /// For each game, true if the mask marks it. Without a mask, all games are marked.
+    /// Without a mask, all games are marked.
     fn marks(&self, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<bool>> {
         let games = self.batch.len();
         let Some(mask) = mask else { return Ok(vec![true; games]) };
@@ -363,7 +355,6 @@ fn is_plain<T: Element>(array: &Bound<'_, PyArray1<T>>) -> bool {
     array.is_c_contiguous() && array.is_aligned()
 }
 
-/// The boards of one map, or of a list of them.
 pub(super) fn boards(
     maps: &Bound<'_, PyAny>,
     variant: &Rules,

@@ -1,14 +1,12 @@
-//! Threads that help the calling thread with a short task.
-//!
-//! Guarantees: the task completes even if threads cannot be started. A forked process starts its
-//! own threads.
+//! Threads that help with a short task, which completes even if threads cannot be started. A forked
+//! process starts its own threads.
 
 use std::mem;
 use std::process;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The calling thread and its helpers. The helpers are started by the first task.
+/// The helpers are started by the first task.
 pub(crate) struct Helpers {
     threads: usize,
     pool: Option<Pool>,
@@ -29,10 +27,7 @@ impl Helpers {
     }
 
     /// Calls the task on every thread, with the thread's number (0 for the calling thread) and the
-    /// number of threads. Returns when all calls have returned.
-    ///
-    /// # Panics
-    /// If the task panics.
+    /// number of threads. Panics if the task panics.
     pub fn run(&mut self, task: &(dyn Fn(usize, usize) + Sync)) {
         let threads = self.threads;
         let Some(pool) = self.pool() else { return task(0, 1) };

@@ -1,5 +1,3 @@
-//! Memory that Rust code and NumPy arrays share.
-
 use std::slice;
 
 use numpy::npyffi::NPY_ARRAY_WRITEABLE;
@@ -8,17 +6,14 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyMemoryView, PyTuple};
 
-/// A number type for which every bit pattern is valid. This is needed because Python code may write
-/// any bits.
+/// Every bit pattern must be valid, because Python code may write any bits.
 pub(crate) trait Number: Copy {}
 impl Number for i16 {}
 impl Number for u8 {}
 impl Number for f32 {}
 
-/// Memory of a fixed size, and the NumPy array over it.
-///
-/// Guarantees: Python code can neither move nor free the memory while this exists. It belongs to a
-/// `bytearray`, which cannot be resized while a view of it exists.
+/// Memory of a fixed size, and the NumPy array over it. Python code can neither move nor free the
+/// memory: it belongs to a `bytearray`, which cannot be resized while a view of it exists.
 pub(crate) struct SharedMemory<T> {
     name: &'static str,
     array: Py<PyUntypedArray>,
@@ -54,10 +49,8 @@ impl<T: Number> SharedMemory<T> {
         self.array.clone_ref(py).into_any()
     }
 
-    /// The memory, which may be written even after the interpreter lock is released.
-    ///
-    /// # Errors
-    /// If the array is read-only or points to other memory.
+    /// May be written even after the interpreter lock is released. Fails if the array is read-only
+    /// or points to other memory.
     pub fn lend(&mut self, py: Python<'_>) -> PyResult<&mut [T]> {
         let name = self.name;
         // SAFETY: the array is alive, and changes only under the interpreter lock.

@@ -1,5 +1,4 @@
-//! Research features: batches, series, drawings and the command line. The competition's upload
-//! omits them.
+//! Research features, which the competition's upload omits.
 
 mod arena;
 mod batch;
@@ -21,8 +20,7 @@ use pyo3::prelude::*;
 
 use crate::callables::Host;
 
-/// Runs the command `getaway` with these arguments, starting with the program's name. Returns the
-/// exit code. Python callables can be planners.
+/// Runs the command `getaway`. The arguments start with the program's name. Returns the exit code.
 #[pyfunction]
 pub(crate) fn run_command_line(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
     py.detach(|| getaway_cli::run_main(arguments, Some(&Host::default())))

@@ -1,5 +1,3 @@
-//! The class `Replay`: a game in a notebook or a file.
-
 use std::path::PathBuf;
 
 use pyo3::exceptions::{PyOSError, PyValueError};

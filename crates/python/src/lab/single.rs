@@ -1,5 +1,3 @@
-//! The class `Single`: one game of an environment.
-
 use std::sync::Arc;
 
 use numpy::{PyArray1, PyArray3, PyArrayDyn, PyArrayMethods};
@@ -22,9 +20,7 @@ use super::batch::{Output, boards, check_window};
 #[pyclass(module = "getaway._getaway")]
 pub(crate) struct Single {
     boards: Vec<Arc<Board>>,
-    /// One game per map.
     batch: batch::Batch,
-    /// The index of the map being played.
     current: usize,
     heading: Direction,
     observation: Output,
@@ -75,7 +71,6 @@ impl Single {
         Ok(Self { boards, batch, current: 0, heading: Direction::Right, observation, shape })
     }
 
-    /// Starts a game on the map with this index.
     fn reset<'py>(&mut self, py: Python<'py>, map: usize) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         if map >= self.boards.len() {
             let maps = self.boards.len();
@@ -107,7 +102,6 @@ impl Single {
         Ok((observation, f64::from(reward[0]), termination[0], false, info))
     }
 
-    /// Continues from a state of any of the maps.
     fn set_state<'py>(
         &mut self,
         py: Python<'py>,
@@ -115,7 +109,7 @@ impl Single {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         let state = state.get();
         let is_its = |board: &Arc<Board>| board.is_same(&state.board);
-        // Prefers the current map, because the list may contain a map twice.
+        // The list may contain a map twice.
         let found =
             if is_its(&self.boards[self.current]) { Some(self.current) } else { self.boards.iter().position(is_its) };
         self.current = found.ok_or_else(|| {

@@ -1,5 +1,3 @@
-//! `safe_moves`: the exact judgement of every move.
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
@@ -21,7 +19,6 @@ pub(super) const SAFE_MOVES_TICKS: u64 = 100_000;
 /// Games per thread between two checks for Ctrl-C.
 const SLICE_GAMES: usize = 8;
 
-/// Maximum memory per thread.
 const MEMORY_MAX_BYTES: usize = 64 << 20;
 
 fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Vec<Verdict> {

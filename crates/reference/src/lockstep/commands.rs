@@ -1,5 +1,4 @@
-//! Random commands for lockstep games. Commands that follow a surviving plan keep the player alive
-//! until the threats are insane.
+//! Commands that follow a surviving plan keep the player alive until the threats are insane.
 
 use super::Dice;
 use getaway::game::{Action, Direction, Layout, Move, Position, State, World};
@@ -26,7 +25,6 @@ pub fn random_command(world: &World, state: &State, dice: &mut Dice) -> Vec<Acti
     (0..dice.below(5)).map(|_| random_action(world.layout(), player, dice)).collect()
 }
 
-/// A random action: a plain move, a `MOVE_TO` of any kind, or an unknown type.
 pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Action {
     let to = |position: Position| Action::MoveTo { x: f64::from(position.x), y: f64::from(position.y) };
     let anywhere = |dice: &mut Dice| Position::new(dice.between(-1, layout.width), dice.between(-1, layout.height));
@@ -46,8 +44,7 @@ pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Acti
     }
 }
 
-/// A command that resolves to `wanted`. Failing actions precede the deciding action, and arbitrary
-/// actions follow it.
+/// Failing actions precede the action that resolves to `wanted`; arbitrary actions follow it.
 pub fn disguise(wanted: Move, world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let (layout, player) = (world.layout(), world.player(state));
     let mut command: Vec<Action> = (0..dice.below(4)).map(|_| random_action(layout, player, dice)).collect();

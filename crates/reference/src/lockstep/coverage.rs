@@ -5,7 +5,6 @@ use std::fmt;
 use crate::{Game, Threat};
 use getaway::game::{Personality, Rules, Style};
 
-/// Counts over any number of games.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     pub games: u64,

@@ -1,5 +1,3 @@
-//! The source of random choices of a lockstep game: a seed, or the bytes of a fuzzer.
-
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
@@ -50,10 +48,6 @@ impl<'a> Dice<'a> {
         self.below(count) == 0
     }
 
-    /// A random entry of a list.
-    ///
-    /// # Panics
-    /// If the list is empty.
     pub fn pick<T: Copy>(&mut self, list: &[T]) -> T {
         list[self.below(list.len())]
     }

@@ -7,7 +7,6 @@ use getaway::map::{GeneratorKind, GeneratorOptions, generate};
 /// Maps with more threats than this are kept small, because the reference model is slow.
 const MANY_THREATS: usize = 8;
 const SIDE_MAX: i32 = 15;
-/// Maximum number of open tiles on a map with more than [`MANY_THREATS`] threats.
 const MANY_THREATS_MAX_OPEN_TILES: usize = 48;
 
 /// A random map. Any map that [`World`](getaway::game::World) accepts can occur.
@@ -141,8 +140,7 @@ fn place_player(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Adds threats: usually as on the real maps, sometimes many threats, sometimes one next to the
-/// player.
+/// Usually as on the real maps, sometimes many threats, or one next to the player.
 fn place_threats(layout: &mut Layout, dice: &mut Dice) {
     let (player, mut open): (_, Vec<Position>) = (layout.player, layout.open_positions().collect());
     let count = match dice.below(32) {

@@ -1,7 +1,5 @@
 //! Plays `game` and the reference model side by side on random maps with random commands, and stops
-//! at the first difference.
-//!
-//! The seed or a fuzzer's bytes determine a game, so a failure is reproducible. The run compares
+//! at the first difference. The seed or a fuzzer's bytes determine a game. The run compares
 //!
 //! - before the first tick, the paths and the line of sight of every pair of tiles, and the posts
 //! - before every tick, the effect of each action and the legal moves
@@ -31,7 +29,6 @@ pub use survival::surviving_plan;
 /// Beam width of the search for a plan, enough for most survivable maps.
 const PLAN_WIDTH: usize = 48;
 
-/// The first difference between the models.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("tick {tick}, {field}: game {game}, reference {reference}; actions of the tick: {actions}")]
 pub struct Divergence {
@@ -43,14 +40,12 @@ pub struct Divergence {
     pub actions: String,
 }
 
-/// A [`Divergence`] and the game in which it occurred.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error(
     "seed {seed}, {divergence}\nto see it again: \
     cargo run --release --example lockstep -- --seed {seed} --games 1{}", if *draw == RulesDraw::Server { " --server-rules" } else { "" }
 )]
 pub struct Failure {
-    /// The kind of rules.
     pub draw: RulesDraw,
     pub seed: u64,
     pub divergence: Divergence,
@@ -61,8 +56,7 @@ pub fn play_seed(seed: u64, draw: RulesDraw, coverage: &mut Coverage) -> Result<
     play(&mut Dice::from_seed(seed), draw, coverage).map_err(|divergence| Failure { draw, seed, divergence })
 }
 
-/// Plays one game, drawn from the dice, until it ends or the dice run out of bytes. Fails with the
-/// first divergence.
+/// Plays until the game ends or the dice run out of bytes. Fails with the first divergence.
 pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Divergence> {
     let layout = random_layout(dice);
     let rules = draw.draw(dice);
@@ -89,8 +83,7 @@ pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result
     Ok(())
 }
 
-/// A plan for the player. The plan is sometimes truncated or empty, so that games end during every
-/// personality.
+/// Sometimes truncated or empty, so that games end during every personality.
 fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
     if dice.one_in(6) {
         return Vec::new();
@@ -217,8 +210,7 @@ impl Pair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // Before the first tick, the stale player is off the grid. `game` does not remember that
-        // position.
+        // `game` does not remember the initial stale player, which is off the grid.
         let remembered = memory.remembered.filter(|&place| judge.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;

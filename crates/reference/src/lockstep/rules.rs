@@ -1,12 +1,9 @@
-//! Random rules for lockstep games.
-
 use serde_json::{Map, Value};
 
 use getaway::game::{Direction, PeriodTicks, Personalities, PhaseClocks, Rules, StyleNames, View, Wire};
 
 use super::Dice;
 
-/// The kind of rules in lockstep games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesDraw {
     /// The server's rules, sometimes in the no-jump variant.
@@ -113,8 +110,7 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
     draw_others(rules, dice)
 }
 
-/// Draws the remaining fields (switches, small numbers and orders). This function therefore also
-/// fuzzes new rules.
+/// Draws switches, small numbers and orders, and therefore also fuzzes new rules.
 fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
     let names = fields(&rules).into_iter().map(|(name, _)| name).filter(|name| !OWN_DRAWS.contains(&&**name));
     for name in names.collect::<Vec<_>>() {

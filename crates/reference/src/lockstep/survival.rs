@@ -1,7 +1,5 @@
-//! Long games for tests and benches, from a beam search without a heuristic.
-//!
 //! Games of random moves end within a few hundred ticks, but threats are insane for more than half
-//! of a full game. Without a heuristic, the search does not favour any move or tile.
+//! of a full game. A beam search without a heuristic does not favour any move or tile.
 
 use std::collections::HashSet;
 
@@ -10,9 +8,8 @@ use getaway::game::{Move, State, World};
 
 type Step = (u32, Move);
 
-/// Finds a plan with a beam search that keeps, per tick, a uniform sample of `width` distinct
-/// surviving states. The plan covers the whole game, or ends with the last tick that a state
-/// survived.
+/// The beam keeps, per tick, a uniform sample of `width` distinct surviving states. The plan covers
+/// the whole game, or ends with the last tick that a state survived.
 pub fn surviving_plan(world: &World, width: usize, seed: u64) -> Vec<Move> {
     let mut dice = Dice::from_seed(seed);
     let mut beam = vec![world.start()];

@@ -1,6 +1,4 @@
-//! Tables of a map, computed with the literal model: where the player can go, when threats move,
-//! when owls look, and the paths of threats that do not see the player. The board also counts the
-//! steps of the verification.
+//! Tables of a map, computed with the literal model, and the steps of the verification.
 
 use std::cell::Cell;
 
@@ -43,14 +41,12 @@ pub(super) struct Moment {
     /// True if the threat reads the stale player of the first tick, which is off the grid.
     pub is_off_grid: bool,
     pub looks: bool,
-    /// For an owl, the number of moves before it looks again. Unless it looks in this tick, only
-    /// zero and nonzero are distinguished.
+    /// Moves of an owl before it looks again. Unless it looks in this tick, zero or nonzero.
     pub moves_left: u16,
 }
 
 impl<const N: usize> Board<N> {
-    /// # Errors
-    /// If the board cannot express what the literal model does, or the work exceeds `steps_max`.
+    /// Fails if the board cannot express the literal model, or the work exceeds `steps_max`.
     pub fn new(layout: &Layout, rules: &Rules, steps_max: u64) -> Result<Self, String> {
         let Rules {
             no_jump,
@@ -154,14 +150,12 @@ impl<const N: usize> Board<N> {
         self.positions.binary_search(&position).expect("threats and players keep to open tiles") as u16
     }
 
-    /// The tiles that the player can reach in one tick. Since moves are reversible, they are also
-    /// the tiles that it can come from.
+    /// Also the tiles that the player can come from, since moves are reversible.
     pub fn reach(&self, from: &Tiles<N>) -> Tiles<N> {
         from.union(&self.landings)
     }
 
-    /// The tiles of `allowed` that are free after the move of the threats that do not see the
-    /// player.
+    /// The tiles that are free after the move of the threats that do not see the player.
     pub fn landing(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
         if self.no_jump { allowed.without(&self.taken[tick]) } else { *allowed }
     }
@@ -172,8 +166,7 @@ impl<const N: usize> Board<N> {
         Moment { is_off_grid: tick == 1 && is_stale, looks, moves_left }
     }
 
-    /// The moment of a tick for a threat, and the number of its case. A threat makes the same steps
-    /// in all ticks of a case.
+    /// The second value numbers the tick's case: a threat makes the same steps in all its ticks.
     pub fn moment(&self, tick: usize, is_owl: bool, is_stale: bool) -> (Moment, usize) {
         if !is_owl {
             let is_off_grid = tick == 1 && is_stale;

@@ -1,5 +1,4 @@
-//! Sets of states. A set has, for each combination of threat numbers, the tiles where the player
-//! can be.
+//! Sets of states: for each combination of threat numbers, where the player can be.
 
 use super::pursuer::Pursuer;
 use super::tiles::Tiles;
@@ -124,8 +123,7 @@ impl<const N: usize, const W: usize> Layer<N, W> {
         Self { mask, groups }
     }
 
-    /// Restricts the tiles of each combination to the result of `keep`. Returns true if this
-    /// removes a state.
+    /// Keeps the tiles that `keep` returns. Returns true if this removes a state.
     pub fn retain(&mut self, mut keep: impl FnMut(&Combination<W>, Tiles<N>) -> Tiles<N>) -> bool {
         let mut is_changed = false;
         self.groups.retain_mut(|(numbers, tiles)| {
@@ -212,9 +210,8 @@ pub(super) struct Cover<const N: usize, const W: usize> {
     /// The bits of the threats that are looked up, and the hawks among them.
     by: Combination<W>,
     hawks: Vec<Hawk>,
-    /// A hash table. Its keys are combinations whose hawk numbers are replaced by tiles; its
-    /// entries give the first group of a key. `next` links further groups of the same key. Both
-    /// hold indices plus one; 0 means none.
+    /// A hash table. In its keys, tiles replace the numbers of hawks. An entry is the first group
+    /// of a key, and `next` links further groups: indices plus one; 0 means none.
     entries: Vec<u32>,
     next: Vec<u32>,
 }
@@ -234,8 +231,7 @@ fn with_hawk_tiles<const N: usize, const W: usize>(
 }
 
 impl<const N: usize, const W: usize> Cover<N, W> {
-    /// Prepares a layer for lookups by the threats in the mask `by`; `hawks` are the hawks among
-    /// these threats.
+    /// Lookups use the threats in the mask `by`; `hawks` are the hawks among them.
     pub fn new(mut layer: Layer<N, W>, by: Combination<W>, hawks: Vec<Hawk>, pursuers: &Pursuers<N>) -> Self {
         layer.groups.shrink_to_fit();
         let is_distinct = by == layer.mask && hawks.is_empty();

@@ -74,19 +74,16 @@ use target::{Path, Paths, Target};
 use tiles::Tiles;
 
 const LAST_TICK: usize = 2000;
-/// Layers become known sets at this interval in ticks. Layers with few states become known sets at
-/// every tick.
+/// In ticks. Layers with few states become known sets at every tick.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
-/// Memory limit in bytes. It applies separately to a layer, to the layers kept for the backward
-/// pass, to the known sets, and to the projections to single sharks. If a layer exceeds the limit,
-/// the certificate is refused. If kept layers exceed it, some are computed again. If known sets or
-/// projections exceed it, some are left out.
+/// In bytes, separately for a layer, the layers kept for the backward pass, the known sets, and the
+/// projections to single sharks. A larger layer refuses the certificate; excess kept layers are
+/// computed again, and excess known sets or projections are left out.
 const BYTES_MAX: usize = 1 << 29;
 /// Maximum work of [`verify`], in steps on sets of up to 64 tiles.
 pub const STEPS_MAX: u64 = 100_000_000_000;
 
-/// The reason for refusing a certificate.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {message}")]
 pub struct VerifyError {
@@ -101,8 +98,7 @@ pub fn verify(certificate: &Certificate, layout: &Layout) -> Result<(), VerifyEr
     verify_within(certificate, layout, STEPS_MAX).map(drop)
 }
 
-/// Checks a certificate for a map in at most `steps_max` steps. Returns the number of steps.
-/// Fails like [`verify`].
+/// Like [`verify`] with another limit. Returns the number of steps.
 pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64) -> Result<u64, VerifyError> {
     let refuse = |message: String| VerifyError { line: 1, message };
     World::new(layout, &certificate.rules).map_err(|error| refuse(error.to_string()))?;
@@ -151,8 +147,7 @@ fn check<const N: usize, const W: usize>(
     let mut is_proven = certificate.end == ProofEnd::None;
     let steps = if is_proven { &[] } else { &certificate.steps[..] };
     for (index, step) in steps.iter().enumerate() {
-        // The final sweep must run out of states, and no sweep follows it. Its layers are therefore
-        // not kept.
+        // The final sweep must run out of states, so its layers are not kept.
         let is_last = index + 1 == steps.len() && certificate.end == ProofEnd::Empty;
         let line = refuse(index + 2);
         match verifier.sweep(step, is_last).map_err(line)? {
@@ -207,8 +202,7 @@ struct Joins<'a> {
     counts_draws: bool,
 }
 
-/// Evenly spaced layers of a sweep, kept for the backward pass. The interval doubles when the
-/// layers exceed `bytes_max`.
+/// Evenly spaced layers for the backward pass. The interval doubles if they exceed `bytes_max`.
 struct Trail<const N: usize, const W: usize> {
     layers: Vec<(usize, Layer<N, W>)>,
     interval: usize,
@@ -226,8 +220,7 @@ impl<const N: usize, const W: usize> Trail<N, W> {
             return;
         }
         self.layers.push((tick, layer));
-        // At least two layers are kept, so that each repetition covers a shorter stretch than the
-        // last.
+        // Two layers or more, so that each repetition covers a shorter stretch.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.interval *= 2;
@@ -319,8 +312,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
                 if board.moves[tick] {
                     let read = Tiles::of(if pursuer.is_stale() { from } else { to });
                     let next = pursuer.follow(board, *number, tick, &read)?;
-                    // The draws are no longer counted, so the picked post comes from the hawk in
-                    // the literal game.
+                    // The draws are no longer counted, so the literal game's hawk gives the post.
                     *number = pursuer.resolve(next, &game.threats[threat]);
                 }
                 if board.positions[usize::from(pursuer.tile(*number))] != game.threats[threat].position {
@@ -371,8 +363,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.threats(mask).filter(is_hawk).map(|threat| Hawk { threat, slot: self.slots[threat] }).collect()
     }
 
-    /// The bits of a layer's threats. The draw bits of a hawk are included only if its draws are
-    /// counted.
+    /// Includes the draw bits of a hawk only if its draws are counted.
     fn detail(&self, layer: &Layer<N, W>) -> Combination<W> {
         self.hawks(layer.mask).into_iter().fold(layer.mask, |detail, Hawk { slot, .. }| {
             let is_counted = layer.groups.iter().all(|(numbers, _)| Pursuer::<N>::is_counted(numbers.number(slot)));
@@ -403,8 +394,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
     }
 
-    /// Sweeps from tick `from` to `until`, and then back unless `is_last`. Returns true if the
-    /// sweep ran out of states.
+    /// Sweeps, and then back unless `is_last`. Returns true if the sweep ran out of states.
     fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, is_last: bool) -> Result<bool, String> {
         let mut trail = Trail::new(self.trail_bytes);
         let mut layer = Layer::players(self.target.allowed[from]);
@@ -429,8 +419,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(false)
     }
 
-    /// Searches the whole game exhaustively: a sweep with all threats from the first tick, with
-    /// counted draws.
+    /// An exhaustive search: a sweep with all threats from the first tick, with counted draws.
     fn search(&mut self, target_tick: usize) -> Result<(), String> {
         self.set_target(target_tick)?;
         let threats = (0..self.pursuers.len()).filter(|&threat| self.pursuers[threat].is_some());
@@ -453,8 +442,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Drops states of a layer that no known set of the tick contains, compared by their common
-    /// threats.
+    /// Drops states that no known set contains, compared by their common threats.
     fn narrow(&mut self, tick: usize, layer: &mut Layer<N, W>) -> Result<(), String> {
         let mut known = std::mem::take(&mut self.known[tick]);
         for known in &mut known {
@@ -482,9 +470,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Adds a threat to a layer. In tick 1 it has its initial state. Later, its states come from
-    /// the known set with the most threats in common with the layer, or else are all its possible
-    /// states.
+    /// In tick 1 the threat has its initial state. Later, its states come from the known set with
+    /// the most threats in common with the layer, or else are all possible states.
     fn join(&mut self, tick: usize, threat: usize, counts_draws: bool, layer: &mut Layer<N, W>) -> Result<(), String> {
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;
@@ -576,8 +563,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(Layer { mask: layer.mask, groups })
     }
 
-    /// Goes back and keeps only states with a successor. Computes layers again that the trail did
-    /// not keep.
+    /// Keeps only states with a successor. Computes layers again that the trail did not keep.
     fn go_back(
         &mut self,
         until: usize,
@@ -604,8 +590,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Restricts a layer to the states that lead into the layer `after`, which is recorded as a
-    /// known set.
+    /// Keeps the states that lead into the layer `after`, which is recorded as a known set.
     fn trim(&mut self, tick: usize, mut layer: Layer<N, W>, after: Cover<N, W>) -> Result<Cover<N, W>, String> {
         let (mut after, mut is_noted) = (after, false);
         if after.layer().mask != layer.mask {

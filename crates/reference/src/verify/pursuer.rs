@@ -12,8 +12,7 @@ use crate::ways::Ways;
 use crate::{Memory, Threat};
 
 pub(super) const KEY_BITS: u32 = 18;
-/// The bits above the key in a hawk's number. They hold the number of its draws plus one, or 0 if
-/// draws are not counted.
+/// Above the key in a hawk's number: its draws plus one, or 0 if they are not counted.
 pub(super) const DRAW_BITS: u32 = 8;
 
 fn key_number(number: u32) -> u32 {
@@ -44,7 +43,6 @@ struct Row<const N: usize> {
     steps: Vec<Step<N>>,
 }
 
-/// A tick in which a threat may move, and the number of its case.
 pub(super) type Case = (Moment, usize);
 
 pub(super) struct Pursuer<const N: usize> {
@@ -65,8 +63,7 @@ pub(super) struct Pursuer<const N: usize> {
 }
 
 impl<const N: usize> Pursuer<N> {
-    /// Creates a pursuer whose numbers have at most `bits` bits. Returns `None` for a threat that
-    /// does not see the player.
+    /// Numbers have at most `bits` bits. `None` for a threat that does not see the player.
     pub fn new(spawned: Threat, bits: u32) -> Option<Self> {
         Some(Self {
             is_stale: spawned.view()? == View::Stale,
@@ -111,14 +108,12 @@ impl<const N: usize> Pursuer<N> {
         }
     }
 
-    /// The steps from a number that [`ask`](Self::ask) has computed so far. Draw counts are
-    /// ignored.
+    /// The steps that [`ask`](Self::ask) has computed so far. Draw counts are ignored.
     pub fn steps(&self, number: u32, (_, case): Case) -> &[Step<N>] {
         &self.rows[key_number(number) as usize][case].steps
     }
 
-    /// Computes the steps from a number for a player on any of the tiles `read`, unless they are
-    /// known.
+    /// Computes missing steps from a number for a player on any of the tiles `read`.
     #[inline]
     pub fn ask(&mut self, board: &Board<N>, number: u32, case: Case, read: &Tiles<N>) -> Result<(), String> {
         let key = key_number(number);
@@ -172,8 +167,7 @@ impl<const N: usize> Pursuer<N> {
         Ok(())
     }
 
-    /// The number after a tick in which threats move. The set `read` contains only the player's
-    /// tile.
+    /// After a tick in which threats move. `read` contains only the player's tile.
     pub fn follow(&mut self, board: &Board<N>, number: u32, tick: usize, read: &Tiles<N>) -> Result<u32, String> {
         let case = self.case(board, tick);
         self.ask(board, number, case, read)?;
@@ -182,8 +176,7 @@ impl<const N: usize> Pursuer<N> {
         self.counted(board, number, next)
     }
 
-    /// The exact number of `threat` if `number` is a merged key that contains it; otherwise
-    /// `number`. Counted numbers are returned unchanged.
+    /// The exact number of `threat` if `number` is a merged key that contains it.
     pub fn resolve(&self, number: u32, threat: &Threat) -> u32 {
         if Self::is_counted(number) {
             return number;
@@ -192,8 +185,7 @@ impl<const N: usize> Pursuer<N> {
         self.exact(&number).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(number)
     }
 
-    /// Adds the draw count to `next`, the key after a step from `number`. If the hawk draws, the
-    /// literal hawk picks the post.
+    /// Adds the draw count to `next`. If the hawk draws, the literal hawk picks the post.
     pub fn counted(&self, board: &Board<N>, number: u32, next: u32) -> Result<u32, String> {
         let (key, counted) = (key_number(number), number >> KEY_BITS);
         if counted == 0 || self.keys[key as usize].merged != 0 {
@@ -323,8 +315,7 @@ impl<const N: usize> Pursuer<N> {
         self.add(self.key(&shark), board)
     }
 
-    /// Every number that is possible in a tick. Fails for an owl in a tick in which its memory
-    /// matters.
+    /// Fails for an owl in a tick in which its memory matters.
     pub fn possible_numbers(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
         match self.style() {
             Style::Owl if board.owl_moves[tick] != 0 => {
@@ -399,7 +390,6 @@ impl<const N: usize> Pursuer<N> {
         if found.len() == 1 {
             return Ok(found);
         }
-        // One key per tile merges all memories that the hawk can have there.
         let mut by_tile: BTreeMap<u16, Vec<u32>> = BTreeMap::new();
         for number in found {
             by_tile.entry(self.tile(number)).or_default().push(number);
@@ -477,8 +467,7 @@ impl<const N: usize> Pursuer<N> {
         self.add(key, board)
     }
 
-    /// Every number that a shark or a deer can have after this many moves, for any moves of the
-    /// player.
+    /// For a shark or a deer, and any moves of the player.
     fn closure(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
         if self.closures.is_empty() {
             let first = self.first(board)?;
@@ -513,8 +502,7 @@ impl<const N: usize> Pursuer<N> {
     }
 }
 
-/// True if two numbers of a hawk may have the same draw count. A number without a count may have
-/// any.
+/// Two numbers of a hawk; one without a count may have any.
 fn have_same_draws(one: u32, other: u32) -> bool {
     let (one, other) = (one >> KEY_BITS, other >> KEY_BITS);
     one == other || one == 0 || other == 0

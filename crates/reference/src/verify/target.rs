@@ -1,5 +1,4 @@
-//! The tiles on which the player can be if it is to reach a target tick, and the steps of the game
-//! between these tiles.
+//! The tiles on which the player can still reach a target tick, and the steps between them.
 
 use getaway::game::Style;
 
@@ -12,8 +11,7 @@ use super::tiles::Tiles;
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
     pub allowed: Vec<Tiles<N>>,
-    /// For each shark, tick and tile of the shark, where the player can be if this shark is the
-    /// only pursuer.
+    /// By shark, tick and tile: where the player can be if this shark is the only pursuer.
     alone: Vec<Vec<Vec<Tiles<N>>>>,
 }
 
@@ -23,8 +21,7 @@ impl<const N: usize> Target<N> {
         Self { tick: 0, allowed: Vec::new(), alone: Vec::new() }
     }
 
-    /// Computes the tiles for a target tick. Bounds known for an earlier target remain valid and
-    /// are kept.
+    /// Bounds known for an earlier target remain valid and are kept.
     pub fn new(
         board: &Board<N>,
         pursuers: &mut Pursuers<N>,
@@ -69,8 +66,7 @@ impl<const N: usize> Target<N> {
             return Ok(Vec::new());
         }
         board.spend(sets)?;
-        // For each tile of the shark, its next tiles, each with the player's tiles that lead the
-        // shark there.
+        // By tile of the shark: its next tiles, each with the player's tiles that lead there.
         let mut steps_in = |tick: usize| -> Result<Vec<Vec<(Tiles<N>, u16)>>, String> {
             let case = shark.case(board, tick);
             let steps = (0..board.positions.len() as u16).map(|tile| {
@@ -89,8 +85,7 @@ impl<const N: usize> Target<N> {
             let landing = board.landing(tick, &self.allowed[tick + 1]);
             let next: &[Tiles<N>] = &layers[tick + 1];
             let steps = if tick == 1 { &first_steps } else { &later_steps };
-            // The tiles from which the player survives while the shark goes from `shark` to
-            // `moved`.
+            // Where the player survives while the shark goes from `shark` to `moved`.
             let before = |shark: u16, moved: u16| {
                 let to = next[usize::from(moved)].and(&landing);
                 board.reach(&if board.no_jump { free(shark, to) } else { to })
@@ -156,8 +151,7 @@ struct Part<'a, const N: usize> {
     /// True if the threat sees the player's position before the player's move.
     is_stale: bool,
     case: Case,
-    /// For a shark with a projection: for each of its tiles after the tick, where the player can
-    /// be.
+    /// For a shark with a projection: by tile after the tick, where the player can be.
     alone: Option<&'a [Tiles<N>]>,
 }
 

@@ -1,5 +1,3 @@
-//! Sets of the map's tiles as bits.
-
 /// A set of at most `64 * N` tiles, by their numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tiles<const N: usize>([u64; N]);
@@ -62,7 +60,6 @@ impl<const N: usize> Tiles<N> {
         union
     }
 
-    /// The tiles in ascending order.
     pub fn iter(self) -> impl Iterator<Item = u16> {
         (0..N).flat_map(move |word| {
             let mut bits = self.0[word];
