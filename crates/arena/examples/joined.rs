@@ -16,7 +16,7 @@ use getaway::protocol::GameMessage;
 
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
-/// For games that the second bot loses: the solver starts where it joined, knowing the memories.
+/// For games that the second bot loses: solves from where it joined, with the threats' memories.
 const SOLVER_BUDGET: Budget = Budget::ticks(300_000);
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -49,7 +49,6 @@ pub enum Observation {
     Planes,
 }
 
-/// Options of a dataset, in addition to those of its series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DatasetOptions {
     pub states: u64,
@@ -127,7 +126,6 @@ impl Field {
         item * self.shape.iter().product::<usize>()
     }
 
-    /// An entry of the list in a `.npy` header.
     fn text(&self) -> String {
         let sides: String = self.shape.iter().map(|side| format!("{side}, ")).collect();
         match self.shape[..] {
@@ -204,7 +202,6 @@ impl Dataset {
         (self.options.states - shard as u64 * SHARD_STATES).min(SHARD_STATES)
     }
 
-    /// The header of a shard's file, up to the first record.
     pub fn shard_header(&self, shard: usize) -> Vec<u8> {
         let fields: Vec<String> = self.fields().iter().map(Field::text).collect();
         let states = self.shard_states(shard);
@@ -217,7 +214,6 @@ impl Dataset {
         header
     }
 
-    /// The size of a shard's file.
     pub fn shard_bytes(&self, shard: usize) -> usize {
         let record: usize = self.fields().iter().map(Field::bytes).sum();
         self.shard_header(shard).len() + record * self.shard_states(shard) as usize

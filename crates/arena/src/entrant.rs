@@ -69,7 +69,6 @@ pub(super) fn is_name(text: &str) -> bool {
     text.starts_with(char::is_alphanumeric) && text.chars().all(is_inner) && text.chars().count() <= NAME_CHARS_MAX
 }
 
-/// A valid name made from the text.
 pub(super) fn valid_name(text: &str) -> String {
     if is_name(text) {
         return text.to_owned();

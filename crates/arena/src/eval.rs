@@ -37,7 +37,6 @@ pub struct Summary {
 /// The cost of games; 0 where it cannot be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MeanCost {
-    /// Mean processor time per game in milliseconds.
     pub cpu_ms_mean: f64,
     /// Peak memory of a bot's processes in MB; 0 for planners, which share this program's memory.
     pub memory_mb_max: u64,

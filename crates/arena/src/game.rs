@@ -55,7 +55,6 @@ pub fn play<B>(
 pub struct MovesFingerprint(FnvHasher);
 
 impl MovesFingerprint {
-    /// Adds the player's position in the next state.
     pub fn add(&mut self, Position { x, y }: Position) {
         self.0.write(&x.to_le_bytes());
         self.0.write(&y.to_le_bytes());

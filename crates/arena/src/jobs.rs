@@ -22,7 +22,6 @@ pub fn check_build(build: &str) -> Result<(), String> {
     if build == BUILD { Ok(()) } else { Err(format!("made by getaway {build}, but this is getaway {BUILD}")) }
 }
 
-/// The process that distributes jobs, with its pipes.
 pub struct Channel {
     pub input: Box<dyn BufRead + Send>,
     pub output: Box<dyn Write + Send>,

@@ -24,7 +24,6 @@ const P_VALUE_MIN: f64 = 1e-4;
 /// on a map if one planner is deterministic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// Wins, ties and losses in distinct pairs.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
     /// Number of pairs played, including repetitions.
@@ -259,9 +258,7 @@ pub struct SprtReport {
     /// The log-likelihood ratio after each distinct pair.
     #[serde(skip)]
     pub ratios: Vec<f64>,
-    /// The bound at which H0 is accepted.
     pub low: f64,
-    /// The bound at which H1 is accepted.
     pub high: f64,
 }
 
@@ -270,13 +267,11 @@ pub struct Match {
     /// The planner whose wins are counted.
     pub left: String,
     pub right: String,
-    /// The pairs on all maps.
     pub overall: Comparison,
     pub maps: Vec<MapComparison>,
     /// The deterministic planners: those whose games on each map are all identical.
     #[serde(rename = "draw_nothing")]
     pub deterministic: Vec<String>,
-    /// The verdict on the left planner.
     pub verdict: Verdict,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,

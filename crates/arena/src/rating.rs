@@ -19,7 +19,6 @@ const STEPS_MAX: usize = 200;
 /// Maximum step in log odds. Far from the maximum of the likelihood, Newton's steps are too long.
 const STEP_MAX: f64 = 2.0;
 
-/// Pairs of two planners on one map.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RatedPairs {
     pub map: usize,

@@ -21,7 +21,6 @@ use getaway::search::Budget;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Spec {
-    /// Equals [`BUILD`].
     version: String,
     maps: Vec<Map>,
     planners: Vec<String>,

@@ -24,13 +24,11 @@ pub struct ReportText<'a> {
     pub title: &'a str,
     /// A description of the setting.
     pub heading: &'a str,
-    /// The command that wrote the report.
     pub command: &'a str,
     /// Names and values of facts about the run, such as date, version and processor.
     pub facts: &'a [(&'static str, String)],
 }
 
-/// The results that the page shows in addition to the games.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportResult<'a> {
     pub battle: Option<&'a Match>,

@@ -182,7 +182,6 @@ impl Series {
         Ok(Self { options, external, entrants, names, players, maps })
     }
 
-    /// The series with other options for external bots.
     #[must_use]
     pub fn with_external(self, external: ExternalOptions) -> Self {
         Self { external, ..self }
@@ -439,7 +438,6 @@ fn thread_time() -> Duration {
     Duration::ZERO
 }
 
-/// A map's name as part of a file name.
 fn file_name(map: &str) -> String {
     map.chars().map(|c| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' }).collect()
 }

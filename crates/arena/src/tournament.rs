@@ -71,7 +71,7 @@ impl TournamentMonitor {
         (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && is_wanted(index))
     }
 
-    /// The function, for any thread, returns true if the game at an index is still needed.
+    /// Returns a function, for any thread, that is true if the game at an index is still needed.
     pub fn wanted(&self) -> impl Fn(usize) -> bool + Send + Sync + use<> {
         let needed = Arc::clone(&self.needed);
         move |index| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed)
@@ -102,9 +102,7 @@ pub struct Standing {
     pub planner: String,
     /// The entrant's index among the planners of the series.
     pub index: usize,
-    /// Its rating in Elo points.
     pub rating: Interval,
-    /// Wins, ties and losses in the entrant's distinct pairs.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
     /// True if, on each map, all games of the entrant are identical.
@@ -115,12 +113,10 @@ pub struct Standing {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TournamentPair {
-    /// The entrant with the better rating.
     pub left: String,
     pub right: String,
     /// Their indices among the planners of the series.
     pub sides: [usize; 2],
-    /// The comparison of their games.
     #[serde(flatten)]
     pub comparison: Comparison,
     /// The sequential test, which counts wins of `sprt_left`.

@@ -2,7 +2,6 @@ use std::time::Instant;
 
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Received {
-    /// A message, expected to be JSON.
     Message {
         text: String,
         /// The time at which its last byte arrived.
@@ -11,7 +10,6 @@ pub(super) enum Received {
     /// No complete message arrived before the deadline.
     Nothing,
     Closed,
-    /// The bot broke the protocol, as described.
     Broken(String),
 }
 

@@ -37,7 +37,6 @@ pub(crate) struct ExternalHost {
 #[derive(Clone, Copy, Debug)]
 pub struct ExternalGame<'a> {
     pub bot: &'a ExternalBot,
-    /// The map and the rules.
     pub world: &'a World,
     /// The seed of the game, passed to a new process in the environment variable `SEED`.
     pub seed: u64,
@@ -45,14 +44,11 @@ pub struct ExternalGame<'a> {
     pub log_name: &'a str,
 }
 
-/// A tick of an external bot's game, before it is played.
 #[derive(Debug)]
 pub struct ExternalTick<'a> {
-    /// The state sent to the bot.
     pub state: &'a State,
     /// The accepted command; empty if none arrived in time.
     pub actions: &'a [Action],
-    /// The messages of the bot.
     pub wire: WireNotes,
 }
 
@@ -60,11 +56,9 @@ pub struct ExternalTick<'a> {
 pub struct PlayedGame {
     pub state: State,
     pub record: ExternalRecord,
-    /// The fingerprint of the player's positions.
     pub moves: MovesFingerprint,
     pub line: Plan,
     pub times: Times,
-    /// Processor time and peak memory of the bot's processes.
     pub cost: Cost,
 }
 

@@ -50,7 +50,6 @@ const CRASH_TIME: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Maximum size of a game's log; further output is dropped.
 const LOG_BYTES_MAX: usize = 1 << 20;
-/// Maximum length of the last line of a log in a record.
 const LOG_TAIL_CHARS: usize = 300;
 
 #[derive(Debug)]
@@ -84,7 +83,6 @@ impl Default for ExternalOptions {
     }
 }
 
-/// The connection to an external bot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// A websocket, as with the real server.
@@ -129,7 +127,6 @@ pub struct ExternalRecord {
     pub missed_ticks: u32,
     /// Commands that arrived after their tick was played.
     pub late_commands: u32,
-    /// Messages that are not commands.
     pub invalid_commands: u32,
     /// The failure of the bot, if any; the remaining ticks were played without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -95,7 +95,6 @@ impl Process {
         &mut self.child
     }
 
-    /// The process id of the shell that supervises the bot.
     pub fn id(&self) -> u32 {
         self.child.id()
     }

@@ -20,7 +20,6 @@ use super::stream::Stream;
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
 const HANDSHAKE_TIME: Duration = Duration::from_secs(3);
-/// Time for the bot to answer a closing frame.
 const CLOSE_TIME: Duration = Duration::from_millis(300);
 /// Maximum size of unsent messages; further messages are dropped.
 const UNSENT_BYTES_MAX: usize = 1 << 20;
@@ -99,7 +98,6 @@ impl SocketChannel {
     }
 }
 
-/// Continues a handshake until it ends, the deadline passes or `is_stopped` returns true.
 fn shake_hands<R: HandshakeRole<InternalStream = Stream>>(
     mut attempt: Result<R::FinalResult, HandshakeError<R>>,
     deadline: Instant,

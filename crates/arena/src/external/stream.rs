@@ -15,7 +15,6 @@ use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 const CHUNK_BYTES_MAX: usize = 4096;
 /// Maximum number of unread chunks; a bot that sends more is blocked.
 const UNREAD_CHUNKS_MAX: usize = 256;
-/// Maximum number of messages that the bot has not read.
 const UNREAD_MESSAGES_MAX: usize = 64;
 
 #[derive(Debug)]

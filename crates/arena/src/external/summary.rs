@@ -16,13 +16,9 @@ pub struct ExternalSummary {
     pub silent: u64,
     pub garbage: u64,
     pub over_limit: u64,
-    /// Ticks played with a command.
     pub commands: u64,
-    /// Ticks played without a command.
     pub missed_ticks: u64,
-    /// Commands that arrived after their tick was played.
     pub late_commands: u64,
-    /// Messages that are not commands.
     pub invalid_commands: u64,
     /// The first failure of each kind: map, sample (from 1), tick and description.
     pub failures: Vec<String>,

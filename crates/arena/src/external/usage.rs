@@ -15,7 +15,6 @@ const TICK_MS: u64 = 10;
 pub(super) struct UsageMeter {
     /// The id of the process that supervises the bot. All processes of the bot descend from it.
     supervisor: u32,
-    /// Processor time before the game.
     before_ms: u64,
     cost: Cost,
     sampled: Instant,

@@ -82,7 +82,6 @@ pub enum EntrantState {
     SetAside(String),
 }
 
-/// A game to play next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Job {
     pub entrant: usize,
@@ -115,7 +114,6 @@ struct Sums {
 }
 
 impl Member {
-    /// The first unit that is neither played nor in progress.
     fn next_unit(&self) -> usize {
         let is_free = |unit: &usize| self.games.get(*unit).is_none_or(Option::is_none) && !self.pending.contains(unit);
         (0..).find(is_free).expect("finitely many units are played")
@@ -320,7 +318,6 @@ impl Ladder {
         best.map(|(_, entrant)| entrant)
     }
 
-    /// Pairs of active entrants that are close in the ranking.
     fn neighbours(&self) -> Vec<(usize, usize)> {
         let order = self.order();
         let pairs = (1..=NEIGHBOURS).flat_map(|gap| order.iter().copied().zip(order.iter().skip(gap).copied()));
@@ -363,7 +360,6 @@ impl Ladder {
     }
 }
 
-/// The name without its version.
 fn base_name(name: &str) -> &str {
     let version = name.rsplit_once('@').filter(|(_, version)| version.parse::<u32>().is_ok());
     version.map_or(name, |(base, _)| base)

@@ -9,7 +9,6 @@ use getaway::protocol::{for_script, to_json};
 const TEMPLATE: &str = include_str!("page.html");
 const DATA: &str = "{{DATA}}";
 
-/// The texts of a ladder's page.
 #[derive(Clone, Debug, Serialize)]
 pub struct LadderText<'a> {
     pub title: &'a str,

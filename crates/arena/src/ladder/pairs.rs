@@ -9,7 +9,6 @@ use crate::stats::{Sprt, SprtDecision, WinDrawLoss};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Played {
     pub rank: (bool, u32),
-    /// A fingerprint of the moves.
     pub moves: u64,
 }
 

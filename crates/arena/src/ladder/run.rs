@@ -60,7 +60,6 @@ pub enum LadderNews<'a> {
     Standing(&'a LadderStanding),
 }
 
-/// The state shared by the threads.
 struct Shared {
     ladder: Ladder,
     store: Store,

@@ -36,12 +36,10 @@ pub struct LadderRow {
     pub counts: WinDrawLoss,
     pub games: u64,
     pub failed: u64,
-    /// The last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
     /// Mean score; 0 points for failed games.
     pub score_mean: f64,
-    /// Share of games that the entrant survived.
     pub survived_share: f64,
     pub cost: MeanCost,
     pub decision_p50_ms: f64,
@@ -79,7 +77,6 @@ pub struct LadderGame {
 }
 
 impl LadderGame {
-    /// Number of games that a standing lists.
     pub(super) const KEPT: usize = 100;
 
     pub(super) fn of(number: u64, game: &GameRecord) -> Self {

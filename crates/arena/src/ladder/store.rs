@@ -28,7 +28,6 @@ pub enum LadderError {
     Folder { path: PathBuf, source: io::Error },
     #[error(transparent)]
     Journal(JournalError),
-    /// An entrant, a map or a game causes an error.
     #[error(transparent)]
     Series(#[from] SeriesError),
     #[error("no entrants: expected --add NAME=PLANNER")]
@@ -41,7 +40,6 @@ pub enum LadderError {
 pub enum LadderRequest {
     /// Add an entrant, as `NAME=SPEC` or `SPEC`.
     Add(String),
-    /// Retire the entrant with this name.
     Retire(String),
 }
 
