@@ -37,6 +37,7 @@ struct Spec {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(super) enum RemoteGame {
+    /// The game of a series at this index.
     OfSeries(usize),
     /// The game of an entrant, as `NAME=SPEC`, in a unit of a ladder.
     OfLadder { entrant: String, unit: usize },

@@ -79,7 +79,7 @@ struct Data<'a> {
     planners: Vec<PlannerEvaluation>,
     /// For each planner and map, the histogram of decision times in milliseconds.
     times: Vec<Vec<Vec<(f64, u64)>>>,
-    /// Of every planner with every other: first over all maps, then by map.
+    /// Comparisons of every planner with every other, first over all maps and then by map.
     matrix: Vec<Vec<Vec<Comparison>>>,
     games: Vec<GameRow>,
 }

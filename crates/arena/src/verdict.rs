@@ -64,7 +64,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The smallest mean score difference that matters, in points.
     pub margin: f64,
-    /// If there are too few games.
+    /// Set if there are too few games.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
     pub troubles: Vec<String>,

@@ -11,15 +11,15 @@ use tempfile::NamedTempFile;
 use crate::{Benchmark, BenchmarkError, Instance, Limits, failed};
 
 const POLL: Duration = Duration::from_millis(5);
-/// A multiple of the processor time, in addition to [`START`], for solvers that wait for ever.
+/// Elapsed time per processor time, in addition to [`START`]. Ends solvers that wait for ever.
 const ELAPSED_FACTOR: u32 = 10;
 const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;
-/// These signals end a solver that has used up its processor time.
+/// Signals that end a solver after it has used up its processor time.
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
-/// Returns the command's output, or the reason why the output does not count.
+/// Runs a command. Returns its output, or the reason why the output does not count.
 pub fn execute(
     benchmark: &Benchmark,
     instance: &Instance,
@@ -67,7 +67,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     Ok(status)
 }
 
-/// For the process, or the last process of the shell.
+/// True if the process, or the last process of the shell, was stopped at its processor time limit.
 fn is_out_of_time(status: ExitStatus) -> bool {
     let signals = [SIGKILL, SIGXCPU];
     signals.iter().any(|&signal| status.signal() == Some(signal) || status.code() == Some(128 + signal))

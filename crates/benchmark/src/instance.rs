@@ -15,15 +15,15 @@ const LIST: &str = "instances.jsonl";
 const LIST_BYTES_MAX: u64 = 1 << 24;
 const MAP_BYTES_MAX: u64 = 1 << 21;
 
-/// A map and the rules of play, under a stable name.
+/// An instance: a map file and the rules of play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instance {
-    /// `TRACK/NAME`.
+    /// The track and the instance's name within the track, separated by a slash.
     #[serde(rename = "instance")]
     pub name: String,
-    /// Relative to the benchmark's folder.
+    /// The map file, relative to the benchmark's folder.
     pub map: String,
-    /// In hexadecimal digits.
+    /// The SHA-256 hash of the map file, in hexadecimal digits.
     pub sha256: String,
     #[serde(flatten, with = "getaway::game::rules_fields")]
     pub rules: Rules,
@@ -157,7 +157,7 @@ struct Recipe {
 }
 
 impl Recipe {
-    /// The public seed, or a seed derived from the recipe's seed.
+    /// The seed of a set of maps: the public seed, or a seed derived from the recipe's seed.
     fn seed_of(&self, public: u64) -> u64 {
         self.seed.map_or(public, |seed| seed.wrapping_mul(1_000_003).wrapping_add(public))
     }

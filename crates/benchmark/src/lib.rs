@@ -8,7 +8,7 @@ mod external;
 mod external {
     use crate::{Benchmark, BenchmarkError, Instance, Limits};
 
-    /// The limits of processor time and memory need a Unix shell.
+    /// Always fails: the limits of processor time and memory need a Unix shell.
     pub fn execute(_: &Benchmark, _: &Instance, _: &str, _: Limits) -> Result<Result<String, String>, BenchmarkError> {
         Ok(Err("external solvers need a Unix system".to_owned()))
     }
@@ -33,10 +33,7 @@ pub use table::{Row, cactus, rows};
 #[derive(Debug, Error)]
 pub enum BenchmarkError {
     #[error("{}: {source}", path.display())]
-    File {
-        path: PathBuf,
-        source: io::Error,
-    },
+    File { path: PathBuf, source: io::Error },
     #[error("{}: {why}", path.display())]
     Content {
         path: PathBuf,

@@ -1,4 +1,4 @@
-//! The best known line and bound of an instance, with the proof of the bound.
+//! Records: the best known line and bound of an instance, with the proof of the bound.
 
 use std::fmt;
 use std::fs;
@@ -18,9 +18,9 @@ const CREDITS: [&str; 2] = ["line by: ", "bound by: "];
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     pub instance: String,
-    /// The solver and its budget.
+    /// The solver that found the line, and its budget.
     pub line_by: String,
-    /// The solver and its budget.
+    /// The solver that found the bound, and its budget.
     pub bound_by: String,
     pub certificate: Certificate,
 }
@@ -95,8 +95,7 @@ impl Record {
         Ok(merge)
     }
 
-    /// Saves under the instance's name. Fails if another file, except a record of the instance, has
-    /// it.
+    /// Saves the record under the instance's name. Replaces only a record of the same instance.
     pub fn save(&self, folder: &Path) -> Result<(), BenchmarkError> {
         let path = folder.join(format!("{}.txt", self.instance));
         let track = path.parent().unwrap_or(folder);

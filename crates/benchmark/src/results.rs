@@ -1,4 +1,4 @@
-//! An interrupted run continues from its journal.
+//! The results of a run: a journal from which an interrupted run continues.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ pub const RESULTS_FILE: &str = "results.jsonl";
 const RESULTS_BYTES_MAX: u64 = 1 << 26;
 const KIND: FileKind = FileKind { name: "benchmark run", version: 1 };
 
-/// A run continues only with the same settings.
+/// The settings of a run. A run continues only with the same settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub solver: String,
@@ -27,7 +27,7 @@ pub struct Settings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     pub instance: String,
-    /// `None` if the answer does not count.
+    /// The tick in which the line ends; `None` if the answer does not count.
     pub final_tick: Option<u16>,
     pub bound_tick: Option<u16>,
     pub seconds: f64,

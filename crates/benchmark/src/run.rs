@@ -15,7 +15,7 @@ pub enum Solver {
     Getaway,
     /// Plays the game, with an equal share of the time for every tick.
     Planner(PlannerSpec),
-    /// Its arguments are the paths of a map and of a rules file.
+    /// A shell command. Its arguments are the paths of a map and of a rules file.
     Command(String),
 }
 
@@ -30,13 +30,13 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     pub record: Option<Record>,
-    /// Why the answer does not count.
+    /// The reason why the answer does not count.
     pub failure: Option<String>,
-    /// Processor time for this project's solver, elapsed time for others.
+    /// Time in seconds: processor time for this project's solver, and elapsed time for others.
     pub seconds: f64,
 }
 
-/// A solver that fails is an answer, not an error. Errors: the map cannot be read, or no temporary
+/// A solver that fails is an answer, not an error. Fails if the map cannot be read, or no temporary
 /// file can be written.
 pub fn run(
     benchmark: &Benchmark,
@@ -71,7 +71,7 @@ pub fn run(
     })
 }
 
-/// Elapsed time if the processor time is unavailable.
+/// Processor time of this thread, or the elapsed time if the processor time is unavailable.
 fn thread_time(since: Instant) -> Duration {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse().ok());
@@ -130,7 +130,7 @@ fn line_only(instance: &Instance, moves: Vec<Move>, final_tick: u16) -> Certific
     }
 }
 
-/// A certificate if there is one, otherwise the last complete line of moves.
+/// Reads an answer: a certificate if there is one, otherwise the last complete line of moves.
 fn parse_answer(text: &str, layout: &Layout, instance: &Instance) -> Result<Certificate, String> {
     if let Some(at) = text.find("{\"certificate\"") {
         return text[at..].parse().map_err(|error| format!("refused: certificate: {error}"));

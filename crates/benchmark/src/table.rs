@@ -4,11 +4,11 @@ use getaway::game::LAST_TICK;
 
 use crate::{Results, Settings};
 
-/// The results of one solver.
+/// A row of the table: the results of one solver.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub solver: String,
-    /// With a result.
+    /// Number of instances with a result.
     pub instances: usize,
     /// Instances with a line to the end of the game, or a proof that no such line exists.
     pub decided: usize,
@@ -30,7 +30,7 @@ fn is_proven(result: &Results) -> bool {
         || result.final_tick.is_some_and(|tick| tick > LAST_TICK)
 }
 
-/// One row per run, in order.
+/// One row per run, in the order of the runs.
 pub fn rows(runs: &[(Settings, Vec<Results>)]) -> Vec<Row> {
     let tick = |run: &[Results], instance: &str| {
         let result = run.iter().find(|result| result.instance == instance);
@@ -105,7 +105,7 @@ pub fn cactus(runs: &[(Settings, Vec<Results>)]) -> String {
     svg + "</svg>\n"
 }
 
-/// Of decided instances, in ascending order.
+/// The times of decided instances in ascending order.
 fn times(results: &[Results]) -> Vec<f64> {
     let decided = results.iter().filter(|result| is_decided(result));
     let mut times: Vec<f64> = decided.map(|result| result.seconds.max(SECONDS_MIN)).collect();

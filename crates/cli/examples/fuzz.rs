@@ -18,7 +18,7 @@ mod fuzzing;
 #[global_allocator]
 static COUNTING: counting::Counting = counting::Counting;
 
-/// Starting a process for the commands is slow.
+/// Only every 50th file is also given to the commands, because starting a process is slow.
 const RUN_EVERY: u64 = 50;
 
 /// Fuzz all code that reads input

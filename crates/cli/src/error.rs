@@ -85,7 +85,7 @@ macro_rules! from_input_errors {
 from_input_errors!(GeneratorError, JournalError, LibraryError, OptionsError, PictureError, PlannerError, ProblemError);
 
 impl From<serde_json::Error> for CliError {
-    /// This error occurs only when JSON is written.
+    /// The error occurs only when JSON is written. Parsers report the file and the line.
     fn from(error: serde_json::Error) -> Self {
         Self::Output(error.into())
     }
@@ -95,7 +95,7 @@ pub(crate) fn exists(path: &Path) -> CliError {
     CliError::Input(format!("{} already exists (overwrite only with --force)", path.display()))
 }
 
-/// Far above the largest valid rules file, memory file or certificate.
+/// Maximum size of a rules file, memory file or certificate, far above the largest valid one.
 pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {

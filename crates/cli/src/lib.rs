@@ -24,7 +24,7 @@ use output::{Terminal, note, shell_quoted};
 type Host<'a> = Option<&'a dyn PlannerHost>;
 
 struct Invocation<'a> {
-    /// Quoted for a shell; reports repeat it.
+    /// The command line, quoted for a shell; reports repeat it.
     command_line: String,
     host: Host<'a>,
 }

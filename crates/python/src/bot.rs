@@ -24,7 +24,7 @@ use crate::game::Game;
 use crate::value::{from_rules, from_value, rules_options, to_value_of};
 
 const TEAM: &str = "getaway";
-/// For a message given as a dict: two values per tile, and 64 per threat.
+/// Maximum number of values in a message that is given as a dict: two per tile, and 64 per threat.
 const MESSAGE_VALUES_MAX: usize = 2 * MAX_MESSAGE_SIDE * MAX_MESSAGE_SIDE + 64 * MAX_MESSAGE_THREATS;
 const TURN_POLL: Duration = Duration::from_micros(200);
 

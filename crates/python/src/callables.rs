@@ -82,7 +82,7 @@ pub(crate) struct Callable {
     objects: Mutex<Objects>,
 }
 
-/// The garbage collector must visit these objects.
+/// The Python objects of a callable, which the garbage collector must visit.
 struct Objects {
     /// `None` once cleared by the garbage collector.
     callable: Option<Py<PyAny>>,
@@ -114,7 +114,7 @@ impl Callable {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Creates an instance of a class for a game, and returns the instance's number.
+    /// If the callable is a class, creates a game's instance and returns its number.
     fn make(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         let callable = self.lock(py).callable.as_ref().map(|callable| callable.clone_ref(py));
         let Some(class) = callable.filter(|callable| callable.bind(py).is_instance_of::<PyType>()) else {
@@ -140,7 +140,7 @@ impl Callable {
     }
 
     fn forget(&self, py: Python<'_>, number: u64) {
-        // Dropping the player may run Python code, which must not run under the lock.
+        // Dropping the player may run Python code, so it is dropped after the lock is released.
         let player = self.lock(py).players.remove(&number);
         drop(player);
     }
@@ -217,7 +217,7 @@ struct PythonPlanner {
 }
 
 impl PythonPlanner {
-    /// Cached, because the world's tables are copied.
+    /// The board of a world, cached because its tables are copied.
     fn board(&mut self, world: &World) -> Arc<Board> {
         let is_same =
             |board: &Arc<Board>| board.world.layout() == world.layout() && board.world.rules() == world.rules();

@@ -16,7 +16,7 @@ pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Se
 }
 
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    // A panic leaves no harmful data: a bot is replaced, and all other values are plain data.
+    // Data that a panic leaves inconsistent is harmless: a bot is replaced, the rest is plain data.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic_text(panic.as_ref());
         PyRuntimeError::new_err(format!("a bug in getaway, please report it: {text}"))
@@ -90,7 +90,7 @@ pub(crate) fn clearer(py: Python<'_>, error: PyErr, clear: impl FnOnce() -> PyEr
     if is_interruption(py, &error) { error } else { clear() }
 }
 
-/// Unlike `Display`, passes on an interruption.
+/// A value's `repr`. Unlike `Display`, it passes on an interruption.
 pub(crate) fn repr(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.repr()?.to_string_lossy().into_owned())
 }

@@ -84,7 +84,7 @@ impl Board {
         Ok((map, options))
     }
 
-    /// As arguments that recreate this board.
+    /// The rules, as arguments that recreate this board.
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let options = PyDict::new(py);
         options.set_item("rules", other_rules(py, self.world.rules())?)?;

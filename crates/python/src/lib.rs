@@ -42,7 +42,7 @@ mod _getaway {
     #[allow(non_upper_case_globals)]
     const __build__: &str = getaway_arena::BUILD;
 
-    /// Otherwise Ctrl-C could interrupt the first import later, and CPython would keep its lock.
+    /// Ctrl-C could interrupt a later first import, and CPython would keep the module locked.
     #[pymodule_init]
     fn import(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.py().import("json").map(drop)

@@ -12,7 +12,7 @@ use getaway::protocol::MAX_JSON_DEPTH;
 
 use crate::convert::{clearer, is_interruption, repr, type_name, value_error};
 
-/// Several times the number of values in a complete dict of rules.
+/// Maximum number of values in a dict of rules: several times the number in a complete dict.
 const RULES_VALUES_MAX: usize = 1000;
 /// Maximum length of an iterable, so that endless ones are rejected.
 const ITEMS_MAX: usize = 1 << 20;
@@ -114,7 +114,7 @@ pub(crate) fn read_items<'py, T>(
     read_at_most(ITEMS_MAX, name, expected, value, read)
 }
 
-/// Fails if there are more than `max` items.
+/// Reads every item of an iterable, with its index. Fails if there are more than `max` items.
 pub(crate) fn read_at_most<'py, T>(
     max: usize,
     name: &str,

@@ -1,4 +1,4 @@
-//! Compares `game` with the reference model for a given number of ticks.
+//! The long lockstep run: compares `game` with the reference model for a given number of ticks.
 //!
 //! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1` plays the games of seeds
 //! 1, 2, 3, ... `--seed S --games 1` plays a single game. The first divergence ends the run with

@@ -106,7 +106,7 @@ impl Game {
             return;
         }
         self.apply(actions);
-        // In the no-jump variant, such a threat ends the game before the threats move.
+        // Without jumps, a threat on the player's tile ends the game before the threats move.
         if self.rules.no_jump && self.caught() {
             return;
         }

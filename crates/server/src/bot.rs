@@ -15,7 +15,7 @@ pub(super) enum Answer {
     Actions(Vec<Action>),
     /// No valid command arrived before the deadline.
     None,
-    /// Disconnected, or must be because it broke a rule.
+    /// The bot has disconnected, or broke a rule and must be disconnected.
     Disconnected(Disconnect),
 }
 
@@ -39,7 +39,7 @@ impl<'a> BotConnection<'a> {
         Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
     }
 
-    /// Waits for a bot that is briefly slow to read.
+    /// Sends a state. Waits for a bot that is briefly slow to read.
     pub async fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
         match timeout(WRITE_TIMEOUT, self.socket.send(Message::Text(frame))).await {
             Ok(Ok(())) => Ok(()),

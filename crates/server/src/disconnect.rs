@@ -2,9 +2,9 @@ use axum::extract::ws::CloseCode;
 
 #[derive(Clone, Debug)]
 pub(super) struct Disconnect {
-    /// For the log.
+    /// The reason, for the log.
     pub reason: String,
-    /// For the bot, if it is still connected.
+    /// The close code for the bot, if it is still connected.
     pub code: CloseCode,
 }
 

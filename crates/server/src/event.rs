@@ -2,21 +2,26 @@ use super::game::GameResult;
 
 #[derive(Clone, Debug)]
 pub enum Event {
+    /// A game has started.
     Start {
-        /// From 1, on this server.
+        /// The number of the game on this server, from 1.
         game: u64,
         map: String,
         team: String,
+        /// True if the bot registered with a token.
         has_token: bool,
     },
-    /// For the author of the bot.
+    /// A note for the author of the bot.
     Note { game: u64, text: String },
-    /// About a client outside a game.
+    /// A note about a client outside a game.
     ClientNote { text: String },
+    /// A websocket handshake was refused.
     Refused {
         /// A sentence with the value found in the request and the value expected.
         reason: String,
+        /// Advice on how to connect correctly.
         remedy: String,
     },
+    /// A game has ended.
     End(Box<GameResult>),
 }

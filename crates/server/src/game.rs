@@ -19,7 +19,7 @@ use getaway_viewer::LiveReplay;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct GameResult {
-    /// From 1, on this server.
+    /// The number of the game on this server, from 1.
     pub game: u64,
     pub map: String,
     pub team: String,
@@ -35,10 +35,10 @@ pub struct GameResult {
     /// Commands that arrived after their tick was played.
     pub late_commands: u32,
     pub invalid_commands: u32,
-    /// The remaining ticks were played without the bot.
+    /// Set if the bot was disconnected; the remaining ticks were played without it.
     #[serde(rename = "left")]
     pub disconnect: Option<BotDisconnect>,
-    /// From the first state to the last tick.
+    /// Duration from the first state to the last tick.
     pub seconds: f64,
     pub recording: Option<PathBuf>,
 }
@@ -73,7 +73,7 @@ struct Play<'a> {
 }
 
 impl<'a> HostedGame<'a> {
-    /// The close code and reason are for the bot.
+    /// Plays a game. Returns the result, and the close code and reason for the bot.
     pub async fn play(self, socket: &mut WebSocket) -> (GameResult, Disconnect) {
         let (world, team) = (self.world, self.team);
         let writer = MessageWriter::new(world, team);

@@ -54,15 +54,15 @@ pub use options::ServerOptions;
 pub use site::{ENDPOINTS, Endpoint};
 pub use viewer_server::ViewerServer;
 
-/// Besides connections.
+/// Maximum number of open files besides connections.
 const OTHER_FILES_MAX: usize = 64;
 const CHECKED_RECORDINGS_MAX: u64 = 1000;
 const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Leaves no file, but creates missing folders.
+/// Checks that a recording can be written, without leaving a file. Creates missing folders.
 fn check_recording(path: PathBuf, existing: Existing) -> Result<(), RecordingError> {
     if existing == Existing::Overwrite && path.exists() {
-        // The old recording is kept until the game starts.
+        // Opens without truncating, to keep the old recording until the game starts.
         let opened = OpenOptions::new().write(true).open(&path);
         return opened.map(drop).map_err(|source| RecordingError::Write { path, source });
     }
@@ -81,7 +81,7 @@ pub enum ServerError {
     Listen { address: String, source: io::Error },
 }
 
-/// Bound to its port, not yet running.
+/// A server bound to its port, not yet running.
 pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,

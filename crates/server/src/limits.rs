@@ -6,37 +6,37 @@ use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
 /// Far below the system's limit on open files. Further connections are closed without reading.
 pub const MAX_CONNECTIONS: usize = 256;
-/// Each viewer gets a copy of every state.
+/// Maximum number of viewers. Each viewer gets a copy of every state.
 pub const MAX_VIEWERS: usize = 64;
 pub const MAX_WAITING_BOTS: usize = 32;
-/// For a client to send REGISTER or VIEWER, as on the real server.
+/// Time limit for a client to send REGISTER or VIEWER, as on the real server.
 pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Ends connections with incomplete requests.
+/// Time limit of an HTTP connection. The limit ends connections with incomplete requests.
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(5);
-/// Browsers send less than 4 KiB.
+/// Maximum size of a request's head. Browsers send less than 4 KiB.
 pub const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
 pub const MAX_FRAME_BYTES: usize = MAX_CLIENT_FRAME_BYTES;
-/// A flood would keep the game busy.
+/// Maximum number of frames from a bot per tick. A flood would keep the game busy.
 pub const MAX_FRAMES_PER_TICK: usize = 100;
 /// Viewers and waiting bots have no reason to send any frames.
 pub const MAX_IDLE_FRAMES_PER_SECOND: u32 = 100;
-/// A peer that reads nothing for this long counts as gone.
+/// Time limit for sending a frame. A peer that reads nothing for this long counts as gone.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Pages fetch the end of the last game within four of their polling intervals.
+/// Time for pages to fetch the end of the last game: four of their polling intervals.
 pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
-/// A peer that answers neither of two pings counts as gone.
+/// Interval of pings to an idle peer. A peer that answers neither of two pings counts as gone.
 pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
 /// About a game on a real map. Viewers that fall further behind are dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;
 pub const MAX_VIEWER_BACKLOG_STATES: usize = 4096;
-/// Several games. Beyond this size, the recording ends.
+/// Maximum size of the states queued for the disk: several games. Beyond it, the recording ends.
 pub const MAX_RECORDING_BACKLOG_BYTES: usize = 64 << 20;
-/// More than a game has.
+/// Maximum number of states queued for the disk: more than a game has.
 pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;
 /// For creating or finishing a recording: the next bot must not wait for the disk.
 pub const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
-/// Most frames are below 100 bytes.
+/// Size of a socket's read buffer. Most frames are below 100 bytes.
 pub const READ_BUFFER_BYTES: usize = 4 << 10;
-/// Accepting fails when file descriptors run out.
+/// Pause after a failure to accept a connection, which occurs when file descriptors run out.
 pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

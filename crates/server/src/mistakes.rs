@@ -1,4 +1,4 @@
-//! Each kind of mistake is reported once, so that a client cannot flood the log.
+//! Mistakes of a client. Each kind is reported once, so that a client cannot flood the log.
 
 use getaway::protocol::ClientFrame;
 
@@ -18,7 +18,7 @@ pub(super) struct Mistakes {
 }
 
 impl Mistakes {
-    /// Returns true for the first mistake of its kind.
+    /// Records a mistake. Returns true if it is the first of its kind.
     pub fn is_first(&mut self, mistake: Mistake) -> bool {
         let is_first = !self.reported.contains(&mistake);
         if is_first {

@@ -9,12 +9,12 @@ use rand_pcg::rand_core::Rng;
 
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Each game draws one at random.
+    /// The maps; each game draws one at random.
     pub maps: Vec<Map>,
     pub seed: u64,
     pub tick_time: Duration,
     pub delay: Duration,
-    /// `None` for no limit.
+    /// The number of games to play; `None` for no limit.
     pub games: Option<u64>,
     pub rules: Rules,
     /// The first game's file, such as `game.jsonl`; later games use `game-2.jsonl` and so on.
@@ -39,7 +39,7 @@ impl ServerOptions {
         }
     }
 
-    /// Depends only on the seed and the game's number.
+    /// The map of a game. It depends only on the seed and the game's number.
     pub(super) fn map_of_game(&self, number: u64) -> &Map {
         let mut rng = Pcg32::new(self.seed, number);
         // Adjacent streams of the generator start with similar numbers, so these are skipped.

@@ -30,7 +30,7 @@ struct Tick {
 }
 
 impl Recorder {
-    /// Fails if the file cannot be created in time.
+    /// Starts a recording. Fails if the file cannot be created in time.
     pub async fn start(path: PathBuf, existing: Existing) -> Result<Self, String> {
         let target = path.clone();
         let created = on_thread(move || RecordingWriter::open(target, existing));
@@ -78,7 +78,7 @@ impl Recorder {
         }
     }
 
-    /// Does not wait for a slow disk. Returns the reason as a sentence.
+    /// Ends the recording without waiting for a slow disk. Returns the reason as a sentence.
     pub async fn abort(self, error: QueueError) -> String {
         match error {
             QueueError::TooSlow => too_slow(&self.path),
@@ -100,7 +100,7 @@ pub(super) enum QueueError {
     Failed,
 }
 
-/// A [`RecordingWriter`], or a slow disk in tests.
+/// The destination of ticks: a [`RecordingWriter`], or a slow disk in tests.
 trait Sink: Send + 'static {
     fn write(&mut self, frame: &str, actions: &[Action], notes: &TickNotes) -> Result<(), RecordingError>;
     fn finish(self) -> Result<(), RecordingError>;
@@ -144,7 +144,7 @@ mod tests {
 
     impl Sink for SlowDisk {
         fn write(&mut self, frame: &str, _: &[Action], _: &TickNotes) -> Result<(), RecordingError> {
-            // Returns at once if the sender is gone, as on a fast disk.
+            // Waits for a release. Returns at once if the sender is gone, as on a fast disk.
             let _ = self.releases.recv();
             self.lines.lock().unwrap().push(frame.to_owned());
             Ok(())

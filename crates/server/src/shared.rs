@@ -11,7 +11,7 @@ use super::viewers::Viewers;
 
 pub(super) struct Shared {
     pub options: ServerOptions,
-    /// Bots get the turn in order of arrival.
+    /// The turn to play, which bots get in order of arrival.
     pub turn: Semaphore,
     pub waiting: Semaphore,
     pub games_started: AtomicU64,
@@ -22,7 +22,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// `None` after the last game. The caller must hold the turn.
+    /// The number of the next game, or `None` after the last. The caller must hold the turn.
     pub fn next_game(&self) -> Option<u64> {
         let number = self.games_started.load(Ordering::Relaxed) + 1;
         if self.options.games.is_some_and(|games| number > games) {
@@ -39,7 +39,7 @@ impl Shared {
     }
 
     pub fn report(&self, event: Event) {
-        // Sending fails only at shutdown.
+        // Sending fails only at shutdown, when the receiver has been dropped.
         let _ = self.events.send(event);
     }
 }

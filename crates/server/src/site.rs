@@ -42,7 +42,7 @@ const PATH_CHARS_MAX: usize = 100;
 #[derive(Clone, Debug)]
 pub struct Endpoint {
     pub method: Method,
-    /// With placeholders in braces.
+    /// The path, with placeholders in braces.
     pub path: &'static str,
     route: fn(MethodFilter) -> MethodRouter<Arc<Site>>,
 }
@@ -88,7 +88,7 @@ fn status(code: StatusCode) -> Failure {
 }
 
 impl Site {
-    /// `on_loopback` restricts the site to clients on this machine.
+    /// Creates a site for `games`. `on_loopback` restricts it to clients on this machine.
     pub fn new(page: Page, games: Games, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
         let permits = Semaphore::new(if game_server.is_some() { 1 } else { 2 });
         Self { page, games, on_loopback, game_server, permits }
@@ -240,7 +240,7 @@ async fn analysis(State(site): State<Arc<Site>>, Path(game): Path<u64>) -> Respo
     site.compute(analysis).await
 }
 
-/// [`Branch::parse`] describes moves and planner.
+/// A branch of a game from a frame on; [`Branch::parse`] describes moves and planner.
 async fn branch(
     State(site): State<Arc<Site>>,
     Path((game, index, moves, planner)): Path<(u64, usize, String, String)>,

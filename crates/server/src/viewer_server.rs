@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use super::site::{Games, Site};
 use getaway_viewer::{GameLibrary, LiveReplay, Page};
 
-/// For this machine only.
+/// Serves the viewer's page to this machine only.
 pub struct ViewerServer {
     listener: TcpListener,
     router: Router,

@@ -15,7 +15,7 @@ pub(super) struct Viewers {
 #[derive(Default)]
 struct Inner {
     viewers: Vec<mpsc::Sender<Utf8Bytes>>,
-    /// For viewers that join during a game.
+    /// The latest state, for viewers that join during a game.
     latest: Option<Utf8Bytes>,
 }
 
@@ -36,7 +36,7 @@ impl Viewers {
         Some(receiver)
     }
 
-    /// Drops viewers whose queue is full.
+    /// Sends a state to all viewers. Drops viewers whose queue is full.
     pub fn publish(&self, frame: Utf8Bytes) {
         let mut inner = self.lock();
         let most_waiting = (MAX_VIEWER_BACKLOG_BYTES / frame.as_str().len().max(1)).max(1);

@@ -28,10 +28,7 @@ pub enum BridgeError {
     Start { command: String, source: io::Error },
     /// The bot ended before the game did.
     #[error("the bot ended before the game did ({status}) after {states} states")]
-    Ended {
-        status: String,
-        states: u32,
-    },
+    Ended { status: String, states: u32 },
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -34,7 +34,7 @@ pub(crate) struct BotArgs {
 }
 
 impl BotArgs {
-    /// A single game always gets a new process.
+    /// The options for a single game, which always gets a new process.
     pub fn options(&self) -> ExternalOptions {
         let &Self { tick_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
         ExternalOptions {

@@ -16,7 +16,7 @@ pub struct MapArgs {
 }
 
 impl MapArgs {
-    /// Fails on a folder without maps.
+    /// The maps of every `--maps DIR`, then the bundled maps. Fails on a folder without maps.
     pub fn library(&self) -> Result<MapLibrary, CliError> {
         self.check()?;
         Ok(MapLibrary::with_our_maps(&self.dirs))
@@ -82,7 +82,7 @@ pub(crate) struct PositionalMaps {
 }
 
 impl PositionalMaps {
-    /// Suggests `--map` if there are positional maps.
+    /// Fails if there are positional maps. The error suggests `--map`.
     pub fn refuse(&self) -> Result<(), CliError> {
         if self.positional.is_empty() {
             return Ok(());

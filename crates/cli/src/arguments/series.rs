@@ -8,7 +8,7 @@ use super::{ANY, BudgetArgs, ExternalArgs, PlaygroundArgs, RulesArgs, SeriesMapA
 use crate::CliError;
 use crate::output::{OutputArgs, note};
 
-/// With this reproducible budget, `survival` plays as well as with 75 ms.
+/// A reproducible budget. `survival` plays as well with it as with 75 ms.
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 pub(crate) const MAX_SAMPLES: u64 = 100_000;
 pub(crate) const MAX_THREADS: u64 = 1024;
@@ -53,7 +53,7 @@ impl GamesArgs {
         self.threads.map_or_else(num_cpus::get_physical, usize::from)
     }
 
-    /// Warns if games exceed the physical cores and the budget has a time limit.
+    /// Prints a warning if more games than physical cores would run under a time limit.
     pub fn threads(&self) -> usize {
         let (cores, threads) = (num_cpus::get_physical(), self.thread_count());
         if self.budget().has_time() && threads > cores {

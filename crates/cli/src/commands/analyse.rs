@@ -16,9 +16,9 @@ use crate::arguments::{ANY, MapArgs, RulesArgs, integer};
 use crate::output::{Progress, ending, one_line};
 
 const MOVES_SHOWN: usize = 60;
-/// With this limit, the command takes at most five seconds in total.
+/// With this limit, the command takes at most five seconds, including reading and printing.
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
-/// Points of the curve to print around the tick that lost the game.
+/// Number of points of the curve to print around the tick that lost the game.
 const CURVE_TICKS: usize = 10;
 
 const EXAMPLES: &str = "Examples:
@@ -94,7 +94,7 @@ pub(crate) fn read_log(
     }
 }
 
-/// Skips maps that cannot be loaded.
+/// The maps that a recording may have been played on. Skips maps that cannot be loaded.
 pub(crate) fn known_maps(maps: &MapArgs) -> Result<Vec<Map>, CliError> {
     Ok(maps.library()?.list()?.iter().filter_map(|entry| entry.load().ok()).collect())
 }

@@ -24,7 +24,7 @@ use crate::series::{cluster, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
 const MAX_STATES: u64 = 1_000_000_000;
-/// Locked while the command runs.
+/// The file that describes the dataset. It is locked while the command runs.
 const DESCRIPTION: &str = "dataset.jsonl";
 
 const EXAMPLES: &str = "Examples:
@@ -100,7 +100,7 @@ struct Report<'a> {
     folder: &'a str,
     states: u64,
     shards: usize,
-    /// Shards written by an earlier run.
+    /// Number of shards that an earlier run has written.
     kept: usize,
 }
 

@@ -22,7 +22,7 @@ use crate::{CliError, Invocation};
 const MAX_BUDGET_EVALS: u64 = 1_000_000_000;
 const MAX_PLAYS: u64 = 1_000_000;
 const MAX_UNSEEN: u64 = 1_000_000;
-/// Defaults for the maps of survival.
+/// Default maps of survival: size, number of threats, and share of dead ends to remove.
 const SIZE: (i32, i32) = (15, 13);
 const THREATS: usize = 6;
 const BRAID_PERMILLE: u32 = 500;

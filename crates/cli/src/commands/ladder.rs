@@ -139,7 +139,7 @@ impl LadderArgs {
         }
     }
 
-    /// Fails if a planner or a bot is unknown or invalid.
+    /// The requests. Fails if a planner or a bot is unknown or invalid.
     fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>, CliError> {
         for text in &self.added {
             let entrant = Entrant::parse(text);
@@ -235,7 +235,7 @@ fn write_page(path: &Path, html: &str) -> Result<(), CliError> {
     write_marked(path, mark, html)
 }
 
-/// Overwrites an existing file only if its first line is `mark`.
+/// Writes a file. An existing file is overwritten only if its first line is `mark`.
 fn write_marked(path: &Path, mark: &str, content: &str) -> Result<(), CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     if let Some(folder) = path.parent() {

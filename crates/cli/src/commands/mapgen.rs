@@ -123,7 +123,7 @@ fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result<(), CliError
     for (written, (map, folder)) in maps.iter().zip(&folders).enumerate() {
         let saved = if exist[written] { map.overwrite(folder) } else { map.save(folder) };
         if let Err(error) = saved {
-            // Errors of the cleanup matter less than the first error.
+            // Errors of the cleanup are ignored, because the first error is more useful.
             for (folder, _) in folders[..written].iter().zip(&exist).filter(|&(_, &exists)| !exists) {
                 let _ = fs::remove_dir_all(folder);
             }

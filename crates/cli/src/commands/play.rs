@@ -74,7 +74,7 @@ struct Report {
     #[serde(flatten, with = "rules_fields")]
     rules: Rules,
     score: u32,
-    /// 2001 if the game is complete.
+    /// The last tick: 2001 if the game is complete.
     final_tick: u16,
     caught: bool,
     #[serde(skip)]
@@ -150,7 +150,7 @@ fn print(args: &PlayArgs, report: Report, out: &mut impl Write) -> Result<(), Cl
     }
 }
 
-/// A failed write does not stop the game.
+/// The recording of a game. A failed write does not stop the game.
 struct Recorder<'a> {
     messages: MessageWriter<'a>,
     file: Option<RecordingWriter>,
@@ -247,7 +247,7 @@ fn play_bot(args: &PlayArgs, map: String, world: &World, bot: &ExternalBot) -> R
 }
 
 impl Report {
-    /// `lost` is the error that made the recording incomplete.
+    /// Creates the report of a game. `lost` is the error that made the recording incomplete.
     fn new(
         args: &PlayArgs,
         map: String,

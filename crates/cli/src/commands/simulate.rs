@@ -54,7 +54,7 @@ struct Lines<'a, R> {
 }
 
 impl<R: BufRead> Lines<'_, R> {
-    /// `None` at the end of the input.
+    /// The command on the next line; `None` at the end of the input.
     fn next_command(&mut self) -> Result<Option<Vec<Action>>, CliError> {
         self.number += 1;
         self.line.clear();

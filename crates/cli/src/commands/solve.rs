@@ -15,7 +15,7 @@ use crate::arguments::{ANY, MapArgs, RulesArgs, integer, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, count, ending, one_line, write_table};
 
 const MOVES_PER_LINE: usize = 100;
-/// A time interval between progress updates would make results depend on the machine.
+/// Progress updates by time would make results depend on the machine.
 const PROGRESS_TICKS: u64 = 1_000_000;
 
 const EXAMPLES: &str = "Examples:

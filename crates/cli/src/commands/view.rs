@@ -187,7 +187,7 @@ fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliErr
     Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref()), playground))
 }
 
-/// Skips unreadable files if at least one file can be read.
+/// The games in the given files. Unreadable files are skipped if at least one file can be read.
 fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> {
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
     if let Some(with) = args.with.as_deref() {
@@ -250,7 +250,7 @@ fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, Cl
     }
 }
 
-/// Fails if ffmpeg is missing or cannot write the file's type.
+/// Fails with advice if ffmpeg is missing or cannot write the file's type.
 fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
     let name = one_line(&path.display().to_string());
     if !path.extension().is_some_and(|extension| extension == "mp4" || extension == "webm") {
@@ -349,7 +349,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
             let (world, mut player) = world_and_player(args, map, host)?;
             let (world, live) = (Arc::new(world), Arc::clone(&live));
             live.begin(&map.name, Entrant::parse(&args.planner).label(), Arc::clone(&world));
-            // A failed game stays on the page up to that point.
+            // If the game fails, the page shows it up to that point.
             let play = move || player.play(&world, |state| live.push(state), |wire| live.note(wire));
             let started = thread::Builder::new().name("player".to_owned()).spawn(play);
             started.map_err(|error| CliError::Input(format!("cannot start a thread: {error}")))?;
@@ -378,7 +378,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
     })
 }
 
-/// If this fails, the user can open the printed address.
+/// Opens the system's browser. If this fails, the user can open the printed address.
 fn open(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);

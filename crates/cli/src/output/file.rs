@@ -33,7 +33,7 @@ impl OutputArgs {
     }
 }
 
-/// Written completely or not at all.
+/// A file that is written completely or not at all.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputFile {
     path: PathBuf,
@@ -79,7 +79,7 @@ impl OutputFile {
             return Err(unwritable(&self.path, &error));
         }
         if !self.is_device() {
-            // Removed at once, so that an interrupted command leaves no file.
+            // This test file is removed at once, so that an interrupted command leaves no file.
             partial(&self.path).map_err(|error| unwritable(&self.path, &error))?;
         }
         Ok(())
@@ -90,7 +90,7 @@ impl OutputFile {
     }
 }
 
-/// With the permissions of a new file; removed when dropped.
+/// A temporary file next to `path`, with the permissions of a new file; removed when dropped.
 fn partial(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = Builder::new();

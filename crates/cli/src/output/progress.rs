@@ -123,7 +123,7 @@ impl Lines {
         let (stop, stopped) = mpsc::channel();
         let write_lines = move || {
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                // Standard error is closed, so the error cannot be reported.
+                // An error is ignored: standard error is closed, so it cannot be reported.
                 let _ = writeln!(out, "{}", one_line(&line(&bar)));
             }
         };

@@ -8,12 +8,12 @@ use anstyle::Style;
 
 pub(crate) use getaway::text::one_line;
 
-/// Does nothing if standard error is closed.
+/// Writes one line to standard error. Does nothing if standard error is closed.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
 
-/// Escapes all control characters except line ends.
+/// A stream that escapes all control characters except line ends.
 pub(crate) struct Terminal<W> {
     inner: W,
     partial: Vec<u8>,

@@ -19,12 +19,12 @@ impl Drop for Driver {
     }
 }
 
-/// Ray defines the addresses `auto` and `local`.
+/// Starts the process that connects to the cluster at `address`. Ray defines `auto` and `local`.
 pub(crate) fn start(address: &str) -> Result<Channel, String> {
     let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
     let mut command = Command::new(&python);
     command.args(["-m", "getaway.cluster", address]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    // Ctrl-C reaches only this program, which then ends the process.
+    // Ctrl-C must reach only this program, which then ends the process.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command

@@ -1,4 +1,4 @@
-//! What `getaway eval`, `battle` and `tournament` share.
+//! Plays a series for `getaway eval`, `battle` and `tournament`, and writes its results.
 
 use getaway::files::Existing;
 use getaway::game::{Rules, rules_fields};
@@ -33,7 +33,7 @@ const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
 const LONG_SERIES: Duration = Duration::from_secs(60);
 const INTERRUPTED: i32 = 130;
 
-/// Of `eval`, `battle` and `tournament`; see docs/results.md.
+/// Version of the JSON output of `eval`, `battle` and `tournament`; see docs/results.md.
 const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]
@@ -68,7 +68,7 @@ impl EntrantResults {
         Self { planners: evaluate(series, games), external: external_summaries(series, games) }
     }
 
-    /// One sentence each.
+    /// The bots' failures, one sentence each.
     pub fn troubles(&self) -> Vec<String> {
         self.external.iter().filter_map(|bot| bot.trouble.clone()).collect()
     }
@@ -134,7 +134,7 @@ impl<'a> SeriesRun<'a> {
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.clone() };
         let options = args.games.options(planners, args.samples)?;
         let series = Series::with_host(&maps, options, invocation.host)?.with_external(args.external.options());
-        // Fail before hours of games, not after them.
+        // Fail on an unwritable output before hours of games, not after them.
         let report = args.report.as_ref().map(|path| ReportFiles::new(path, args.output)).transpose()?;
         Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
@@ -289,7 +289,7 @@ impl<'a> SeriesRun<'a> {
         let (heading, facts) = (self.heading(), self.facts());
         let text = ReportText { title, heading: &heading, command: &self.invocation.command_line, facts: &facts };
         let command_of = |index: usize| {
-            // `play` cannot reproduce the games of external bots.
+            // The command `play` cannot reproduce the games of external bots.
             let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
             Some(self.replay_command(self.series.key(index).map, game))
         };

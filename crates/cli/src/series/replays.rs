@@ -13,13 +13,13 @@ use rayon::prelude::*;
 use crate::CliError;
 use crate::output::Progress;
 
-/// Threats' plans, which make up most of a replay's size, are kept in the last frames.
+/// Number of last frames with the threats' plans, which make up most of a replay's size.
 const ANNOTATED_FRAMES: usize = 200;
-/// Further games are left out.
+/// Maximum total size of the replays; further games are left out.
 const REPLAYS_MAX_BYTES: usize = 12 << 20;
 const CHUNK: usize = 64;
 const ANALYSES_MAX: usize = 64;
-/// About ten seconds on one core.
+/// Maximum total work of the analyses in simulated ticks: about ten seconds on one core.
 const ANALYSES_TICKS: u64 = 48_000_000;
 
 /// The replays of a series: lost games first, without duplicates, up to the size limit.

@@ -13,7 +13,7 @@ use super::{catch_panic, damage, noise, thread_time};
 const DECISION_EVERY: u64 = 50;
 const BUDGET: Duration = Duration::from_millis(2);
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
-/// A real slowdown is late every time.
+/// Number of times that a late decision is repeated. A real slowdown is late every time.
 const TRIALS: usize = 3;
 
 #[derive(Default)]
@@ -35,7 +35,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// With `is_timed`, late decisions are failures.
+/// Tests `count` texts; with `is_timed`, late decisions are failures.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let layout =
         Layout::parse("#########\n#P......#\n#.##.##.#\n#.#...#.#\n#...#..s#\n#########").map_err(|e| e.to_string())?;

@@ -20,7 +20,7 @@ use super::pictures::picture;
 use super::{catch_panic, damage, json_like, mutate, noise};
 use crate::counting;
 
-/// Several times the longest line of a recording.
+/// Memory limit for one file: several times the longest line of a recording.
 const PEAK_BYTES_MAX: usize = 200_000_000;
 const PROGRAM_KB_MAX: u32 = 2_000_000;
 const STATES_MAX: usize = 12;
@@ -46,7 +46,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Every `run_every`th file is also given to `program`.
+/// Tests `count` files in this process. Every `run_every`th file is also given to `program`.
 pub fn run(seed: u64, count: u64, program: &Path, run_every: u64) -> Result<Counts, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut counts = Counts::default();
@@ -212,7 +212,7 @@ impl Case {
         };
         let output = start(program, args, &commands(dice)).map_err(|error| error.to_string())?;
         counts.runs += 1;
-        // Valid files fail only a check, or `simulate` because of its standard input.
+        // With valid files, only a check may fail, or `simulate` because of its standard input.
         let is_allowed = |code: i32| match code {
             0 => !is_broken,
             1 => args[0] == "replay" && !is_broken,

@@ -39,7 +39,7 @@ pub struct Counts {
     pub connections: u64,
     pub games: usize,
     pub fuzz_games: usize,
-    /// From a command to the next state, sorted.
+    /// Times from a command to the next state, sorted.
     pub ticks: Vec<Duration>,
 }
 
@@ -72,7 +72,7 @@ struct Sent {
     requests: AtomicU64,
 }
 
-/// The server survives panics, but they are bugs.
+/// Number of panics in any task. The server survives panics, but they are bugs.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
 struct TestServer {
@@ -152,9 +152,9 @@ pub async fn run(seed: u64, count: u64) -> Result<Counts, String> {
 pub struct Flood {
     /// Connections held open, within the server's limit.
     pub sockets: usize,
-    /// Includes reconnecting clients.
+    /// Number of connections in total. Rejected clients reconnect.
     pub connections: u64,
-    /// Both are sorted.
+    /// Sorted, like `flooded`.
     pub quiet: Vec<Duration>,
     pub flooded: Vec<Duration>,
 }
@@ -190,7 +190,7 @@ pub async fn flood(sockets: usize) -> Result<Flood, String> {
     Ok(Flood { sockets, connections, quiet, flooded })
 }
 
-/// On a separate thread, so that the clients do not delay the bot.
+/// Many clients on a separate thread, so that they do not delay the bot.
 struct IdleClients {
     connections: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -257,7 +257,7 @@ fn count_panics() {
 struct ReferenceBot {
     world: World,
     moves: Vec<Move>,
-    /// Subtracted from the times.
+    /// The server's pause after each tick, which is subtracted from the times.
     delay: Duration,
 }
 
@@ -311,7 +311,7 @@ async fn fuzz(address: String, seed: u64, count: u64, sent: Arc<Sent>) {
         let case = Case::new(&mut Dice::from_seed(seed.wrapping_add(number)));
         sent.frames.fetch_add(case.frames, Ordering::Relaxed);
         sent.requests.fetch_add(1, Ordering::Relaxed);
-        // The concurrent game shows whether the server still works.
+        // The server may reject the case. The concurrent game shows whether the server still works.
         let _ = timeout(TIMEOUT, case.send(&address)).await;
     }
 }
@@ -348,7 +348,7 @@ impl Case {
             let _ = stream.read(&mut answer).await?;
         }
         stream.write_all(&self.rest).await?;
-        // A viewer receives states without end.
+        // A viewer receives states without end, so a time limit is needed.
         let until = Instant::now() + STAY_TIME;
         while !self.hangs_up
             && Instant::now() < until

@@ -16,7 +16,7 @@ use super::{catch_panic, damage, json_like, mutate, thread_time, wall_time};
 
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
 const MESSAGES_PER_BOT: u64 = 100;
-/// A real slowdown is late every time.
+/// Number of times that a late bot is run again. A real slowdown is late every time.
 const TRIALS: usize = 3;
 
 #[derive(Default)]
@@ -24,9 +24,9 @@ pub struct Counts {
     pub messages: u64,
     pub read: u64,
     pub decisions: u64,
-    /// Late at first, but not when run again.
+    /// Bots that were late at first, but not when run again.
     pub retried: u64,
-    /// After retries.
+    /// The largest overrun of a budget, after retries.
     pub overrun_max: Duration,
     worst: String,
 }
@@ -42,7 +42,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// With `is_timed`, late decisions are failures.
+/// Sends at least `count` messages to bots; with `is_timed`, late decisions are failures.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let maps = layouts();
     let mut counts = Counts::default();

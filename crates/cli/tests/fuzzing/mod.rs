@@ -25,7 +25,7 @@ pub fn wall_time() -> Duration {
     START.elapsed()
 }
 
-/// Excludes other processes, but is slower to read than the wall clock.
+/// CPU time of this thread. It excludes other processes, but is slower to read than the wall clock.
 #[cfg(unix)]
 pub fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

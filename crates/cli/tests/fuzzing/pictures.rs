@@ -6,7 +6,7 @@ use png::{BitDepth, ColorType};
 use super::damage;
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
-/// Length, name and checksum.
+/// Size of a chunk without its data: length, name and checksum.
 const CHUNK_FRAME: usize = 12;
 
 pub fn picture(dice: &mut Dice) -> Vec<u8> {

@@ -32,7 +32,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
     }
 }
 
-/// Removes the values that differ between runs.
+/// The standing without the values that differ between runs.
 fn standing(args: &[&str]) -> Value {
     let output = getaway(&[args, &["--json"]].concat());
     assert!(output.status.success(), "{output:?}");

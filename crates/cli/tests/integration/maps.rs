@@ -132,7 +132,7 @@ fn broken_map_does_not_hide_the_others() {
     assert!(line.starts_with("2 maps cannot be read: ") && line.contains("good/meta.json"), "{line}");
 }
 
-/// Would clear the screen, start a new line, set a colour and reverse the text.
+/// A name that would clear the screen, start a new line, set a colour and reverse the text.
 #[cfg(unix)]
 const HOSTILE: &str = "a\x1b[2J\nINJECTED\r\x07\u{9b}31m\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\x7fz";
 

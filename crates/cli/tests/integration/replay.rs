@@ -71,7 +71,7 @@ fn commute(world: &World, state: &State) -> Vec<Action> {
     vec![far, Action::MoveTo { x: -1.0, y: height }, Action::Unknown].into_iter().chain(stroll(world, state)).collect()
 }
 
-/// Flees, but first tries to enter adjacent see-through tiles, which is refused.
+/// Flees, but first tries to enter every adjacent see-through tile, which is refused.
 fn bump(world: &World, state: &State) -> Vec<Action> {
     let neighbour = |direction| world.layout().tile(world.player(state).towards(direction));
     let blocked = Direction::ALL.into_iter().filter(|&direction| neighbour(direction) == Tile::SeeThrough);

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use flate2::read::GzDecoder;
 use getaway::protocol::{Trace, TraceTick, write_line};
 
-/// The crate's folder contains the bundled maps.
+/// Starts the program in the crate's folder, which contains the bundled maps.
 pub fn start(args: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_getaway"))
         .arg("simulate")
@@ -33,7 +33,7 @@ pub fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
 }
 
-/// Every output line must equal the trace's line without the actions.
+/// Plays a trace's actions. Every output line must equal the trace's line without the actions.
 pub fn replay(path: &Path, map_folder: &Path) {
     let mut recorded = String::new();
     let file = File::open(path).expect("a trace");

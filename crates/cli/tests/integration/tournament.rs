@@ -12,7 +12,7 @@ fn tournament<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["tournament", "sampling", "random", "safest"], &SMALL[..], more].concat()
 }
 
-/// Removes times. Standard error may report progress on a busy machine.
+/// The result without times. Standard error may report progress on a busy machine.
 fn json(args: &[&str]) -> Value {
     let output = getaway(&[args, &["--json"]].concat());
     assert!(output.status.success(), "{output:?}");

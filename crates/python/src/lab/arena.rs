@@ -156,7 +156,7 @@ pub(crate) fn play_games(
     without_gil(py, || work.play_lines(games, Some(&host)))?.map_err(|error| library_error(py, &error))
 }
 
-/// Play and judge shards of a dataset, numbered from 0; returns the content of each file as JSON.
+/// Play and judge shards of a dataset; returns the content of each file as JSON.
 ///
 /// Releases the interpreter lock. `callables` are the Python planners by name. Raises ValueError
 /// for a dataset of another build, or one whose games cannot be played.

@@ -21,7 +21,7 @@ const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
 const MAX_THREADS: usize = 1024;
 
-/// Games that a thread steps at a time: a few microseconds, so threads finish together.
+/// A thread steps this many games at a time, in a few microseconds, so threads finish together.
 const PART_GAMES: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Output {
         }
     }
 
-    /// Planes and windows go to `images`, all others to `vectors`.
+    /// Writes observations: planes and windows to `images`, all others to `vectors`.
     pub fn write(self, part: &BatchPart<'_>, vectors: &mut [i16], images: &mut [u8]) {
         match self {
             Self::Nothing => {}
@@ -134,7 +134,7 @@ impl Observations {
 #[pyclass(module = "getaway")]
 pub(crate) struct Batch {
     boards: Vec<Arc<Board>>,
-    /// By given map.
+    /// For each given map, the index of its board.
     given: Vec<usize>,
     batch: batch::Batch,
     helpers: Helpers,
@@ -172,7 +172,7 @@ impl Batch {
         })
     }
 
-    /// `change` changes the states of some games, which are then observed again.
+    /// Calls `change` to change the states of some games, and then observes these games again.
     fn observe(
         &mut self,
         py: Python<'_>,
@@ -304,7 +304,7 @@ impl Batch {
         Ok(())
     }
 
-    /// Without a mask, all games are marked.
+    /// For each game, true if the mask marks it. Without a mask, all games are marked.
     fn marks(&self, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<bool>> {
         let games = self.batch.len();
         let Some(mask) = mask else { return Ok(vec![true; games]) };

@@ -6,7 +6,7 @@ use std::process;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The helpers are started by the first task.
+/// The calling thread and its helpers. The helpers are started by the first task.
 pub(crate) struct Helpers {
     threads: usize,
     pool: Option<Pool>,

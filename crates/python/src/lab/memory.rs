@@ -49,8 +49,8 @@ impl<T: Number> SharedMemory<T> {
         self.array.clone_ref(py).into_any()
     }
 
-    /// May be written even after the interpreter lock is released. Fails if the array is read-only
-    /// or points to other memory.
+    /// The memory, which may be written even after the interpreter lock is released. Fails if the
+    /// array is read-only or points to other memory.
     pub fn lend(&mut self, py: Python<'_>) -> PyResult<&mut [T]> {
         let name = self.name;
         // SAFETY: the array is alive, and changes only under the interpreter lock.

@@ -109,7 +109,7 @@ impl Single {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         let state = state.get();
         let is_its = |board: &Arc<Board>| board.is_same(&state.board);
-        // The list may contain a map twice.
+        // Prefers the current map, because the list may contain a map twice.
         let found =
             if is_its(&self.boards[self.current]) { Some(self.current) } else { self.boards.iter().position(is_its) };
         self.current = found.ok_or_else(|| {

@@ -12,7 +12,7 @@ use crate::value::to_value_of;
 /// The same value as the default of [`SurvivalOptions`].
 const MEMORY_MAX_BYTES: usize = 256 << 20;
 
-/// A tenth of a second between checks for Ctrl-C; an interval in time would depend on the machine.
+/// Between checks for Ctrl-C, about 0.1 s. A time would make the answer depend on the machine.
 const SLICE_TICKS: u64 = 1_000_000;
 
 /// Solve a whole game before the first move, from the start of a map or from a state.

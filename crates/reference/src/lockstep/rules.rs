@@ -110,7 +110,7 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
     draw_others(rules, dice)
 }
 
-/// Draws switches, small numbers and orders, and therefore also fuzzes new rules.
+/// Draws the remaining switches, small numbers and orders by type, so it also fuzzes new rules.
 fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
     let names = fields(&rules).into_iter().map(|(name, _)| name).filter(|name| !OWN_DRAWS.contains(&&**name));
     for name in names.collect::<Vec<_>>() {

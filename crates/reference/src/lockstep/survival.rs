@@ -1,5 +1,5 @@
 //! Games of random moves end within a few hundred ticks, but threats are insane for more than half
-//! of a full game. A beam search without a heuristic does not favour any move or tile.
+//! of a full game. Without a heuristic, the search does not favour any move or tile.
 
 use std::collections::HashSet;
 

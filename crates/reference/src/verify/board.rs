@@ -41,7 +41,7 @@ pub(super) struct Moment {
     /// True if the threat reads the stale player of the first tick, which is off the grid.
     pub is_off_grid: bool,
     pub looks: bool,
-    /// Moves of an owl before it looks again. Unless it looks in this tick, zero or nonzero.
+    /// An owl's moves before it looks again; only zero or nonzero unless it looks in this tick.
     pub moves_left: u16,
 }
 
@@ -150,12 +150,12 @@ impl<const N: usize> Board<N> {
         self.positions.binary_search(&position).expect("threats and players keep to open tiles") as u16
     }
 
-    /// Also the tiles that the player can come from, since moves are reversible.
+    /// One tick away in either direction, since the player can reverse its moves.
     pub fn reach(&self, from: &Tiles<N>) -> Tiles<N> {
         from.union(&self.landings)
     }
 
-    /// The tiles that are free after the move of the threats that do not see the player.
+    /// The tiles of `allowed` that the threats that do not see the player leave free.
     pub fn landing(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
         if self.no_jump { allowed.without(&self.taken[tick]) } else { *allowed }
     }
@@ -166,7 +166,7 @@ impl<const N: usize> Board<N> {
         Moment { is_off_grid: tick == 1 && is_stale, looks, moves_left }
     }
 
-    /// The second value numbers the tick's case: a threat makes the same steps in all its ticks.
+    /// Also returns the number of the case. A threat makes the same steps in all ticks of a case.
     pub fn moment(&self, tick: usize, is_owl: bool, is_stale: bool) -> (Moment, usize) {
         if !is_owl {
             let is_off_grid = tick == 1 && is_stale;

@@ -74,12 +74,12 @@ use target::{Path, Paths, Target};
 use tiles::Tiles;
 
 const LAST_TICK: usize = 2000;
-/// In ticks. Layers with few states become known sets at every tick.
+/// Interval in ticks. Layers with few states become known sets at every tick.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
-/// In bytes, separately for a layer, the layers kept for the backward pass, the known sets, and the
-/// projections to single sharks. A larger layer refuses the certificate; excess kept layers are
-/// computed again, and excess known sets or projections are left out.
+/// Limit in bytes, separately for a layer, the layers kept for the backward pass, the known sets,
+/// and the projections to single sharks. The certificate is refused if a layer exceeds it. Excess
+/// kept layers are computed again, and excess known sets or projections are left out.
 const BYTES_MAX: usize = 1 << 29;
 /// Maximum work of [`verify`], in steps on sets of up to 64 tiles.
 pub const STEPS_MAX: u64 = 100_000_000_000;

@@ -167,7 +167,7 @@ impl<const N: usize> Pursuer<N> {
         Ok(())
     }
 
-    /// After a tick in which threats move. `read` contains only the player's tile.
+    /// The number after a tick in which threats move. `read` contains only the player's tile.
     pub fn follow(&mut self, board: &Board<N>, number: u32, tick: usize, read: &Tiles<N>) -> Result<u32, String> {
         let case = self.case(board, tick);
         self.ask(board, number, case, read)?;
@@ -176,7 +176,7 @@ impl<const N: usize> Pursuer<N> {
         self.counted(board, number, next)
     }
 
-    /// The exact number of `threat` if `number` is a merged key that contains it.
+    /// The exact number of `threat` if `number` is a merged key that contains it, else `number`.
     pub fn resolve(&self, number: u32, threat: &Threat) -> u32 {
         if Self::is_counted(number) {
             return number;
@@ -467,7 +467,7 @@ impl<const N: usize> Pursuer<N> {
         self.add(key, board)
     }
 
-    /// For a shark or a deer, and any moves of the player.
+    /// Every number that a shark or a deer can have after this many moves, wherever the player is.
     fn closure(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
         if self.closures.is_empty() {
             let first = self.first(board)?;
@@ -502,7 +502,7 @@ impl<const N: usize> Pursuer<N> {
     }
 }
 
-/// Two numbers of a hawk; one without a count may have any.
+/// Compares two numbers of a hawk. A number without a count may have any count.
 fn have_same_draws(one: u32, other: u32) -> bool {
     let (one, other) = (one >> KEY_BITS, other >> KEY_BITS);
     one == other || one == 0 || other == 0

@@ -20,9 +20,9 @@ use tokio_tungstenite::tungstenite::{self, Message};
 /// Longer than any operation here takes, even on a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The shark is on an island.
+/// The player is never caught: the shark is on an island.
 pub const SAFE: &str = "#######\n#P....#\n#.#.###\n#...#s#\n#######";
-/// A player that stays is soon caught: the shark is five steps away.
+/// A player that does not move is soon caught: the shark is five steps away.
 pub const DEADLY: &str = "########\n#P....s#\n########";
 
 pub fn map(name: &str, drawing: &str) -> Map {
@@ -181,7 +181,7 @@ impl Client {
     }
 }
 
-/// Over a game, every kind of command occurs.
+/// Chooses a command by the tick. Over a game, every kind of command occurs.
 pub fn drive(tick: u32) -> Vec<Action> {
     let direction = Direction::ALL[(tick / 3 * 7 % 4) as usize];
     match tick % 11 {
@@ -193,7 +193,7 @@ pub fn drive(tick: u32) -> Vec<Action> {
     }
 }
 
-/// Compares every frame with the simulator's.
+/// Plays a game with [`drive`], and compares every frame with the simulator's.
 pub async fn play_along(server: &Running, map: &Map, rules: &Rules) -> (u32, u16) {
     let world = World::new(&map.layout, rules).unwrap();
     let writer = MessageWriter::new(&world, "tester");

@@ -70,7 +70,7 @@ async fn viewer_that_does_not_read_delays_nothing() {
     drop(stalled);
 }
 
-/// Median and maximum. The server pauses after each tick.
+/// A bot's median and maximum wait for its next state. The server pauses after each tick.
 async fn tick_times(viewers: usize) -> (Duration, Duration) {
     const TICKS: u32 = 250;
     let server = Running::start(ServerOptions { delay: Duration::from_millis(4), ..options(vec![safe_map()]) }).await;

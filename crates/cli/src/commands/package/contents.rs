@@ -15,11 +15,11 @@ const BYTES_MAX: u64 = 100 << 20;
 const PYTHON_MINOR: u32 = 10;
 const GLIBC_MINOR: u32 = 34;
 
-/// Names are sorted, relative to the bot's folder, and use slashes.
+/// The files of a bot's folder. Names are sorted, relative to the folder, and use slashes.
 #[derive(Debug, Default)]
 pub struct Contents {
     pub names: Vec<String>,
-    /// Such as caches and environments.
+    /// Files and folders that do not belong in an upload, such as caches and environments.
     pub left_out: Vec<String>,
     bytes: u64,
 }

@@ -22,12 +22,12 @@ pub struct Python {
     minor: u32,
     micro: u32,
     path: PathBuf,
-    /// Creates environments.
+    /// The module that creates environments.
     module: String,
 }
 
 impl Python {
-    /// The given interpreter, or the oldest suitable one.
+    /// The given interpreter, or the oldest suitable interpreter on this machine.
     pub fn find(given: Option<&Path>) -> Result<Self, CliError> {
         if let Some(path) = given {
             return Self::probe(path).ok_or_else(|| {
@@ -60,7 +60,7 @@ impl Python {
         format!("Python 3.{minor}.{micro} ({}), {note}", path.display())
     }
 
-    /// Returns the syntax errors of the Python files.
+    /// Zips the files of a folder. Returns the syntax errors of its Python files.
     pub fn zip(&self, folder: &Path, names: &[String], zip: &Path) -> Result<Vec<String>, CliError> {
         let mut command = Command::new(&self.path);
         command.args(["-I", "-c", ZIP]).args([folder, zip]);

@@ -17,7 +17,7 @@ use super::python::{Environment, show_log};
 use crate::CliError;
 use crate::output::{ending, shell_quoted};
 
-/// As in the competition.
+/// The port of the competition's server.
 pub const PORT: u16 = 8765;
 const HOST: &str = "127.0.0.1";
 const TOKEN: &str = "token-of-the-test";
@@ -31,7 +31,7 @@ const NOTES_MAX: usize = 10;
 
 #[derive(Debug, Default)]
 pub struct Trial {
-    /// One line; empty if no game was played.
+    /// The game in one line; empty if no game was played.
     pub summary: String,
     pub notes: Vec<String>,
     pub problems: Vec<String>,
@@ -44,7 +44,7 @@ struct Seen {
     result: Option<GameResult>,
 }
 
-/// Port 0 picks a free port.
+/// Plays a game with the bot in `folder` on a server at `port`; 0 picks a free port.
 pub fn play(
     folder: &Path,
     environment: &Environment,
@@ -86,7 +86,7 @@ pub fn play(
     })
 }
 
-/// Returns if no game starts in time, the bot ends, or the user presses Ctrl-C.
+/// Returns if no game starts before the time limit or the bot's end, or if the user presses Ctrl-C.
 async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
     let mut ended: Option<Instant> = None;
     loop {
@@ -120,7 +120,7 @@ fn command(folder: &Path, environment: &Environment) -> String {
     format!("cd {} && exec {} {PROGRAM}", shell_quoted(&folder), shell_quoted(&python))
 }
 
-/// Leaves only the variables that the system needs. An empty value removes a variable.
+/// The variables to remove (empty) or replace, so that a bot gets only what the system needs.
 fn clean_environment() -> Vec<(String, String)> {
     let is_needed = |name: &str| cfg!(windows) && ["PATH", "SYSTEMROOT", "COMSPEC", "TEMP", "TMP"].contains(&name);
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
@@ -145,7 +145,7 @@ impl Seen {
         }
     }
 
-    /// `has_ended`: the program ended without an error; `None` if it is still running.
+    /// `has_ended` is true if the program ended without an error, `None` if it still runs.
     fn judge(self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> Trial {
         let mut trial = Trial { notes: self.notes, ..Trial::default() };
         if self.has_token == Some(false) {
@@ -224,7 +224,7 @@ impl Trial {
     }
 }
 
-/// Suggests adding an imported package to the requirements.
+/// Suggests adding a package to the requirements if it is imported but not installed.
 fn module_hint(log: &str) -> String {
     let module = log.lines().rev().find_map(|line| {
         let (_, rest) = line.split_once("No module named '")?;
