@@ -14,8 +14,7 @@
 //! Without `--bench`, as a test, it decides a few maps.
 //!
 //! Guarantees: every line is replayed before its row is written. With `--verify 1`, the literal
-//! model also replays the line, and a certificate that does not verify stops the run. So `--set
-//! generated --verify 1` detects survivable maps that are reported as doomed.
+//! model also replays the line, and a certificate that does not verify stops the run.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

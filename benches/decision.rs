@@ -1,9 +1,8 @@
 //! Decision time: all of `next_action`, from the message to the move.
 //!
-//! `decision/MAP` plays whole games with a bot and reports the mean decision time. Before that, it
-//! prints times of one game: the first tick, and the median, the 99th percentile and the maximum of
-//! the other ticks. Runs on the bundled maps, and on the real maps if they are available. The bot
-//! must survive every game.
+//! `decision/MAP` plays whole games and reports the mean decision time. Before that, it prints
+//! times of one game: the first tick, and the median, the 99th percentile and the maximum of the
+//! other ticks. The bot must survive every game.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

@@ -36,7 +36,6 @@ Contender = tuple[str, int, Callable[[int], Any]]
 
 
 def measure(contenders: list[Contender], rounds: int) -> dict[str, float]:
-    """Returns the environment steps per second of each contender."""
     best = dict.fromkeys((name for name, _, _ in contenders), 0.0)
     for _ in range(rounds):
         for name, steps, call in contenders:
@@ -49,7 +48,6 @@ def measure(contenders: list[Contender], rounds: int) -> dict[str, float]:
 
 
 def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[int], Any]:
-    """Wraps `step` so that each call takes the next of the drawn actions."""
     return lambda call: step(actions[call % DRAWS])
 
 
@@ -76,7 +74,6 @@ def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
 
 
 def vector_environments(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """Returns our vector environment, Gymnasium's CartPole in NumPy, and EnvPool's toys."""
     ours = gymnasium.make_vec("getaway/Chase-v0", num_envs=GAMES, vectorization_mode="vector_entry_point", map=maps[0])
     cartpole = gymnasium.make_vec("CartPole-v1", num_envs=GAMES, vectorization_mode="vector_entry_point")
     found: list[Contender] = []

@@ -1,8 +1,7 @@
 //! The best-case speed of a tick: `cargo bench --bench speed`.
 //!
 //! On a shared machine, an average mostly measures other processes. This bench takes the shortest
-//! of many short runs, which shows the speed without interference. `benches/world.rs` measures
-//! averages with Criterion.
+//! of many short runs.
 
 use std::hint::black_box;
 use std::time::Instant;

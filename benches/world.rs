@@ -1,11 +1,8 @@
 //! Benchmarks of the game and of loading maps. Their ids are `group/map`. `cargo bench -- --test`
 //! runs each benchmark once, with the same inputs and checks.
 //!
-//! - `step`, `step_no_jump`: replays a complete game; throughput in ticks
-//! - `step_random`: plays random moves; throughput in ticks
-//! - `load`: builds a world from files
-//! - `routes`: builds a world from a layout; the route tables take most of the time
-//! - `clone`: copies a state
+//! `step` and `step_no_jump` replay a complete game. `load` builds a world from files, and `routes`
+//! from a layout, which mostly builds route tables.
 
 mod games;
 

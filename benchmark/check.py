@@ -187,8 +187,6 @@ def direction_between(tile, to):
 
 
 class Clock:
-    """The schedule of the threats' moves, which depends only on the tick."""
-
     def __init__(self, rules):
         self._moves = [False]
         since = 0
@@ -238,10 +236,7 @@ def start_state(rules, style, tile):
 
 
 def move_threat(chart, style, spawn, state, tick, stale, present):
-    """The state of a threat after a tick in which it moves.
-
-    `stale` is the player's tile at the end of the previous tick, `present` its tile now.
-    """
+    """`stale` is the player's tile at the end of the previous tick, `present` its tile now."""
     rules = chart.rules
     tile = state[0]
     if style in ("bull", "goldfish"):
@@ -310,8 +305,6 @@ def move_hawk(chart, state, view):
 
 
 class Game:
-    """A game in progress."""
-
     def __init__(self, chart):
         self.chart = chart
         self.clock = Clock(chart.rules)
@@ -353,12 +346,11 @@ def replay(chart, actions):
     return game.tick
 
 
-# Proofs. The player's tiles are the bits of an integer; tile (x, y) is bit y * stride + x, and the
+# Proofs. The player's tiles are the bits of an integer: tile (x, y) is bit y * stride + x, and the
 # stride leaves an empty column between rows. A threat's key and the player's moves determine its
-# future. The key is (tile,) for sharks, (tile, direction) for deer, (tile, tiles that it drives to
-# before it looks again) for owls, and (tile, memories) for hawks, with all memories that are
-# possible after the same path. A layer maps tuples of keys, one key per threat, to the tiles where
-# the player can be.
+# future: (tile,) for sharks, (tile, direction) for deer, (tile, path until it looks again) for
+# owls, and (tile, memories) for hawks, with all memories that are possible after the same path. A
+# layer maps tuples of keys, one key per threat, to the tiles where the player can be.
 
 
 class Threat:
@@ -497,7 +489,6 @@ class Board:
         return 1 << (tile[1] * self.stride + tile[0])
 
     def spread(self, tiles):
-        """The tiles where the player can be after its command."""
         moved = tiles | tiles << 1 | tiles >> 1 | tiles << self.stride | tiles >> self.stride
         return moved & self.everywhere
 
@@ -520,11 +511,9 @@ class Board:
         return ticks
 
     def moves_before(self, tick):
-        """The number of the threats' moves before a tick."""
         return sum(self.clock.threats_move(before) for before in range(1, tick))
 
     def moves_before_look(self, rules, tick):
-        """The number of an owl's moves from `tick` on before it looks."""
         if tick not in self._looks:
             count, at = 0, tick
             while at <= LAST_TICK:
@@ -551,11 +540,8 @@ class Known:
         self._tables = {}
 
     def table(self, prover, shared, joined=None):
-        """The player's tiles, by the keys of the shared threats and of the threat `joined`.
-
-        The keys of the outer table have a hawk's tile without its memories, which need not be
-        equal.
-        """
+        """The player's tiles, by the keys of the shared threats and of the threat `joined`. A
+        hawk's outer key has no memories, because these need not be equal."""
         if (shared, joined) not in self._tables:
             places = [self.mask.index(index) for index in shared]
             last = None if joined is None else self.mask.index(joined)
@@ -648,7 +634,6 @@ class Prover:
         self.alone[index] = layers
 
     def lives(self, tick, index, tile):
-        """The tiles where the player can be if this threat is on `tile`."""
         if index in self.alone and tick in self.alone[index]:
             return self.alone[index][tick][tile]
         return self.allowed[tick] & ~self.board.bit(tile)
@@ -846,8 +831,6 @@ def overlap(some, others):
         for other in others
     )
 
-
-# Files.
 
 INTEGER_MAX = 2**16 - 1
 HEADER_KEYS = {"certificate", "rules", "final_tick", "bound_tick", "actions"}

@@ -21,7 +21,6 @@ from client import Game, Recorder, open_connection, printable
 
 
 def main() -> int:
-    """Runs the bot with the command-line options and returns the exit code."""
     options = parse_options()
     # Printing text that the terminal cannot encode must not raise an error.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -47,10 +46,7 @@ def main() -> int:
 
 
 class OneLine(logging.Formatter):
-    """Formats each message as one line."""
-
     def format(self, record: logging.LogRecord) -> str:
-        """Returns the message with control characters escaped."""
         return printable(super().format(record))
 
 
@@ -59,10 +55,8 @@ def report(text: object) -> None:
 
 
 def open_recorder(path: str) -> Recorder | None:
-    """Starts a recording. If the file cannot be created, the game is played without one.
-
-    Raises FileExistsError if the file exists: it may belong to another bot.
-    """
+    """If the file cannot be created, the game is played without a recording. Raises FileExistsError
+    if the file exists: it may belong to another bot."""
     try:
         return Recorder(path)
     except FileExistsError:
@@ -74,7 +68,6 @@ def open_recorder(path: str) -> Recorder | None:
 
 class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        """Prints the error and exits with code 2."""
         self.exit(2, f"error: {printable(message)} (try --help)\n")
 
 

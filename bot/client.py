@@ -29,14 +29,10 @@ CONNECT_TIMEOUT_S = 30.0
 INITIAL_PAUSE_S = 0.1
 MAX_PAUSE_S = 4.0
 GZIP_LEVEL = 3
-"""At this level, a state is compressed in a fraction of a millisecond; higher levels save
-little."""
+"""A state takes a fraction of a millisecond; higher levels save little."""
 POINTS_PER_TICK = 5
-"""Points for each tick reached."""
 MAX_TICK = 2**32 - 1
-"""Largest tick in a state."""
 MAX_ERROR_CHARS = 300
-"""Maximum length of a recorded error."""
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]")
 """Characters that control a terminal, change the direction of the text, or cannot be encoded."""
 
@@ -70,8 +66,6 @@ class DecisionMaker(Protocol):
 
 @dataclass
 class Summary:
-    """The result of a game."""
-
     last_tick: int = 0
     """The tick of the last state; 0 before the first."""
     errors: int = 0
@@ -79,7 +73,6 @@ class Summary:
     decision_times_s: list[float] = field(default_factory=list)
     """Seconds from receiving each state to sending its command."""
     close: str = ""
-    """The reason for the end of the connection."""
 
     @property
     def score(self) -> int:
@@ -102,17 +95,12 @@ class Summary:
 
 
 class Recorder:
-    """Records a game: one line per tick, on disk before the next state is read.
-
-    Gzipped if the name ends in .gz. Every tick can be read back even if the bot is killed.
-    """
+    """Records one line per tick, on disk before the next state is read, so every tick can be read
+    back even if the bot is killed. Gzipped if the name ends in .gz."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Creates the file and its parent folders.
-
-        Raises FileExistsError if the file exists (two games never share one), OSError if it cannot
-        be created.
-        """
+        """Creates the file and its parent folders. Raises FileExistsError if the file exists (two
+        games never share one), OSError if it cannot be created."""
         self.path = Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -142,7 +130,6 @@ class Recorder:
             self._drop(is_logged=True)
 
     def close(self) -> None:
-        """Closes the file, or deletes it if it contains no tick."""
         self._drop()
         if self._is_empty:
             self.path.unlink(missing_ok=True)
@@ -166,7 +153,6 @@ def printable(text: object) -> str:
 
 
 def register_frame(token: str | None, team_name: str) -> str:
-    """Returns the registration message, with the token or, without one, the team name."""
     identity = {"token": token} if token else {"teamName": team_name}
     return json.dumps({"type": "REGISTER", **identity})
 
@@ -211,10 +197,8 @@ class Game:
         self._recorder = recorder
 
     def play(self, token: str | None, team_name: str) -> None:
-        """Registers, then answers until the connection ends for any reason.
-
-        `summary` is up to date at all times, even during the game.
-        """
+        """Registers, then answers until the connection ends for any reason. `summary` is always up
+        to date."""
         try:
             self._connection.send(register_frame(token, team_name))
             while True:
@@ -224,7 +208,6 @@ class Game:
             self.summary.close = _describe(closed)
 
     def _answer(self, frame: str | bytes, arrival_s: float) -> None:
-        """Answers a frame if it is a state."""
         failure = None
         try:
             action = self._decision_maker.next_action(frame)
@@ -281,8 +264,7 @@ class Game:
 
 
 def _tick_of(frame: str | bytes) -> int | None:
-    """Returns the tick of a state that the bot could not use, or `None` if the frame is not a
-    state."""
+    """The tick of a state that the bot could not use; `None` if the frame is not a state."""
     try:
         # Accept only text that every reader of the recording parses as JSON.
         message = json.loads(frame.decode() if isinstance(frame, bytes) else frame, parse_constant=_refuse)
@@ -295,7 +277,6 @@ def _tick_of(frame: str | bytes) -> int | None:
 
 
 def _refuse(constant: str) -> None:
-    """Refuses NaN and Infinity, which are not JSON."""
     raise ValueError(f"{constant} is not JSON")
 
 

@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicBool;
 use getaway::search::{Budget, Expression, Generator, Problem, Search};
 use getaway_discover::{Budgets, Discovery, Distribution, DistributionBank, Settings, Vocabulary};
 
-/// The knapsack problem: take or leave each item, one after another. Items have a weight and a
-/// value.
+/// The knapsack problem: take or leave each item (weight, value), one after another.
 struct Knapsack(Vec<(u32, u32)>);
 
 /// The number of decided items, the free capacity, and the value taken.
@@ -17,7 +16,6 @@ struct Packed(usize, u32, u32);
 
 impl Problem for Knapsack {
     type State = Packed;
-    /// True if the next item is taken.
     type Action = bool;
 
     fn actions(&self, &Packed(item, room, _): &Packed, actions: &mut Vec<bool>) {

@@ -25,7 +25,6 @@ TILES = [(20, 29), (30, 44), (45, 64), (65, 94), (95, 139), (140, 200)]
 
 
 def group(rows: list[Row], column: str, buckets: list[tuple[int, int]]) -> dict[str, list[Row]]:
-    """Returns the rows by bucket of a column, without buckets of fewer than five rows."""
     found: dict[str, list[Row]] = {}
     for first, last in buckets:
         own = [row for row in rows if first <= int(row[column]) <= last]

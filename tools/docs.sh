@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Builds the documentation site, target/site/index.html, with the playground. A warning or a dead
-# link fails the build. `tools/docs.sh --serve` instead serves it at http://127.0.0.1:8000/ and
-# rebuilds it after changes.
+# link fails the build. `tools/docs.sh --serve` serves the site and rebuilds it after changes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh

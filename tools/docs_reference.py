@@ -22,7 +22,6 @@ import getaway
 
 PROGRAM = Path(sys.executable).parent / "getaway"
 PACKAGE = Path(getaway.__file__).parent
-# The page of each module, and the file with its signatures and docstrings.
 MODULES = {
     "python.md": ("getaway", "__init__.pyi"),
     "python-arena.md": ("getaway.arena", "arena.py"),
@@ -46,7 +45,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Replaces links to notebooks with links to their pages."""
     return markdown.replace(".ipynb)", ".md)")
 
 
@@ -191,9 +189,6 @@ def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     return "\n".join("| " + " | ".join(" ".join(cell.split()) for cell in line) + " |" for line in lines)
 
 
-# The reference of the command line comes from the output of --help.
-
-
 @dataclass
 class Help:
     about: list[str] = field(default_factory=list)
@@ -247,8 +242,7 @@ def command_line_page(help_of: dict[str, Help]) -> str:
 
 
 def cluster_options(help_of: dict[str, Help]) -> str:
-    """The options of each function of getaway.cluster. They are those of the command with the same
-    name."""
+    """The options are those of the command with the same name."""
     parts = ["## Options", "Keyword arguments of each function, in addition to those in its signature:"]
     without = {"--ray", "--json", "--maps", "--planner", "--map", "--problem", "--markdown"}
     for name in ("eval", "battle", "tournament", "discover"):

@@ -33,7 +33,6 @@ require_rust() {
   fi
 }
 
-# find_python: prints a suitable Python interpreter.
 find_python() {
   local candidate
   for candidate in ${PYTHON:-python3 python3.14 python3.13 python3.12 python3.11 python3.10 python}; do
@@ -46,7 +45,6 @@ find_python() {
   return 2
 }
 
-# make_venv FOLDER: creates a virtual environment that has pip.
 make_venv() {
   local python
   python=$(find_python) || return
@@ -59,13 +57,11 @@ make_venv() {
   PYTHONPATH=$target/virtualenv "$python" -m virtualenv --quiet "$1"
 }
 
-# install NAME...: runs pip quietly.
 install() {
   "$venv_python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# hash_files PATH...: prints a hash of the files and folders, and of the environment's Python
-# version.
+# hash_files PATH...: prints one hash of the files and of the environment's Python version.
 hash_files() {
   "$venv_python" - "$@" <<'PYTHON'
 import hashlib, pathlib, sys
@@ -106,9 +102,8 @@ prepare_python() {
   echo "$now" >.venv/getaway.hash
 }
 
-# start_server ARGUMENT...: starts `getaway serve` on a free port in the background. Sets
-# server_pid, and url once the server listens. Writes its output to $scratch/results and its
-# messages to $scratch/log.
+# start_server ARGUMENT...: starts `getaway serve` on a free port in the background. Sets server_pid
+# and url. Writes its output to $scratch/results and its messages to $scratch/log.
 start_server() {
   # Create the files first, because this shell may read them before the background shell opens them.
   : >"$scratch/results"

@@ -1,10 +1,8 @@
 #!/usr/bin/env bash
 # Builds the playground, target/playground/: a static folder with the page and the engine as
-# WebAssembly. `tools/playground.sh --page` builds the page only.
-#
-# `tools/playground.sh --test` also compares the engine, in Node.js, with the native program that
-# test.sh builds; this is the 32-bit check of the search signature. Skipped without a compiler for
-# the target or without Node.js.
+# WebAssembly. `--page` builds the page only. `--test` also compares the engine in Node.js with the
+# native program that test.sh builds, unless Node.js or a compiler for the target is missing; this
+# is the 32-bit check of the search signature.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh
@@ -44,8 +42,7 @@ fi
 if command -v rustup >/dev/null && rustup component add rust-src >/dev/null 2>&1; then
   "${build[@]}"
 elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
-  # Some machines cannot fetch the sources of the standard library with rustup. Debian packages
-  # them, with a compiler.
+  # Debian packages the standard library's sources, for machines where rustup cannot fetch them.
   apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends rustc-web rust-web-src lld >/dev/null
   env RUSTC=/usr/bin/rustc CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld "${build[@]}" --ignore-rust-version
 else

@@ -1,12 +1,9 @@
 #!/usr/bin/env bash
-# Runs the library's and the simulator's tests under AddressSanitizer: a read or write outside an
-# allocation stops the test. Arguments go to `cargo test`: `tools/sanitize.sh --test mixed_worlds`.
+# Runs the library's and the simulator's tests under AddressSanitizer. Arguments go to `cargo test`:
+# `tools/sanitize.sh --test mixed_worlds`. `tools/sanitize.sh --python calls --count 1000000` runs
+# tests/python/fuzz_extension.py with the extension built in the same way, and gcc's runtime.
 #
-# `tools/sanitize.sh --python calls --count 1000000` runs tests/python/fuzz_extension.py with the
-# extension built in the same way, and gcc's AddressSanitizer runtime.
-#
-# Uses nightly if installed, otherwise stable with RUSTC_BOOTSTRAP; the sanitizer's runtime is the
-# same.
+# Uses nightly if installed, otherwise stable with RUSTC_BOOTSTRAP; the runtime is the same.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -30,7 +30,6 @@ except ModuleNotFoundError:  # Python 3.10, where pytest installs tomli
 ROOT = Path(__file__).resolve().parent.parent
 TABLE = ROOT / "docs/dependencies.md"
 REGISTRY = "registry+https://github.com/rust-lang/crates.io-index"
-# Licences that require at most a notice.
 ALLOWED = {
     "0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD-1-Clause", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0",
     "CC0-1.0", "ISC", "MIT", "MIT-0", "NCSA", "OFL-1.1", "Unicode-3.0", "Unlicense", "Zlib",
@@ -79,7 +78,6 @@ def metadata(manifest: Path) -> dict:
 
 
 def check_lock(manifest: Path) -> list[str]:
-    """Returns the problems with the packages in a manifest's lock file."""
     lock = tomllib.loads(manifest.with_name("Cargo.lock").read_text())
     where = manifest.with_name("Cargo.lock").relative_to(ROOT)
     problems = []
@@ -101,7 +99,6 @@ def purposes() -> dict[str, str]:
 
 
 def manifests() -> dict[str, tuple[Path, dict]]:
-    """Returns, for each package of the workspace, its folder and its manifest."""
     files = [ROOT / "Cargo.toml", *sorted(ROOT.glob("crates/*/Cargo.toml"))]
     read = [(file.parent, tomllib.loads(file.read_text())) for file in files]
     return {manifest["package"]["name"]: (folder, manifest) for folder, manifest in read}
@@ -138,8 +135,7 @@ def check_python() -> list[str]:
 
 
 def table() -> str:
-    """Returns the direct dependencies with their purposes, and the number of packages by
-    licence."""
+    """The direct dependencies with purposes, and the number of packages by licence."""
     packages = metadata(ROOT / "Cargo.toml")["packages"]
     by_name: dict[str, list[dict]] = {}
     for package in packages:

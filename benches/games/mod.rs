@@ -18,12 +18,10 @@ pub struct BenchGame {
     pub name: String,
     pub folder: PathBuf,
     pub map: Map,
-    /// The game by the server's rules.
     pub jump: PlannedGame,
     pub no_jump: PlannedGame,
 }
 
-/// A plan that survives to the last tick.
 pub struct PlannedGame {
     pub world: World,
     pub plan: Vec<Move>,

@@ -31,12 +31,10 @@ export class Engine {
     return answer;
   }
 
-  /** Like `ask`, for answers that are text. */
   askText(name, args, file) {
     return new TextDecoder().decode(this.ask(name, args, file));
   }
 
-  /** Like `ask`, for answers in JSON. */
   askJson(name, args, file) {
     return JSON.parse(this.askText(name, args, file));
   }

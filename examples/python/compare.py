@@ -30,7 +30,6 @@ def best_tick(map: getaway.Map, *, no_jump: bool) -> float:
 
 
 def rows(planners: list[str], maps: list[getaway.Map], *, no_jump: bool, threads: int) -> list[str]:
-    """The table cells of each planner."""
     with ThreadPoolExecutor(threads) as pool:
         best = np.array(list(pool.map(lambda map: best_tick(map, no_jump=no_jump), maps)))
     games = arena.evaluate(planners, maps, samples=1, no_jump=no_jump, threads=threads).games

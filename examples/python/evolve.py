@@ -29,12 +29,10 @@ GAMES_PER_GENERATION = 20
 TRAINING_MAPS = 256
 VALIDATION_MAPS = 128
 VALIDATION_INTERVAL = 5
-"""Number of generations from one validation to the next."""
 RANDOM_MOVES = 8
 DEVIATION = 0.5
 NOISE = 0.02
 AVERAGE = 0.1
-"""The weight of a generation in the running average."""
 HIDDEN = 12
 SIZES = [(HIDDEN, INPUTS), (HIDDEN,), (1, HIDDEN), (1,)]
 PARAMETERS = sum(int(np.prod(size)) for size in SIZES)
@@ -87,8 +85,7 @@ def save(parameters: Floats, path: Path) -> None:
 
 
 def evolve(generations: int, seed: int, path: Path | None) -> Floats:
-    """Returns the parameters that survive longest on validation maps. Writes them to the file
-    whenever they improve."""
+    """Writes the parameters to the file whenever they improve."""
     rng = np.random.default_rng(seed)
     games = [getaway.Game(map) for map in policy.generated_maps(TRAINING_MAPS, "train", seed)]
     validation = policy.generated_maps(VALIDATION_MAPS, "validation", seed)

@@ -48,8 +48,7 @@ def act(model: nn.Module, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int
 
 
 def states_reached(model: nn.Module | None, seed: int, wanted: int) -> tuple[getaway.Batch, float]:
-    """Returns a batch of states that the policy reached, and its mean final tick. Without a model,
-    the actions are random."""
+    """Returns a batch and its mean final tick. Without a model, the actions are random."""
     rng = np.random.default_rng(seed)
     games = [getaway.Game(map) for map in policy.generated_maps(GAMES_PER_ROUND, "train", seed)]
     batch = getaway.Batch(games, observation="features")
@@ -72,8 +71,7 @@ def states_reached(model: nn.Module | None, seed: int, wanted: int) -> tuple[get
 
 
 def judged(reached: getaway.Batch, threads: int) -> Arrays:
-    """Returns inputs, targets (1 for a move that survives) and weights (0 for an undecided
-    move)."""
+    """Returns inputs, targets (1 for survival) and weights (0 for an undecided move)."""
     values, is_open = policy.inputs(reached.observations)
     outcomes = reached.safe_moves(threads=threads, budget_ticks=JUDGED_TICKS).outcomes
     known = is_open & ((outcomes == 0) | (outcomes == 2))

@@ -11,8 +11,6 @@ import getaway
 
 
 def planner(state: getaway.State) -> getaway.Move:
-    """Returns the move after which the nearest threat is farthest away."""
-
     def room(move: getaway.Move) -> int:
         after = state.after(move)
         if after.is_caught:

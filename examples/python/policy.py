@@ -19,7 +19,6 @@ import getaway
 from getaway import levels
 
 OWN = 13
-"""Numbers of an action."""
 INPUTS = 3 * OWN + 3
 ACTION_LIMITS = np.array([16, 64, 16, 4, 32, 256, 4, 16, 16, 16, 16, 16, 16], np.int16)
 """Upper limits of an action's features. The features are clipped to them and divided by them."""
@@ -81,7 +80,6 @@ def save(layers: list[tuple[Floats, Floats]], path: Path) -> None:
 
 
 def arguments(description: str) -> argparse.ArgumentParser:
-    """Parses the arguments that every example takes."""
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("maps", nargs="*", default=getaway.maps(), help="test maps (default: the bundled maps)")
     parser.add_argument("--seed", type=int, default=1)

@@ -37,7 +37,6 @@ Table = npt.NDArray[np.float32]
 
 
 def states(observations: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
-    """Returns the table row of each game."""
     near = np.clip(observations[:, 4:9], -1, NEAR_STEPS).astype(np.int64) + 1
     number = near @ (NEAR_STEPS + 2) ** np.arange(5)
     wait = np.minimum(observations[:, 1], 2).astype(np.int64)
@@ -64,8 +63,7 @@ def final_ticks(table: Table, games: list[getaway.Game]) -> npt.NDArray[np.int64
 
 
 def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list[tuple[int, float]]]:
-    """Learns for `steps` environment steps. Returns the table, and the curve of mean final ticks on
-    the test maps."""
+    """Returns the table, and the curve of mean final ticks on the test maps."""
     rng = np.random.default_rng(seed)
     maps = [getaway.generate_map(1000 + number, threats=4 + number % 4) for number in range(TRAINING_MAPS)]
     batch = getaway.Batch(maps, GAMES)
@@ -96,7 +94,6 @@ def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list
 
 
 def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int64]:
-    """Returns the final ticks of a planner's games."""
     ticks = []
     for start in games:
         game = start.copy()

@@ -6,7 +6,6 @@ import sys
 
 
 def main() -> int:
-    """Runs the command line; returns the exit code."""
     try:
         from getaway._getaway import run_command_line
     except ImportError:

@@ -106,7 +106,6 @@ class Results:
 
 
 def _maps(maps: MapLike | Sequence[MapLike] | None) -> list[getaway.Map]:
-    """The maps of a series; by default the bundled maps."""
     if maps is None:
         maps = getaway.maps()
     elif isinstance(maps, (str, PathLike, getaway.Map)):

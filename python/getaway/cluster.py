@@ -119,10 +119,8 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Runs tasks on a worker: games, plays of a discovery, or shards of a dataset.
-
-    Returns their records, and the total duration in seconds.
-    """
+    """Runs games, plays of a discovery, or shards of a dataset. Returns their records, and the
+    seconds."""
     from getaway._getaway import play_games, play_searches, play_shards
 
     start = time.perf_counter()
@@ -148,11 +146,8 @@ def build() -> str:
 
 
 def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
-    """The Python planners among the entrants, by `MODULE:NAME`, for the workers.
-
-    Ray also sends the loaded modules of the working directory to the nodes. Installed modules must
-    be installed on every node.
-    """
+    """The Python planners among the entrants, by `MODULE:NAME`. Ray also sends the loaded modules
+    of the working directory; installed modules must be installed on every node."""
     from getaway import _callables
     from ray import cloudpickle
 
@@ -211,8 +206,7 @@ def check_nodes(ray: Any) -> None:
 
 
 class _Driver:
-    """Passes tasks from the command line (see crates/arena/src/jobs.rs) to Ray, and returns
-    records."""
+    """Passes tasks from the command line (see crates/arena/src/jobs.rs) to Ray."""
 
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
@@ -242,7 +236,6 @@ class _Driver:
         return max(1, min(BATCH_GAMES_MAX, round(BATCH_S / max(self.game_s, 1e-6))))
 
     def take(self, count: int) -> None:
-        """Requests games from the command line, and sends their Python planners to the workers."""
         self.say({"want": count})
         more: list[Any] = json.loads(sys.stdin.readline() or "[]")
         self.waiting.extend(more)

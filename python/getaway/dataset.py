@@ -42,7 +42,6 @@ BLOCKED, DOOMED, UNDECIDED, SURVIVES = -1, 0, 1, 2
 
 _NAME = "dataset.parquet"
 _MARK = {b"getaway": b"dataset 1"}
-"""Identifies Parquet files that this module wrote."""
 _ROW_GROUP_SHARDS = 64
 """Shards per row group. Readers are fastest with few large groups."""
 _LINE_BYTES_MAX = 1 << 20
@@ -119,7 +118,6 @@ def to_parquet(folder: str | os.PathLike[str]) -> Path:
 
 
 def _shards(folder: str | os.PathLike[str]) -> Iterator[npt.NDArray[np.void]]:
-    """Yields the shards of a dataset, at least one."""
     left = int(describe(folder)["states"])
     for number in range(left):
         path = Path(folder) / f"shard-{number:05}.npy"
@@ -138,7 +136,6 @@ def _column(pyarrow: Any, values: npt.NDArray[Any]) -> Any:
 
 
 def main() -> int:
-    """The command `python -m getaway.dataset`: returns the exit code."""
     parser = argparse.ArgumentParser(prog="python -m getaway.dataset", description="Also write a dataset as Parquet.")
     parser.add_argument("folder", help="folder of a complete dataset")
     folder = parser.parse_args().folder

@@ -104,7 +104,6 @@ _BOARD_OPTIONS = ("map", "no_jump", "rules")
 
 
 def _space(observation: str, shape: tuple[int, ...]) -> spaces.Box:
-    """The space of one game's observation."""
     if observation in ("planes", "window"):
         return spaces.Box(0, 255, shape, np.uint8)
     if observation in ("compact", "features"):
@@ -121,8 +120,7 @@ def _game(map: MapLike, **rules: Any) -> getaway.Game:
 
 
 def _boards(map: MapLike | Sequence[MapLike] | None, seed: int, **rules: Any) -> tuple[list[getaway.Game], list[int | None]]:
-    """One game per map (for None, on a generated map), and the best tick of each game, if it is
-    known."""
+    """One game per map (for None, on a generated map), and its best tick, if known."""
     maps: Sequence[MapLike]
     if map is None:
         maps = [getaway.generate_map(seed)]
@@ -380,7 +378,6 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return self._out(), self._infos(np.ones(self.num_envs, np.bool_) if mask is None else mask)
 
     def _seeds(self, seed: int | Sequence[int | None] | None) -> list[int]:
-        """One seed per game; a missing seed is replaced by a random one."""
         if seed is None or isinstance(seed, (int, np.integer)):
             super().reset(seed=None if seed is None else int(seed))
             first = int(self.np_random.integers(1 << 32)) if seed is None else int(seed)
@@ -584,7 +581,6 @@ class _GameView:
 
 
 def _rows(state: getaway.State) -> list[list[str]]:
-    """The map with the current positions of the player and the threats."""
     rows = [[tile if tile in "#~" else "." for tile in row] for row in state.map.rows]
     x, y = state.player
     rows[y][x] = "P"
@@ -595,7 +591,6 @@ def _rows(state: getaway.State) -> list[list[str]]:
 
 
 def _drawing(state: getaway.State) -> str:
-    """The state as text, with the map as a drawing."""
     rows = "\n".join("".join(row) for row in _rows(state))
     return f"tick {state.tick}, score {state.score}, {state.status}\n{rows}\n"
 

@@ -38,13 +38,11 @@ _SOLVE_TICKS = 20_000_000
 _SAMPLE_TICKS = 50
 """Number of ticks between two samples of a line."""
 _CANDIDATES_MAX = 1000
-"""Maximum number of candidates rejected in a row."""
 
 
 @dataclass(frozen=True)
 class Difficulty:
-    """How hard it is to reach a level's best tick, measured in samples: states along the best
-    line."""
+    """How hard it is to reach a level's best tick, measured in states along the best line."""
 
     safe_share: float
     """The share of safe moves, 0 to 1. After a safe move, the best tick can provably be reached."""
@@ -137,8 +135,7 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 
 
 def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLVE_TICKS) -> Level | None:
-    """The level of a map; None if its best tick is not proven within the budget of simulated
-    ticks."""
+    """The level of a map; None if its best tick is not proven within the budget."""
     solution = getaway.solve(map, no_jump=no_jump, time_limit_ms=3_600_000, budget_ticks=budget_ticks)
     if not solution.is_optimal or (solution.certificate is None and solution.final_tick <= 2000):
         return None

@@ -16,8 +16,7 @@ Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
 
 
 class Move(enum.IntEnum):
-    """The player's move in a tick. Environments use the numbers as actions, and plans use the
-    letters."""
+    """The player's move in a tick: a number for environments, and a letter in plans."""
 
     LEFT = 0
     RIGHT = 1
@@ -100,8 +99,7 @@ class Verdict(NamedTuple):
 
 
 class SafeMoves(NamedTuple):
-    """The judgement of every move of every game by `Batch.safe_moves`: arrays of shape (games,
-    5)."""
+    """The judgement of every move by `Batch.safe_moves`, in arrays of shape (games, 5)."""
 
     outcomes: npt.NDArray[np.int8]
     """2 survives, 1 undecided, 0 doomed, -1 for a blocked move or a game that is over."""
@@ -131,8 +129,7 @@ class Solution(NamedTuple):
     elapsed_ms: float
     """The time of the search in milliseconds, excluding the construction of the map's tables."""
     certificate: str | None = None
-    """The proof for `getaway verify` that a map is doomed; only if the search began at the map's
-    start."""
+    """The proof that a map is doomed; only if the search began at the map's start."""
 
     @property
     def score(self) -> int:

@@ -1,7 +1,4 @@
-// A bot in JavaScript with `ws`, which connects like the organisers' TypeScript kit.
-//
-//     node client.mjs URL PLAN
-//
+// node client.mjs URL PLAN: a bot with `ws`, which connects like the organisers' TypeScript kit.
 // PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of ticks and the close
 // reason as JSON. `ws` is looked up in the folder $NODE_MODULES.
 import { createRequire } from "node:module";

@@ -1,10 +1,6 @@
-"""A bot in Python with `websockets`, in the asyncio style of 10.4 and later versions.
-
-    python client.py URL PLAN
-
+"""`python client.py URL PLAN`: a bot with `websockets`, in the asyncio style of 10.4 and later.
 PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of ticks and the close
-reason as JSON.
-"""
+reason as JSON."""
 
 import asyncio
 import json

@@ -9,28 +9,21 @@ use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::protocol::{GameMessage, Name};
 use getaway::search::Generator;
 
-/// A way in which the server breaks the rules.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
-    /// Places a threat on a neighbouring tile.
     Misplace,
-    /// Places a threat anywhere.
     Teleport,
-    /// Two threats change places.
     Swap,
     /// A threat stays on its tile for a while.
     Freeze,
-    /// A threat's direction changes.
     Turn,
     /// Messages report an unknown style for a threat, for a while or until the end.
     Rename,
     /// Messages report another threat's style for a threat, for a while or until the end.
     Restyle,
-    /// Other rules apply from now on.
     Rules,
     /// Ticks pass without a message.
     Skip,
-    /// Another bot joins in the middle of the game.
     Rejoin,
 }
 
@@ -47,7 +40,6 @@ pub const DISTURBANCES: [Disturbance; 10] = [
     Disturbance::Rejoin,
 ];
 
-/// The maps of the games.
 pub struct Maps {
     known: Vec<(String, Layout)>,
 }
@@ -100,7 +92,6 @@ fn hall(random: &mut Generator) -> (String, Layout) {
     (format!("hall of {side} with {threats}"), Layout::parse(&rows.join("\n")).expect("a drawing"))
 }
 
-/// The disturbances of a game, with their ticks.
 pub fn draw_disturbances(random: &mut Generator) -> Vec<(u16, Disturbance)> {
     let mut drawn: Vec<(u16, Disturbance)> = (0..1 + random.below(4))
         .map(|_| (1 + random.below(1900) as u16, DISTURBANCES[random.below(DISTURBANCES.len())]))
@@ -109,7 +100,6 @@ pub fn draw_disturbances(random: &mut Generator) -> Vec<(u16, Disturbance)> {
     drawn
 }
 
-/// The server's side of a game.
 pub struct Server {
     layout: Layout,
     world: World,
@@ -117,8 +107,7 @@ pub struct Server {
     random: Generator,
     /// The index of a threat that does not move, and the tick in which it moves again.
     frozen: Option<(usize, u16)>,
-    /// The index of a threat, the wrong style that messages report for it, and the tick in which
-    /// the reports end.
+    /// The threat, the reported style, and the tick in which the reports end.
     renamed: Option<(usize, Name<Style>, u16)>,
 }
 
@@ -164,7 +153,6 @@ impl Server {
         }
     }
 
-    /// Continues the game after the player was caught.
     pub fn revive(&mut self) {
         let tick = self.tick();
         let player = self.world.player(&self.state);

@@ -247,7 +247,6 @@ fn windows_features_and_masks_agree_with_slow_implementations() {
     let mut checked_moves = 0;
     for round in 0..60 {
         if round == 40 {
-            // A later phase, in which the threats move more often.
             for game in 0..60 {
                 let (world, state) = (Arc::clone(batch.world(game)), &batch.states()[game]);
                 let threats: Vec<_> = world.threats(state).collect();

@@ -247,7 +247,6 @@ fn decision_counts_the_mispredictions_since_the_previous_message() {
     assert_eq!(counted, mispredictions(&bot));
 }
 
-/// The messages that the lying server does not send.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DroppedMessages {
     None,
@@ -374,7 +373,6 @@ fn decision_without_time_left_is_a_fallback_and_tracking_goes_on() {
         let decision = bot.next_action_since(&server.message(), arrival).unwrap();
         assert_eq!(decision.source == Source::Fallback, is_late, "tick {}", server.tick());
         assert_eq!(decision.elapsed, clock.now() - arrival);
-        // The server does not play a late command.
         server.play(if is_late { Move::Stay } else { decision.player_move });
     }
     assert_eq!((server.tick(), mispredictions(&bot)), (300, 0));
@@ -418,8 +416,7 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
     server.serve_until(&mut bot, 70);
     assert!(!server.is_over());
     assert_eq!(mispredictions(&bot), 0);
-    // The bot detects that a threat broke the rules. A bot that learns could explain this by other
-    // rules.
+    // A bot that learns could explain this move by other rules.
     shift(&mut server, &layout, 0);
     server.serve(&mut bot);
     assert_eq!(mispredictions(&bot), 1);

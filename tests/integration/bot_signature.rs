@@ -1,14 +1,11 @@
 //! The bot signature: a hash of the bot's decisions on all bundled maps, against servers that
-//! follow the rules and servers that break them. It detects unintended changes of the bot.
+//! follow the rules and servers that break them. It depends only on the code, because each call of
+//! the bot has either plenty of time or none.
 //!
-//! Every test run computes a sample: a quarter of the pairs of map and script, up to tick 1200. The
-//! full signature covers every script on every map and takes minutes: `cargo test --test
-//! integration bot_signature -- --ignored`.
-//!
-//! Guarantees: the hash depends only on the code. Elapsed time has no effect, because each call of
-//! the bot has either plenty of time or none. A functional change must update
+//! Every test run computes a sample. The full signature takes minutes: `cargo test --test
+//! integration bot_signature -- --ignored`. A functional change must update
 //! `tests/bot_signature.txt` with `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration
-//! bot_signature -- --include-ignored` and commit it.
+//! bot_signature -- --include-ignored`.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -29,18 +26,15 @@ const SEED: u64 = 2025;
 const TICKS: u64 = 20_000;
 const BUDGET: Duration = Duration::from_secs(600);
 
-/// The disturbances of a game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Script {
     /// Every message arrives and every command is in time.
     Prompt,
-    /// `Prompt` in the no-jump variant.
     NoJump,
     /// `Prompt`, but the bot plans without slack for late commands.
     WithoutSlack,
     /// One command in twenty is late.
     LateCommands,
-    /// Sometimes up to five messages in a row are lost.
     MissedMessages,
     /// 210 messages in a row are lost while another bot plays.
     LongSilence,
@@ -48,14 +42,12 @@ enum Script {
     LateBot,
     /// The bot joins in tick 30, 400 or 1100.
     Join(u16),
-    /// A threat's style has an unknown name.
     UnknownStyle,
     /// A threat changes its style, and messages report the new style.
     AnnouncedStyle,
     /// A threat changes its style, but messages report the old style. Another threat is moved by a
     /// tile, and messages are lost.
     Liar,
-    /// Sometimes a message places a threat in a wall.
     ThreatInWall,
     /// Sometimes a message is repeated, unchanged or with another position of a threat.
     Repeated,

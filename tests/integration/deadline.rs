@@ -1,7 +1,5 @@
-//! Every planner keeps to its deadline.
-//!
-//! A manual clock advances by a fixed time per reading, so the tests do not depend on the machine.
-//! A planner must stop at the first reading past its deadline, and must read the clock often
+//! Every planner stops at the first reading past its deadline, and reads the clock often enough. A
+//! manual clock advances by a fixed time per reading, so the tests do not depend on the machine.
 //! enough. The soak test and the benches measure real time.
 
 use std::time::Duration;
@@ -12,8 +10,7 @@ use getaway::planner::{Budget, NAMES, by_name};
 use getaway::search::{ManualTimeSource, TimeSource, install};
 
 const DECISIONS: usize = 12;
-/// The clock advances by this time per reading. The work of a planner between two readings should
-/// take about this time.
+/// The work of a planner between two readings should take about this time.
 const READING: Duration = Duration::from_micros(15);
 /// Maximum simulated ticks between two readings of the clock: the interval between two checks of
 /// the deadline, plus the ticks of a fallback rule, which does not check.

@@ -1,8 +1,6 @@
-//! Every decision keeps to its budget, even if the server breaks the rules.
-//!
-//! Games are played on real, bundled and generated maps, on a server that breaks the rules at
-//! random ticks. A decision may take its budget plus five milliseconds. The bot's clock is the
-//! processor time of its thread, so load from other processes does not count.
+//! Every decision keeps to its budget plus five milliseconds, on a server that breaks the rules at
+//! random ticks. The bot's clock is the processor time of its thread, so load from other processes
+//! does not count.
 
 use std::cell::Cell;
 use std::fmt;

@@ -1,8 +1,6 @@
-//! Guarantees: on every tick of the bundled traces, both models agree with the recording.
-//!
-//! The reference model recorded the traces in `tests/golden/` on the bundled maps, at a time when
-//! it agreed with every trace of the real server (`shared.rs`). To regenerate the traces after a
-//! change of the maps: `cargo test --test integration record_golden -- --ignored`.
+//! Guarantees: on every tick of the bundled traces, both models agree with the recording. The
+//! reference model recorded them when it agreed with every trace of the real server (`shared.rs`).
+//! After a change of the maps: `cargo test --test integration record_golden -- --ignored`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -81,8 +79,7 @@ fn record(name: &str, rules: &Rules, plan_width: usize) -> Trace {
             Some(planned) => disguise(planned, &world, &state, &mut dice),
             None => random_command(&world, &state, &mut dice),
         };
-        // The trace must hold the command as read from JSON, which has no infinite numbers and no
-        // NaN.
+        // As read from JSON, which has no infinite numbers and no NaN.
         let command: Vec<Action> = serde_json::from_str(&line_of(&command)).expect("a list of actions");
         world.play(&mut state, &command).expect("the models end a game together");
         game.step(&command);

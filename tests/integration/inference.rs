@@ -1,6 +1,5 @@
-//! The inferred rules are right: a replay of each game under these rules agrees with the game.
-//!
-//! `GETAWAY_VARIANTS=200 cargo test --release --test integration inference` is the long run.
+//! A replay of each game under the inferred rules agrees with the game. Long run:
+//! `GETAWAY_VARIANTS=200 cargo test --release --test integration inference`.
 
 use std::collections::BTreeSet;
 
@@ -41,8 +40,7 @@ fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
     }
 }
 
-/// The first tick after which the threats differ if the same moves are played under two sets of
-/// rules.
+/// The first tick after which the threats differ if the same moves are played.
 fn first_difference(map: &Map, left: &Rules, right: &Rules, moves: &[Move]) -> Option<u16> {
     let worlds = [left, right].map(|rules| World::new(&map.layout, rules).expect("a map"));
     let mut states = [worlds[0].start(), worlds[1].start()];

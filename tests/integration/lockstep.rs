@@ -1,8 +1,5 @@
 //! Guarantees: `game` and the reference model agree on every field of every tick and on every pair
-//! of tiles.
-//!
-//! These games are a short, reproducible sample. The long run is `cargo run --release --example
-//! lockstep -- --ticks 10000000 --seed 1`. Bugs found by lockstep have their own tests below.
+//! of tiles. Long run: `cargo run --release --example lockstep -- --ticks 10000000 --seed 1`.
 
 use getaway::game::{Action, Direction, Layout, Rules, World};
 use getaway_reference::Game;

@@ -6,8 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use getaway::game::{Direction, Layout, Move, Position, Rules, Spawn, State, Style, Threat, Tile, World};
 use proptest::prelude::*;
 
-/// In this tick, threats are `insane` and owls do not look, so a step reads a threat's memory
-/// before it writes it.
+/// Threats are `insane` and owls do not look, so a step reads a threat's memory before it writes.
 const TICK: u16 = 1001;
 
 fn world(layout: &Layout) -> World {
@@ -119,8 +118,7 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
                 Layout { width, height, tiles, player: at(spot), threats }
             };
             let one = map(&tiles, &spawns);
-            // Mostly similar worlds: with the same streets, with the same number of tiles, or with
-            // one style replaced.
+            // Mostly similar worlds: the same streets, as many tiles, or one style replaced.
             let mut cast = spawns.clone();
             if kinship % 2 == 1 && !cast.is_empty() {
                 let odd_one = odd_one.index(cast.len());

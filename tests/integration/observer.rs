@@ -90,8 +90,7 @@ fn world_with_a_new_layout_equals_one_built_from_it() {
     let mut world = World::new(&maps[0].layout, &Rules::NO_JUMP).unwrap();
     for map in &maps {
         let mut layout = map.layout.clone();
-        // Changes to another map, or to the same map with one threat fewer, another style, or a
-        // closed tile.
+        // Another map, or the same map with one threat fewer, another style, or a closed tile.
         for change in 0..4 {
             match change {
                 1 => drop(layout.threats.pop()),

@@ -1,8 +1,6 @@
-//! Tests every planner in short games on the bundled maps.
-//!
 //! Guarantees: moves are legal. The same seed gives the same game. Planners return a move even
-//! after the deadline. Planners rank as expected on average. The reference model confirms every
-//! result of the survival search.
+//! after the deadline, and rank as expected on average. The reference model confirms every result
+//! of the survival search.
 
 use std::time::Instant;
 
@@ -281,7 +279,6 @@ fn check_solution(map: &Map, rules: &Rules, limit: Budget) -> Outcome {
     match solution.outcome {
         Outcome::Survives => assert!(game.over() && !game.caught()),
         Outcome::Doomed => assert!(game.caught()),
-        // The moves may end in a catch or at the search limit.
         Outcome::Undecided => assert!(game.caught() || !game.over()),
     }
     solution.outcome

@@ -1,5 +1,4 @@
-//! Tests the search grammar on small trees: every component finds the best leaf and counts its
-//! evaluations exactly.
+//! Every component finds the best leaf of small trees and counts its evaluations exactly.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -159,8 +158,7 @@ fn each_component_evaluates_as_often_as_defined() {
     }
 }
 
-/// A walk of ten steps with an exit at each step. The policy `greedy` leaves the walk after ten
-/// calls.
+/// The policy `greedy` leaves the walk of ten steps after ten calls.
 struct Guided(Cell<u32>);
 
 impl Problem for Guided {
@@ -276,8 +274,7 @@ fn prior_guides_the_first_rollouts() {
 
 #[test]
 fn annealing_continues_from_the_best_known_sequence() {
-    // Fifty invocations of twenty changes each. Without a common sequence, they would stay near 33
-    // right bits.
+    // Fifty invocations of twenty changes. Without a common sequence, about 33 bits.
     let mean = mean_of_password("repeat(50, anneal(20, 0, 0))", 1000);
     assert!(mean > 36.0, "{mean}");
 }
@@ -350,8 +347,7 @@ fn forest(depth: u32, width: usize) -> Tree {
 
 #[test]
 fn results_are_pinned() {
-    // These results change with the generator, the order of the draws or the definition of a
-    // component.
+    // Changes with the generator, the order of the draws or the definition of a component.
     let tree = forest(8, 3);
     let signature: Vec<_> = [
         "simulate",
@@ -591,7 +587,6 @@ fn best_possible_reward_ends_the_search() {
     }
 }
 
-/// An endless walk that takes a fixed time per step.
 struct Endless {
     step_time: Duration,
     clock: Installed<ManualTimeSource>,

@@ -1,6 +1,5 @@
-//! Checks the search signature on all bundled maps. It detects unintended changes of a search. A
-//! functional change must update `tests/signature.txt` with `GETAWAY_UPDATE_SIGNATURE=1 cargo test
-//! --test integration signature` and commit it.
+//! The search signature on all bundled maps. A functional change must update `tests/signature.txt`
+//! with `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration signature`.
 
 use std::path::Path;
 

@@ -25,7 +25,6 @@ import check  # type: ignore[import-not-found]  # noqa: E402
 
 
 def change(rng: random.Random, lines: list[dict[str, Any]]) -> None:
-    """Makes one change to a certificate."""
     header, *sweeps, end = lines
     kinds = ["letter", "shorter", "final_tick", "bound_tick", "end", "rules"]
     kinds += ["target_tick", "from_tick", "until_tick", "draws", "join", "unjoin", "remove"] * bool(sweeps)
@@ -57,7 +56,6 @@ def change(rng: random.Random, lines: list[dict[str, Any]]) -> None:
 
 
 def changed(rng: random.Random, text: str, stays: bool) -> str:
-    """A record with a random change."""
     *credits, certificate = text.split("\n", 3)
     lines = [json.loads(line) for line in certificate.splitlines()]
     if not stays:
@@ -66,7 +64,6 @@ def changed(rng: random.Random, text: str, stays: bool) -> str:
 
 
 def run(program: Path, count: int, seed: int, max_steps: int) -> bool:
-    """Checks changed records with both checkers; prints each difference."""
     rng = random.Random(seed)
     records = sorted((BENCHMARK / "records").rglob("*.txt"))
     proofs = [path for path in records if '"end":"none"' not in path.read_text("utf-8")]
@@ -97,7 +94,6 @@ def run(program: Path, count: int, seed: int, max_steps: int) -> bool:
 
 
 def main() -> int:
-    """Runs from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)

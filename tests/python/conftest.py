@@ -37,10 +37,7 @@ def getaway_program() -> Path:
 
 @pytest.fixture
 def real_server(getaway_program: Path) -> Iterator[RealServer]:
-    """Starts `getaway serve` for one game with the given options.
-
-    Returns its URL and the process, which prints a JSON result.
-    """
+    """Starts `getaway serve` for one game. Returns its URL and the process, which prints JSON."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> tuple[str, subprocess.Popen[str]]:
@@ -61,10 +58,7 @@ def real_server(getaway_program: Path) -> Iterator[RealServer]:
 
 @pytest.fixture
 def scripted_server() -> Iterator[Callable[[Script], str]]:
-    """Starts a server that runs a script on its only connection; returns its URL.
-
-    An exception in the script fails the test.
-    """
+    """Runs a script on the server's only connection. An exception in the script fails the test."""
     errors: list[BaseException] = []
     servers = []
 
@@ -90,15 +84,12 @@ def scripted_server() -> Iterator[Callable[[Script], str]]:
 
 
 def clean_environment() -> dict[str, str]:
-    """Returns this process's environment without the variables that the bot and the program
-    read."""
+    """This environment without the variables that the bot and the program read."""
     return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE")}
 
 
 @pytest.fixture
 def run_bot() -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Plays a game with `python application.py`, as the competition does."""
-
     def run(url: str, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "application.py", "--url", url, *options]
         return subprocess.run(
@@ -109,7 +100,6 @@ def run_bot() -> Callable[..., subprocess.CompletedProcess[str]]:
 
 
 def read_command(connection: ServerConnection, tick: int) -> list[object]:
-    """Receives the command for a tick and returns its actions."""
     command = json.loads(connection.recv(timeout=TIMEOUT_S))
     assert command["type"] == "COMMAND"
     assert command["tick"] == tick

@@ -29,7 +29,6 @@ def command(program: Path, options: list[str], folder: Path) -> list[str]:
 
 
 def complete(program: Path, options: list[str], folder: Path) -> dict[str, bytes]:
-    """Runs a dataset to its end; returns its files."""
     subprocess.run(command(program, options, folder), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=TIMEOUT_S, check=True)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 

@@ -33,7 +33,6 @@ CALLS = 25
 
 
 def observed(state: State, shaped_like: list[Game], observation: str) -> npt.NDArray[Any]:
-    """The observation of a state in a fresh batch of all maps."""
     games = [Game(state), *shaped_like]
     batch = Batch(games, len(games), observation=observation, window=5)
     batch[0] = state
@@ -144,7 +143,6 @@ class VectorRun:
                 assert not infos["_tick"][game]
 
     def marks(self) -> npt.NDArray[np.bool_]:
-        """A mask with at least one game."""
         marks = np.array([self.rng.random() < 0.5 for _ in self.states])
         marks[self.rng.randrange(len(marks))] = True
         return marks

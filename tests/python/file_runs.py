@@ -43,8 +43,7 @@ CPU_MAX_S = 1.0
 DATA_MAX_KIB = 100_000
 HUGE_BYTES = 1 << 38
 FILE_VALUE = re.compile(r"FILE|DIR|OUT|MAP|RECORDING")
-"""Value names of options and arguments that take a file or a folder. A test of the program checks
-them."""
+"""Value names of file and folder arguments. A test of the program checks them."""
 
 GAME = "games/market-square-flee-200-ticks.jsonl.gz"
 SERIES = ["--samples", "1", "--budget-ticks", "1", "--threads", "1"]
@@ -77,11 +76,9 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "verify": (["good.proof", "snail"], []),
     "view": ([GAME], ["--html", "new.html"]),
 }
-"""Working positional arguments and options of each command. The file under test replaces one of
-these arguments or comes after them."""
+"""Working arguments of each command. The file under test replaces one or comes after them."""
 
-# The kinds of files that an option or argument takes, by the name of the option, of its command, or
-# of its value.
+# The accepted kinds of files, by the name of the option, of its command, or of its value.
 TAKES = {
     "--rules": {"rules", "empty object"},
     "--diff": {"rules", "empty object"},
@@ -113,8 +110,6 @@ class Foreign:
 
 @dataclass
 class Place:
-    """An option or argument of a command that takes a file."""
-
     command: str
     name: str
     value: str
@@ -135,7 +130,6 @@ class Place:
         return [*self.command.split(), *positional, *options]
 
     def takes(self) -> set[str]:
-        """Returns the kinds of files that this argument accepts."""
         option = self.name if self.index is None else ""
         names = (option, f"{self.value} of {self.command}", self.value)
         return next((TAKES[name] for name in names if name in TAKES), set())
@@ -262,7 +256,6 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
 
 
 def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
-    """Creates devices, pipes, links, folders and huge files."""
     found: list[Foreign] = []
 
     def add(kind: str, *takes_as: str, ending: str = "") -> Path:
@@ -324,8 +317,7 @@ def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
     picture = folder_with(add("map whose picture is huge", "folder"), description) / "layout.png"
     picture.write_bytes(own["picture"])
     os.truncate(picture, HUGE_BYTES)
-    # With this folder as --maps, the program can still find and play a map of another folder by its
-    # name.
+    # With this folder as --maps, the program can find a map of another folder by its name.
     maps = add("folder of such maps", "folder", "maps folder")
     maps.mkdir()
     os.mkfifo(folder_with(maps / "one", description) / "layout.png")
@@ -380,8 +372,7 @@ class Run:
 
 
 def run(program: Path, arguments: list[str], folder: Path) -> Run:
-    """Runs the program in a folder; kills it after `TIMEOUT_S`. With more than `DATA_MAX_KIB` of
-    memory, it aborts."""
+    """Kills the program after `TIMEOUT_S`. It aborts with more than `DATA_MAX_KIB` of memory."""
     command = ["sh", "-c", f'ulimit -d {DATA_MAX_KIB} && exec "$0" "$@"', str(program), *arguments]
     with tempfile.TemporaryFile() as log:
         start = time.monotonic()
@@ -430,8 +421,7 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
 
 
 def try_functions(files: list[Foreign]) -> int:
-    """Passes files to the functions of the Python package and to the bot's recorder; returns the
-    number of calls."""
+    """Includes the bot's recorder; returns the number of calls."""
     import getaway
 
     sys.path.insert(0, str(ROOT / "bot"))
@@ -466,8 +456,7 @@ def try_functions(files: list[Foreign]) -> int:
 
 
 def run_foreign(program: Path, count: int, seed: int, share: int, jobs: int) -> list[str]:
-    """Tries `count` foreign files for every argument, or one in `share` of these pairs; returns a
-    summary."""
+    """Tries `count` files for every argument, or one in `share` of these pairs."""
     rng = random.Random(seed)
     found: list[Run] = []
     with tempfile.TemporaryDirectory() as name:
@@ -517,8 +506,7 @@ def changed(value: Any, rng: random.Random) -> Any:
 
 
 def edited(line: str, rng: random.Random) -> tuple[str, str] | None:
-    """Returns the line with one field changed, and its path; `None` if JSON does not round-trip the
-    line."""
+    """The line with one field changed, and its path; `None` if JSON does not round-trip it."""
     value = json.loads(line)
 
     def written() -> str:
@@ -536,7 +524,6 @@ def edited(line: str, rng: random.Random) -> tuple[str, str] | None:
 
 
 def run_edits(program: Path, count: int, seed: int) -> list[str]:
-    """Edits `count` fields of resumed files; returns a summary."""
     rng = random.Random(seed)
     planners = ["--planner", "random", "--planner", "safest", "--planner", LOGGING_BOT]
     series = ["eval", "--map", "corner-shop", "--map", "snail", *planners, "--allow-failures", "--samples", "3", "--budget-ticks", "1", "--threads", "1", "--resume"]

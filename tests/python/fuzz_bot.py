@@ -56,8 +56,6 @@ class UnreadableDict(dict[str, Any]):
 
 @dataclass
 class Counts:
-    """The number of messages by result."""
-
     messages: int = 0
     actions: int = 0
     errors: int = 0
@@ -81,7 +79,6 @@ def nested(depth: int) -> Any:
 
 
 def mutate(value: Any, rng: random.Random) -> Any:
-    """Replaces, removes or repeats a part of a message."""
     if isinstance(value, list) and value and rng.random() < 0.88:
         index = rng.randrange(len(value))
         match rng.randrange(12):
@@ -105,7 +102,6 @@ def mutate(value: Any, rng: random.Random) -> Any:
 
 
 def not_messages() -> list[Any]:
-    """Returns values that are not messages."""
     loop: list[Any] = []
     loop.append(loop)
     return [
@@ -180,8 +176,7 @@ def run(seed: int, count: int, is_timed: bool) -> Counts:
     while total.messages < count:
         counts = play(seed, layouts, time.perf_counter)
         if counts.overrun_max_ms > OVERRUN_MAX_MS and is_timed:
-            # The second run uses the thread's CPU clock, so that load from other processes does not
-            # count.
+            # Retries on the thread's CPU clock, so that other processes' load does not count.
             total.retried += 1
             counts = min((play(seed, layouts, time.thread_time) for _ in range(TRIALS)), key=lambda counts: counts.overrun_max_ms)
             assert counts.overrun_max_ms <= OVERRUN_MAX_MS, f"bot {seed}: {counts.overrun_max_ms:.2f} ms over its budget in each of {TRIALS} trials"

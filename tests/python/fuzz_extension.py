@@ -51,8 +51,7 @@ CALLS_PER_PROCESS = 5000
 CASES = 43
 """Number of kinds of calls: see `Objects.call`."""
 WHOLE_GAME = 19
-"""The kind of call that plays a game: its 2,000 decisions may take longer than the limit of a
-call."""
+"""Plays a game: its 2,000 decisions may take longer than the limit of a call."""
 THREADS = 3
 DRAWINGS = ["P....\n.#.#.\n.h.~o\n.#.#.\n....D", "P...\n.##.\n...s", "P..B\n....", "PS", "P"]
 MAPS = [Map(drawing) for drawing in DRAWINGS]
@@ -106,8 +105,6 @@ class Lying:
 
 
 class Objects:
-    """Objects that several threads share, and random calls on them."""
-
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         self.games = [Game(each) for each in MAPS]
@@ -312,8 +309,7 @@ class Objects:
             case 33:
                 return Batch(maybe([pick(MAPS)]), maybe(4), observation=maybe("state"), threads=maybe(2), rules=maybe(None))
             case 34:
-                # With an odd time limit, the memory limit must be valid, because only this limit
-                # may end the search.
+                # With an odd time limit, only a valid memory limit may end the search.
                 limits: dict[str, Any] = pick([{"time_limit_ms": odd()}, {"time_limit_ms": 1, "memory_max_bytes": odd()}])
                 solution = getaway.solve(maybe(pick(MAPS)), seed=maybe(1), **limits)
                 return repr(solution)
@@ -340,7 +336,6 @@ class Objects:
         return None
 
     def attempt(self, case: int) -> None:
-        """Makes a call, which may only raise expected exceptions."""
         try:
             self.call(case)
             self.outcomes["returned"] += 1
@@ -361,8 +356,6 @@ class Objects:
 
 
 class Player:
-    """A planner with one instance per game."""
-
     def __init__(self) -> None:
         self.calls = 0
 
@@ -372,13 +365,11 @@ class Player:
 
 
 def interrupt(signum: int, frame: Any) -> None:
-    """Raises the exception of Ctrl-C."""
     raise KeyboardInterrupt
 
 
 class Beats:
-    """For each thread of a process: the number of calls, the start of the current call, and the
-    longest wall and processor times."""
+    """By thread: calls, the start of the current call, and the longest wall and processor times."""
 
     def __init__(self) -> None:
         self.calls = multiprocessing.Array("q", THREADS, lock=False)
@@ -401,12 +392,10 @@ class Beats:
             self.began[thread] = 0.0
 
     def is_hanging(self) -> bool:
-        """True if a call has exceeded the limit by far."""
         return any(began and time.monotonic() - began > GRACE_S for began in self.began)
 
 
 def make_calls(seed: int, count: int, beats: Beats) -> None:
-    """Makes random calls from several threads of this process."""
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     warnings.simplefilter("ignore")
@@ -441,7 +430,6 @@ def make_calls(seed: int, count: int, beats: Beats) -> None:
 
 
 def calls(seed: int, count: int) -> str:
-    """Makes at least `count` calls; returns a summary."""
     done, wall_s, cpu_s, slow = 0, 0.0, 0.0, []
     context = multiprocessing.get_context("spawn")
     while done < count:

@@ -66,7 +66,6 @@ class Connection:
             self.send(self.frame({"type": "REGISTER", "teamName": "hostile"}))
 
     def receive(self) -> None:
-        """Waits for more bytes; exits at the end of the input."""
         more = self.socket.recv(1 << 16) if self.socket else os.read(0, 1 << 16)
         if not more:
             sys.exit()
@@ -94,7 +93,6 @@ class Connection:
         return found
 
     def frame(self, message: object) -> bytes:
-        """Returns the bytes of a message: a line, or a frame whose mask is zero."""
         text = json.dumps(message).encode()
         if self.socket is None:
             return text + b"\n"
@@ -109,7 +107,6 @@ class Connection:
             sys.exit()
 
     def wait(self, until_s: float) -> None:
-        """Receives messages until a time of the monotonic clock."""
         source = self.socket or sys.stdin
         while (left_s := until_s - time.monotonic()) > 0:
             if select.select([source], [], [], left_s)[0]:
@@ -124,7 +121,6 @@ def tick_of(message: bytes) -> int:
 
 
 def drip(limit_ms: float, notes: Path) -> None:
-    """Answers the newest state in pieces, and records the times."""
     rng = random.Random(os.environ.get("SEED"))
     limit_s = limit_ms / 1000
 
@@ -201,7 +197,6 @@ def mute() -> None:
 
 
 def play(last_tick: int | None = None) -> None:
-    """Stays on its tile; crashes in the last tick."""
     connection = Connection()
     while True:
         while (message := connection.message()) is None:
@@ -291,7 +286,6 @@ ATTACKS = {"trickle": trickle, "greet": greet, "flood": flood, "deaf": deaf, "mu
 
 
 def main(what: str, *more: str) -> None:
-    """Runs the attack until the process is killed or the input ends."""
     if what == "drip":
         drip(float(more[0]), Path(more[1]))
         return

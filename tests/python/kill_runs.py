@@ -23,7 +23,6 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 TIMEOUT_S = 120
 GAME_S = 4.0
-"""Approximate duration of a game, including the pauses."""
 DELAY_MS = 2
 LATEST_KILL_S = 0.9 * GAME_S
 MAX_UNWRITTEN_TICKS = 50
@@ -78,10 +77,8 @@ def sleep_until_random_moment(recording: Path, rng: random.Random) -> None:
 
 
 def start_game(program: Path, folder: Path, rng: random.Random) -> tuple[Path, Path, str, Process, Process]:
-    """Starts a server and a bot, and waits until their game is running or about to start.
-
-    Returns the server's recording, the bot's recording, the URL, the server and the bot.
-    """
+    """Waits until the game is running or about to start. Returns the server's recording, the bot's
+    recording, the URL, the server and the bot."""
     server_recording, bot_recording = folder / rng.choice(["server.jsonl", "server.jsonl.gz"]), folder / "bot.jsonl"
     url, server = start_server(program, server_recording)
     bot = start_bot(url, bot_recording)
@@ -132,8 +129,7 @@ def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
 
 
 def run(program: Path, seed: int, count: int) -> list[str]:
-    """Runs `count` kills and returns their reports. Odd numbers kill the server, even numbers the
-    bot."""
+    """Odd numbers kill the server, even numbers the bot."""
     reports = []
     for number in range(seed, seed + count):
         rng = random.Random(number)

@@ -84,8 +84,6 @@ LINEAR = 1.15
 
 @dataclass(frozen=True)
 class League:
-    """A ladder with its settings."""
-
     program: Path
     folder: Path
     settings: list[str]
@@ -94,7 +92,6 @@ class League:
         return [str(self.program), "ladder", str(self.folder), *self.settings, *options]
 
     def play(self, *options: str) -> dict[str, Any]:
-        """Plays to the end; returns the standing."""
         done = subprocess.run(self.command("--json", *options), cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
         assert done.returncode == 0, done.stderr
         result: dict[str, Any] = json.loads(done.stdout)
@@ -104,7 +101,6 @@ class League:
         return subprocess.Popen(self.command(*options), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=errors)
 
     def journal(self) -> bytes:
-        """Returns the complete lines of the journal."""
         journal = self.folder / "ladder.jsonl"
         return journal.read_bytes().rpartition(b"\n")[0] if journal.exists() else b""
 
@@ -123,7 +119,6 @@ def untimed(standing: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def run_order(program: Path, kills: int) -> list[str]:
-    """Compares a killed and resumed ladder with an undisturbed ladder and with a tournament."""
     planners = [*PLANNERS, *(f"{name}={text}" for name, text in NAMED.items())]
     bots = {**WALKERS, **MISBEHAVING}
     entrants = [*planners, *(f"{name}=pipe:{command}" for name, command in bots.items())]
@@ -177,7 +172,6 @@ def change(league: League, late: str, retired: str) -> dict[str, Any]:
 
 
 def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any]) -> list[str]:
-    """Compares the standing of a ladder with the standings of tournaments on other seeds."""
     rows = {row["name"]: row for row in found["entrants"] if row["state"] != "retired"}
     playing = [name for name, row in rows.items() if row["state"] == "active"]
     command = [str(program), "tournament", *entrants, *ORDER, "--seed", "1", "--resume", str(file), "--allow-failures", "--json"]
@@ -211,13 +205,11 @@ def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any
 
 
 def name_of(row: dict[str, Any]) -> str:
-    """Returns the name of the entrant in a row of a ladder or a tournament."""
     return str(row.get("name") or row["planner"])
 
 
 def kendall_tau(pairs: list[tuple[float, float]]) -> float:
-    """Kendall's tau-b (*The Treatment of Ties in Ranking Problems*, 1945) of pairs of ratings.
-    Ratings that round to the same Elo point are tied."""
+    """Tau-b (*The Treatment of Ties in Ranking Problems*, 1945). Equal Elo points are ties."""
 
     def order(one: float, other: float) -> int:
         return (round(one) > round(other)) - (round(one) < round(other))

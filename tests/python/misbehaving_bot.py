@@ -17,8 +17,7 @@ LATE_S = float(os.environ.get("LATE_S", "0.15"))
 
 
 def answers(messages: Iterator[str], what: str) -> Iterator[str]:
-    """Yields the answer to each message. Depending on the misbehaviour, every tenth answer is late,
-    or all later answers are wrong."""
+    """Depending on the misbehaviour, every tenth answer is late, or all later answers are wrong."""
     for message in messages:
         tick = json.loads(message)["tick"]
         if tick >= 10:
@@ -36,7 +35,6 @@ def answers(messages: Iterator[str], what: str) -> Iterator[str]:
 
 
 def main(what: str, ports: str | None = None) -> None:
-    """Plays until the server or the input ends."""
     url = os.environ.get("SERVER_URL")
     if not url:
         for answer in answers(iter(sys.stdin), what):

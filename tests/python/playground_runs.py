@@ -142,8 +142,7 @@ def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
         )
         for fragment, sentence, opened in found:
             if opened == game:
-                # The last byte of the compressed moves has unused bits. A change of these bits has
-                # no effect.
+                # The last byte of the compressed moves has unused bits.
                 sentences[SAME] = sentences.get(SAME, 0) + 1
                 continue
             assert opened is None, (fragment, address)
@@ -164,8 +163,7 @@ def save(page: Page, folder: Path, game: Any) -> Path:
 
 
 def games(page: Page) -> Iterator[Any]:
-    """Games without moves: first on the bundled maps, then on generated maps. Every second
-    generated game is without jumps."""
+    """First on bundled, then on generated maps, of which every second is without jumps."""
     first = page.evaluate("session.client.json('start')")
     for entry in first["maps"]:
         yield {"name": entry["name"], "map": {key: entry[key] for key in ("tiles", "player", "threats")}, "rules": first["rules"]}
@@ -214,7 +212,6 @@ def run_native(page: Page, program: Path, count: int, certificate_count: int, re
 
 
 def played(program: Path, folder: Path) -> list[Path]:
-    """Recordings of lost games."""
     files = []
     for planner in ("random", "safest"):
         for name in ("snail", "cul-de-sacs", "harbour", "old-town"):

@@ -30,7 +30,6 @@ import getaway  # noqa: E402
 from client import Game, Summary, open_connection  # noqa: E402
 
 TICK_S = 0.1
-"""The real server's time limit for a command."""
 MEMORY_MAX_MB = 200
 GROWTH_MAX_MB = 10
 """Maximum growth of memory after the first tenth of the games. In that tenth, caches fill up."""
@@ -38,10 +37,8 @@ BOUNDS_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 75, 100)
 
 
 def start_server(program: Path, options: argparse.Namespace, results: Path) -> tuple[str, Process]:
-    """Starts a server for the requested number of games on random maps.
-
-    The server writes one JSON result per line to a file, because an unread pipe would fill up.
-    """
+    """The server writes one JSON result per line to a file, because an unread pipe would fill
+    up."""
     command = [str(program), "serve", "--port", "0", "--json", "--games", str(options.games), "--seed", str(options.seed)]
     command += ["--maps", str(options.maps)] if options.maps else []
     command += ["--no-jump"] if options.no_jump else []

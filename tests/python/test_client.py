@@ -29,7 +29,6 @@ Serve = Callable[[Script], str]
 
 
 def play(connection: ServerConnection, game: getaway.Game, ticks: int) -> None:
-    """Plays `ticks` ticks against the connected bot, as the real server would."""
     for _ in range(ticks):
         connection.send(game.frame())
         actions = read_command(connection, game.tick)
@@ -369,8 +368,7 @@ def test_full_disk_stops_the_recording_but_not_the_game(scripted_server: Serve, 
         receive_registration(connection)
         play(connection, new_game(), 20)
 
-    # Limits files to 64 blocks of 512 bytes. Python ignores SIGXFSZ, so the write fails with an
-    # error.
+    # 64 blocks of 512 bytes. Python ignores SIGXFSZ, so the write fails with an error.
     limited = f'ulimit -f 64; exec "{sys.executable}" application.py --url {scripted_server(script)}'
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recording)}
     done = subprocess.run(["sh", "-c", limited], cwd=ROOT / "bot", env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)

@@ -1,7 +1,5 @@
-"""Clients that share no code with the project play whole games against `getaway serve`.
-
-A client without its runtime is skipped by name. Packages are installed below target/.
-"""
+"""Clients that share no code with the project play whole games. A client without its runtime is
+skipped by name. Packages are installed below target/."""
 
 from __future__ import annotations
 

@@ -38,7 +38,6 @@ def commands() -> list[tuple[str, str]]:
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the bundled maps and games, for commands that write files."""
     folder = tmp_path_factory.mktemp("docs")
     for name in ("maps", "games"):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("played"))

@@ -1,7 +1,5 @@
-"""Every error message equals its record in `tests/errors.txt`, word for word.
-
-`GETAWAY_UPDATE_ERRORS=1 .venv/bin/python -m pytest tests/python/test_errors.py` rewrites the file.
-"""
+"""Every error message equals its record in `tests/errors.txt`, word for word. Set
+`GETAWAY_UPDATE_ERRORS=1` to rewrite the file."""
 
 from __future__ import annotations
 
@@ -21,8 +19,7 @@ from conftest import MAPS, ROOT, TIMEOUT_S, clean_environment
 import getaway
 
 TRANSCRIPT = ROOT / "tests" / "errors.txt"
-# Messages of the operating system, clap and argparse may change with their versions, so the
-# transcript omits them.
+# Messages of the operating system, clap and argparse, which may change with versions.
 FOREIGN = [
     (r"[A-Z][a-z][\w ]*(?: \([\w ]+\))? \(os error \d+\)", "<system>"),
     (r"\[Errno \d+\] [A-Z][\w ]*", "<system>"),
@@ -93,7 +90,6 @@ def command_output(line: str, folder: Path, program: Path) -> str:
 
 
 def exception_text(expression: str) -> str:
-    """Returns the type and the message of the exception that an expression raises."""
     try:
         value = eval(expression, {"getaway": getaway, "message": message, "MAPS": MAPS})
     except Exception as error:  # noqa: BLE001: every exception is reported

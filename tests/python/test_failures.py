@@ -29,8 +29,7 @@ TROUBLES = {
 
 @pytest.fixture(scope="module")
 def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Path]]:
-    """The battles of the misbehaving bots, and their reports. The bots mostly wait, so the battles
-    run in parallel."""
+    """The bots mostly wait, so the battles run in parallel."""
     folder = tmp_path_factory.mktemp("failures")
 
     def battle(what: str) -> tuple[Any, Path]:

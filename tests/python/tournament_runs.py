@@ -83,7 +83,6 @@ def battle(program: Path, bot: str, games: int, tick_ms: int) -> dict[str, Any]:
 
 
 def run_bots(program: Path, games: int, tick_ms: int) -> list[str]:
-    """Plays `games` games of each bot; returns the program's verdicts."""
     lines = []
     with tempfile.TemporaryDirectory() as folder:
         ports = Path(folder) / "ports"
@@ -110,8 +109,7 @@ def standing(program: Path, more: list[str]) -> dict[str, Any]:
     done = subprocess.run(tournament(program, more), cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     for bot in result["external"]:
-        # The arena reports an exit status only if the program ends quickly, which it may not do on
-        # a busy machine.
+        # An exit status is reported only if the program ends quickly, which load may prevent.
         del bot["failures"]
     for entrant in result["standing"]:
         entrant["games"] = {name: value for name, value in entrant["games"].items() if not name.startswith(("decision_", "cost"))}
@@ -125,8 +123,7 @@ def standing(program: Path, more: list[str]) -> dict[str, Any]:
 
 def tournament(program: Path, more: list[str]) -> list[str]:
     """Returns the command: one game on each map, with enough time for bots on a busy machine."""
-    # The shell bot keeps data from its last game. With a new process per game, the order of games
-    # has no effect.
+    # The shell bot keeps data from its last game: a new process per game makes games independent.
     options = ["--samples", "1", "--budget-ticks", "200", "--tick-ms", "5000", "--restart", "--json"]
     return [str(program), "tournament", *ENTRANTS, *SHELL_BOTS, "--allow-failures", *options, *more]
 
@@ -136,8 +133,7 @@ def lines_of(file: Path) -> int:
 
 
 def run_kills(program: Path, count: int, seed: int) -> list[str]:
-    """Kills a tournament `count` times and resumes it. The result must be the same as in an
-    undisturbed run."""
+    """The result must be the same as in an undisturbed run."""
     rng = random.Random(seed)
     lines = []
     whole = standing(program, [])
@@ -170,7 +166,6 @@ def hostile(transport: str, *what: object) -> str:
 
 
 def run_drips(program: Path, count: int, tick_ms: int) -> list[str]:
-    """Plays a dripping bot over each transport until it has made `count` decisions."""
     found: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder:
 
@@ -187,8 +182,7 @@ def run_drips(program: Path, count: int, tick_ms: int) -> list[str]:
 
 
 def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path) -> str:
-    """Plays a dripping bot over one transport; returns the times of the accepted and the refused
-    answers."""
+    """Returns the times of the accepted and the refused answers."""
     folder.mkdir()
     notes, saved = folder / "notes", folder / "game.jsonl"
     accepted_ms: list[float] = []
@@ -237,7 +231,6 @@ def marked(mark: str) -> list[str]:
 
 
 def wait_for_end(mark: str, what: str) -> None:
-    """Waits until no process has the mark."""
     # One search may miss a bot that constantly moves to new processes.
     wait_until(f"no process is left: {what}", lambda: not any(marked(mark) for _ in range(5)), timeout_s=10)
 
@@ -249,7 +242,6 @@ def start_marked(program: Path, mark: str, *options: str) -> subprocess.Popen[by
 
 
 def new_mark() -> str:
-    """Returns a mark that no other process has."""
     return str(random.SystemRandom().randint(10**17, 10**18))
 
 
@@ -281,8 +273,7 @@ def wait_for_bots(mark: str) -> None:
 
 
 def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
-    """Plays `count` games of bots that leave processes behind, and then `kills` series that never
-    end on their own."""
+    """Plays `count` games of bots that leave processes, then `kills` series that never end."""
     rng = random.Random(seed)
     bots = [hostile(transport, what, *more) for what in hostile_bot.STRAYS for transport in ("exec", "pipe") for more in ((), ("crash",))]
     planners = [word for bot in bots for word in ("--planner", bot)]
@@ -311,8 +302,7 @@ def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
 
 
 def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: str = "sampling") -> tuple[float, bytes]:
-    """Evaluates a planner; returns the seconds of the command, and the games without their
-    times."""
+    """Returns the seconds of the command, and the games without their times."""
     options = ["--planner", planner, "--samples", str(samples), "--budget-ticks", "1000", "--resume", str(folder / f"{name}.jsonl")]
     start = time.monotonic()
     subprocess.run([sys.executable, "-m", "getaway", "eval", *options, *more], cwd=ROOT, capture_output=True, timeout=TIMEOUT_S, check=True)
@@ -327,8 +317,7 @@ def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: 
 
 
 def run_ray(rounds: int, seconds: float) -> list[str]:
-    """Compares a cluster of two nodes with the arena on two threads; returns one line per round,
-    and the ratios."""
+    """Two nodes against two threads; returns one line per round, and the ratios."""
     from ray.cluster_utils import Cluster
 
     # By default Ray's workers have a low priority, so load on the machine would distort the ratio.

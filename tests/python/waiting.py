@@ -9,11 +9,7 @@ TIMEOUT_S = 120
 
 
 def wait_until(what: str, condition: Callable[[], object], *, timeout_s: float = TIMEOUT_S, pause_s: float = 0.02) -> None:
-    """Returns once the condition holds.
-
-    Raises:
-        AssertionError: with `what` if the condition does not hold in time.
-    """
+    """Raises AssertionError with `what` if the condition does not hold in time."""
     end = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < end, f"not within {timeout_s:g} s: {what}"

@@ -1,9 +1,8 @@
 //! The bandit over arms: it plays the arm with the highest index, mean + C/t, where t counts the
 //! plays of the arm (Maes, Lupien St-Pierre and Ernst, section III-C).
 //!
-//! Guarantees: the bandit makes the same plays in parallel as sequentially. An arm's t-th outcome
-//! is a function of the arm and t, so plays that will probably be needed can be computed ahead in
-//! parallel.
+//! Guarantees: the plays are the same in parallel as sequentially. An arm's t-th outcome is a
+//! function of the arm and t, so plays that will probably be needed are computed ahead.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -16,7 +15,6 @@ pub(crate) type ArmPlay = (usize, u64);
 /// Plays computed ahead per thread. With this many, threads seldom wait for the slowest thread.
 const AHEAD_PER_THREAD: usize = 32;
 
-/// The plays and rewards of an arm.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Arm {
     pub plays: u64,
@@ -29,7 +27,6 @@ impl Arm {
         (self.plays > 0).then(|| self.sum / self.plays as f64)
     }
 
-    /// Mean + C/t; infinite before the first play.
     fn index(&self, c: f64) -> f64 {
         self.mean().map_or(f64::INFINITY, |mean| mean + c / self.plays as f64)
     }
@@ -66,7 +63,6 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
-/// A bandit: arms, and a queue of them by their index, mean + C/t.
 #[derive(Clone, Debug)]
 pub struct Bandit {
     c: f64,
@@ -75,7 +71,6 @@ pub struct Bandit {
 }
 
 impl Bandit {
-    /// Creates a bandit over one or more arms with the constant `c`.
     pub fn new(arms: usize, c: f64) -> Self {
         assert!(arms > 0, "a bandit has arms");
         let queue = (0..arms).map(|arm| Entry { index: f64::INFINITY, arm }).collect();
@@ -122,11 +117,9 @@ impl Bandit {
             .collect()
     }
 
-    /// Makes plays on the current rayon pool until there are `plays` plays in total.
-    ///
-    /// `play` is called with an arm and the number of its play, from 0, and returns the reward.
-    /// `report` is called after every round with the arms and rewards of the new plays, and may end
-    /// the run by breaking.
+    /// Plays on the current rayon pool until there are `plays` plays in total. `play` is called
+    /// with an arm and the number of its play, from 0, and returns the reward. `report` is called
+    /// after every round with the new arms and rewards, and may end the run by breaking.
     pub fn run<B>(
         &mut self,
         plays: u64,
@@ -164,8 +157,7 @@ impl<'a> Speculation<'a> {
         next
     }
 
-    /// Records a reward. Returns the arms and rewards of the plays that can now be consumed in
-    /// order.
+    /// Returns the arms and rewards that can now be consumed in order.
     pub(crate) fn record(&mut self, play: ArmPlay, reward: f64) -> Vec<(usize, f64)> {
         self.awaited.remove(&play);
         self.known.insert(play, reward);
@@ -184,7 +176,6 @@ impl<'a> Speculation<'a> {
         taken
     }
 
-    /// Makes the remaining plays; see [`Bandit::run`].
     pub(crate) fn run<B>(
         &mut self,
         play: impl Fn(usize, u64) -> f64 + Sync,

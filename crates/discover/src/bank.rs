@@ -16,13 +16,11 @@ const KEPT_MAX: usize = 4096;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
-    /// Problems for the bandit and for tuning.
     Training,
     /// Problems for the final ranking.
     Unseen,
 }
 
-/// A problem and a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Play {
     pub split: Split,
@@ -32,7 +30,6 @@ pub struct Play {
     pub budget_evals: u64,
 }
 
-/// Plays expressions on problems.
 pub trait Bank: Send + Sync {
     /// Searches the problem once within the budget, and returns the best score. The score depends
     /// only on the arguments and the bank's seed, and all expressions use the same random numbers.

@@ -12,18 +12,15 @@ use getaway::search::{Component, Expression, Policy, REPEAT_MAX};
 /// Maximum number of operators. With five, the paper's vocabulary has 24,691 candidates.
 pub const OPERATORS_MAX: usize = 5;
 
-/// The components from which candidates are built.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vocabulary {
     pub operators: Vec<Component>,
-    /// Innermost components.
     pub leaves: Vec<Component>,
 }
 
 /// Candidates in the order of enumeration, shorter candidates first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidates {
-    /// The candidates: the canonical forms whose outermost component is not `repeat`.
     pub expressions: Vec<Expression>,
     /// The number of canonical forms, including those with an outermost `repeat`.
     pub with_repeats_on_top: usize,
@@ -75,7 +72,6 @@ impl Vocabulary {
         }
     }
 
-    /// The vocabulary named `paper` or `grown`.
     pub fn named(name: &str) -> Option<Self> {
         match name {
             "paper" => Some(Self::paper()),

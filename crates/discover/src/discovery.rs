@@ -45,7 +45,6 @@ enum Entry {
     },
 }
 
-/// The settings that determine the result of a discovery.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// The problem, with its options.
@@ -53,22 +52,18 @@ pub struct Settings {
     pub grammar: String,
     /// Maximum number of operators around a rollout.
     pub operators: usize,
-    /// Evaluations per play.
     pub budget_evals: u64,
     /// Plays per arm, on average.
     pub plays: u64,
     /// The constant of the bandit's index, in units of the bank's scale.
     pub c: f64,
     pub seed: u64,
-    /// The number of unseen problems.
     pub unseen: u64,
-    /// The number of leading arms to rank.
     pub finalists: usize,
 }
 
 impl Settings {
-    /// Fails if a discovery with the settings `found` makes other plays or another order of plays.
-    /// Only its length may differ.
+    /// Fails unless the settings agree, except for the length of the discovery.
     fn check(&self, found: &Self) -> Result<(), String> {
         let &Self { plays, unseen, finalists, .. } = self;
         if (Self { plays, unseen, finalists, ..found.clone() }) == *self {
@@ -86,12 +81,10 @@ pub struct Progress<'a> {
     pub done: u64,
     /// Number of plays or scores since the last call.
     pub made: u64,
-    /// Total plays or scores of the stage.
     pub total: u64,
     pub bandit: &'a Bandit,
 }
 
-/// The stages in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     /// The bandit plays.
@@ -105,7 +98,6 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The unit of the stage's progress bar.
     pub const fn unit(self) -> &'static str {
         match self {
             Self::Bandit => "plays",
@@ -119,7 +111,6 @@ impl Stage {
 /// The budgets at which the finalists are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budgets {
-    /// The budget of the settings.
     Own,
     /// Also other budgets, for the HTML page.
     Several,
@@ -127,24 +118,19 @@ pub enum Budgets {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranked {
-    /// The algorithm's name, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub expression: String,
     /// The number of plays that the bandit gave the expression; `None` if it is not a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plays: Option<u64>,
-    /// The mean score of the bandit's plays.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub training_mean: Option<f64>,
-    /// The mean score on the unseen problems.
     pub mean: f64,
-    /// The lower bound of the mean's 95% confidence interval.
     pub low: f64,
     pub high: f64,
 }
 
-/// The convergence of an arm's mean.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Convergence {
     pub expression: String,
@@ -152,13 +138,10 @@ pub struct Convergence {
     pub points: Vec<(u64, f64)>,
 }
 
-/// Mean scores of an algorithm by budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BudgetCurve {
-    /// The algorithm's name, if it has one.
     pub name: Option<String>,
     pub expression: String,
-    /// Points of the curve: evaluations, mean score, and the bounds of its 95% confidence interval.
     pub points: Vec<(u64, f64, f64, f64)>,
 }
 
@@ -167,7 +150,6 @@ pub struct DiscoveryReport {
     #[serde(flatten)]
     pub settings: Settings,
     pub arms: usize,
-    /// The total plays of the bandit.
     pub plays_in_all: u64,
     /// Algorithms by mean on the unseen problems, highest first.
     pub ranking: Vec<Ranked>,
@@ -177,30 +159,20 @@ pub struct DiscoveryReport {
     /// The convergence of the finalists' means, for the HTML page.
     #[serde(skip)]
     pub convergence: Vec<Convergence>,
-    /// Scores by budget, if requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub budgets: Vec<BudgetCurve>,
 }
 
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoveryError {
-    /// The state file cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
-    /// The cluster failed.
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// The threads cannot be started.
     #[error("cannot start threads: {0}")]
     Threads(String),
-    /// The stop flag was set.
     #[error("stopped after {done} of {total} plays")]
-    Stopped {
-        /// Plays made by the bandit.
-        done: u64,
-        /// Total plays of the bandit.
-        total: u64,
-    },
+    Stopped { done: u64, total: u64 },
 }
 
 struct Contender {
@@ -299,9 +271,8 @@ pub struct Discovery<'b> {
 }
 
 impl<'b> Discovery<'b> {
-    /// Creates a discovery over one or more arms. With a state file, it resumes the discovery in
-    /// the file, which may have other numbers of plays, finalists and unseen problems. The result
-    /// is the same as without a file. Fails if the state file cannot be used.
+    /// With a state file, resumes the discovery in the file, which may have other numbers of plays,
+    /// finalists and unseen problems. The result is the same as without a file.
     pub fn new(
         settings: Settings,
         arms: Vec<Expression>,
@@ -331,8 +302,7 @@ impl<'b> Discovery<'b> {
 
     fn replay(&mut self, entry: Entry) -> Result<(), String> {
         match entry {
-            // The discovery in the file was longer. Its plays beyond the end of this discovery are
-            // ignored.
+            // The discovery in the file was longer: ignore its further plays.
             Entry::Play { .. } if self.history.len() as u64 == self.plays_in_all() => Ok(()),
             Entry::Play { arm, .. } if arm != self.bandit.next_arm() => {
                 Err(format!("arm {arm}, expected {}", self.bandit.next_arm()))
@@ -354,7 +324,6 @@ impl<'b> Discovery<'b> {
         &self.arms
     }
 
-    /// The total plays of the bandit.
     pub fn plays_in_all(&self) -> u64 {
         self.settings.plays * self.arms.len() as u64
     }
@@ -530,8 +499,7 @@ impl<'b> Discovery<'b> {
         Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())
     }
 
-    /// The named algorithms, with every rollout policy that the candidates use. The variant of UCT
-    /// is chosen on the training problems.
+    /// The named algorithms, with every rollout policy that the candidates use.
     fn named(
         &mut self,
         stop: &AtomicBool,

@@ -4,8 +4,7 @@
 //! 1208.4692).
 //!
 //! A [`Vocabulary`] enumerates the [`Candidates`], a [`Bandit`] chooses which candidate to play,
-//! and a [`Bank`] plays it. A [`Discovery`] runs these steps with a state file, and returns a
-//! [`DiscoveryReport`].
+//! and a [`Bank`] plays it.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;

@@ -11,7 +11,6 @@ use thiserror::Error;
 
 use crate::bank::{Bank, DistributionBank};
 
-/// The names and descriptions of the problems.
 pub const PROBLEMS: [(&str, &str); 8] = [
     ("survival", "this game on generated maps; the score is that of the game"),
     ("morpion-5d", "Morpion Solitaire, lines of five, disjoint; the score is the number of moves"),
@@ -32,16 +31,13 @@ pub struct MapOptions {
 
 #[derive(Debug, Error)]
 pub enum ProblemError {
-    /// No problem has this name.
     #[error("no problem named {name}: expected one of {}", PROBLEMS.map(|(name, _)| name).join(", "))]
     Unknown { name: String },
-    /// The generator rejects its options.
     #[error(transparent)]
     Maps(#[from] GeneratorError),
 }
 
-/// The bank of a problem. Its random numbers derive from `seed`. Only `survival` uses `maps`. Fails
-/// if the name is unknown, or no map can be generated.
+/// Its random numbers derive from `seed`. Only `survival` uses `maps`.
 pub fn bank(name: &str, maps: &MapOptions, seed: u64) -> Result<Box<dyn Bank>, ProblemError> {
     if name == "survival" {
         let maps = SurvivalMaps::new(maps.generator.clone(), maps.rules)?;

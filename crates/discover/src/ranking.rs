@@ -25,8 +25,7 @@ fn differences(left: &[f64], right: &[f64]) -> Vec<f64> {
     left.iter().zip(right).map(|(left, right)| left - right).collect()
 }
 
-/// Corrects p-values for multiple comparisons (Holm, *A Simple Sequentially Rejective Multiple Test
-/// Procedure*, 1979).
+/// Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, 1979.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&left, &right| p_values[left].total_cmp(&p_values[right]));
@@ -39,24 +38,16 @@ pub fn holm(p_values: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// A comparison of two algorithms on the same problems.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
-    /// The discovered expression.
     pub left: String,
-    /// The name of the algorithm on the right.
     pub right: String,
-    /// The expression of the algorithm on the right.
     pub right_expression: String,
     /// The mean difference, left minus right, with its uncorrected confidence interval.
     pub difference: Option<Interval>,
-    /// Problems on which the left algorithm scored higher.
     pub wins: usize,
-    /// Problems with equal scores.
     pub ties: usize,
-    /// Problems on which the right algorithm scored higher.
     pub losses: usize,
-    /// The p-value of the paired test.
     pub p: f64,
     /// The p-value, corrected for the number of comparisons in the table.
     pub p_corrected: f64,
@@ -80,7 +71,6 @@ impl Comparison {
         }
     }
 
-    /// Corrects the p-values for the number of comparisons.
     pub fn correct(comparisons: &mut [Self]) {
         let p_values: Vec<f64> = comparisons.iter().map(|comparison| comparison.p).collect();
         for (comparison, corrected) in comparisons.iter_mut().zip(holm(&p_values)) {

@@ -1,5 +1,4 @@
-//! Plays made by other processes. Each process receives the specification of the problems, and then
-//! plays.
+//! Plays made by other processes.
 //!
 //! Guarantees: a score depends only on the problem and the play, not on the process. Processes of
 //! other versions or builds are refused.
@@ -35,13 +34,10 @@ struct SpecProblems {
     rules: Rules,
 }
 
-/// An error while this process makes plays for another process.
 #[derive(Debug, thiserror::Error)]
 pub enum SpecError {
-    /// The text is not a specification, or is from another build.
     #[error("the discovery: {0}")]
     Spec(String),
-    /// The problem is not available.
     #[error(transparent)]
     Problem(#[from] ProblemError),
 }
@@ -94,17 +90,14 @@ impl RemotePlay {
     }
 }
 
-/// Makes the plays in a JSON array; returns the score of each as JSON. Fails if a play is
-/// malformed.
+/// Makes the plays in a JSON array, and returns each score as JSON.
 pub fn scores(bank: &dyn Bank, plays: &str) -> Result<Vec<String>, SpecError> {
     let plays: Vec<RemotePlay> = serde_json::from_str(plays).map_err(|error| SpecError::Spec(error.to_string()))?;
     plays.iter().map(|play| play.score(bank)).collect()
 }
 
 pub struct Cluster<'a> {
-    /// The specification of the problems.
     pub spec: String,
-    /// Starts the process, or returns the error.
     pub start: Box<dyn FnMut() -> Result<Channel, String> + Send + 'a>,
 }
 

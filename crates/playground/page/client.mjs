@@ -47,7 +47,6 @@ export class EngineClient {
     return JSON.parse(await this.text(...request));
   }
 
-  /** Ends the requests in progress. */
   stop() {
     this.worker?.terminate();
     this.worker = null;

@@ -7,7 +7,6 @@ import { Stopped } from "./client.mjs";
 
 const NAMES = { L: "Left", R: "Right", U: "Up", D: "Down", ".": "Stay" };
 
-/** The judgement of a move in words. */
 function words({ outcome, final_tick: finalTick, bound }) {
   if (outcome === "survives") return "survives to the end";
   if (outcome !== "doomed") return `survives at least to tick ${finalTick}; the end is open`;
@@ -134,7 +133,6 @@ export class Judge {
     board.request();
   }
 
-  /** Shows the curve of the game, and the moves that lost the game or shortened it. */
   showFaults() {
     const { board, game } = this.session;
     element("faults").replaceChildren();

@@ -86,7 +86,6 @@ class Address {
     }
   }
 
-  /** Opens the game that a fragment names. */
   async open(fragment) {
     clearTimeout(this.timer);
     this.written = fragment;

@@ -9,7 +9,6 @@ const SIDE_MAX = 64;
 
 const nameOf = (file) => file.name.replace(/\.(png|txt|map|jsonl|gz)$/i, "").slice(0, NAME_CHARS_MAX) || "map";
 
-/** Saves bytes or text as a file. */
 export function save(name, content, type) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([content], { type }));
@@ -40,7 +39,6 @@ export class Maps {
     dark.addEventListener("change", () => this.show(this.bundled));
   }
 
-  /** Shows the bundled maps as buttons. */
   show(maps) {
     this.bundled = maps;
     element("bundled").replaceChildren(
@@ -57,7 +55,6 @@ export class Maps {
     );
   }
 
-  /** Starts a game on a map under the displayed rules. */
   async play(name, map) {
     try {
       await this.session.open({ name, map, rules: this.rulesOf(), moves: "" });
@@ -90,7 +87,6 @@ export class Maps {
     }
   }
 
-  /** `fileName` returns the name of the file for the name of the map. */
   async save(request, fileName, type) {
     const { game } = this.session;
     if (!game) return showBanner("There is no map to save.");
@@ -133,7 +129,6 @@ const PALETTE = [
   ...STYLES.map((style) => [style, `a ${style}`]),
 ];
 
-/** Draws a map on the board. */
 export class Editor {
   constructor(session, maps) {
     this.session = session;

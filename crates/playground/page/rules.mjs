@@ -72,7 +72,6 @@ export class RulesForm {
     return { ...this.rules, [outer]: inner ? { ...this.rules[outer], [inner]: value } : value };
   }
 
-  /** Plays the moves of the displayed game under other rules, if the rules are valid. */
   async change(rules) {
     const { session } = this;
     try {

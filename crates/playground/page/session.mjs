@@ -25,7 +25,6 @@ class Board extends Player {
     if (this.judgement && this.replay?.last >= 0 && this.target === null && !this.playing) this.drawJudgement();
   }
 
-  /** Draws a disc or a cross on the tile of each judged move. */
   drawJudgement() {
     const { context, tile } = this.mapView;
     const [x, y] = this.replay.frames[this.index].positions;
@@ -131,7 +130,6 @@ export class Session extends EventTarget {
     this.emit("moves");
   }
 
-  /** Shows an empty board. */
   close() {
     this.opened++;
     this.game = this.recording = null;
@@ -161,7 +159,6 @@ export class Session extends EventTarget {
     this.setMoves(game.moves.slice(0, index) + letter, index + 1);
   }
 
-  /** Continues a recorded game as the user's own. */
   async leaveRecording(moves, index) {
     const { history } = this;
     await this.open({ ...this.game, moves }, index).catch((error) => showBanner(error.message));
@@ -175,7 +172,6 @@ export class Session extends EventTarget {
     this.emit("history");
   }
 
-  /** Takes back the last change. */
   undo() {
     const last = this.history.pop();
     if (!last) return;

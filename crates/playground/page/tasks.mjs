@@ -1,5 +1,4 @@
-// The long tasks: planners, analyses, solutions and certificates. Each kind runs one task at a
-// time, in a worker that a stop button ends.
+// The long tasks. Each kind runs one task at a time, in a worker that a stop button ends.
 
 /* global Replay, element, showBanner, theme, dark */
 
@@ -9,7 +8,6 @@ import { save } from "./maps.mjs";
 const click = (id, action) => element(id).addEventListener("click", action);
 const toText = (number) => number.toLocaleString("en");
 
-/** Runs one task at a time, with a start button and a stop button. */
 class Task {
   constructor(client, start, stop) {
     Object.assign(this, { client, start: element(start), stop: element(stop) });
@@ -33,7 +31,6 @@ class Task {
   }
 }
 
-/** Lets a planner play. */
 export class Autopilot {
   constructor(session, client, planners) {
     this.session = session;
@@ -77,7 +74,6 @@ export class Autopilot {
     await this.continue(request);
   }
 
-  /** Extends the displayed game by the planner's moves. */
   async continue(request) {
     const { session } = this;
     const { board } = session;
@@ -122,7 +118,6 @@ export class Autopilot {
   }
 }
 
-/** Explains why a game was lost. */
 export class Why {
   constructor(session, client) {
     this.session = session;
@@ -195,13 +190,11 @@ export class Why {
   }
 }
 
-/** Solves the map, and verifies certificates. */
 export class Prove {
   constructor(session, client) {
     this.session = session;
     this.client = client;
     this.task = new Task(client, "solve", "solve-stop");
-    /** The reports of the solver. */
     this.reports = [];
     click("solve", () => this.solve());
     click("take-solution", () => this.take());

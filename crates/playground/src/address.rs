@@ -1,8 +1,6 @@
 //! Addresses: a complete game and the displayed tick, in the part of a page's address after `#`.
 //!
-//! `game=DATA&tick=N`, where DATA is base64url of gzip of JSON. The JSON has the name of the map,
-//! the map unless it is the bundled map of this name, the rules that differ from the server's, and
-//! the moves.
+//! `game=DATA&tick=N`, where DATA is base64url of gzip of the game in JSON.
 //!
 //! Guarantees: an address opens the game that it was made from, or fails, because gzip's checksum
 //! covers the game. Decoding takes bounded memory.
@@ -22,27 +20,21 @@ use getaway_viewer::SharedGame;
 
 use crate::Game;
 
-/// Maximum length of an address in characters.
 const ADDRESS_CHARS_MAX: usize = 16_000;
 const JSON_BYTES_MAX: u64 = 256 << 10;
 /// The header of gzip: method, no flags, no time, best compression, unknown system. The decoder
 /// expects this header, because gzip's checksum does not cover it.
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255];
 
-/// A game at one of its ticks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Position {
-    /// The game.
     pub game: Game,
     /// The number of moves before the position: 0 for the first tick.
     pub index: usize,
 }
 
-/// The address of a position.
-///
-/// # Errors
-/// If the game is too large for an address.
+/// Fails if the game is too large for an address.
 pub fn encode(position: &Position) -> Result<String, String> {
     let Game { name, map, rules, moves } = &position.game;
     let content = SharedGame { moves: moves.to_string(), ..SharedGame::new(name, map, rules) };
@@ -56,10 +48,7 @@ pub fn encode(position: &Position) -> Result<String, String> {
     Ok(address)
 }
 
-/// The position that an address names.
-///
-/// # Errors
-/// If the address is damaged, in one sentence.
+/// The position that an address names; an error in one sentence if the address is damaged.
 pub fn decode(address: &str) -> Result<Position, String> {
     read(address).map_err(|reason| format!("This address does not open a game: {reason}."))
 }

@@ -23,8 +23,7 @@ use crate::rules::Form;
 const SLICE_TICKS: u64 = 1_000_000;
 /// Decisions between two reports of a planner's moves.
 const REPORT_TICKS: usize = 20;
-/// Maximum steps of a verification, fewer than on the command line, because users of a page wait
-/// less long.
+/// Less than on the command line, because users of a page wait less long.
 const VERIFY_STEPS_MAX: u64 = 10_000_000_000;
 
 /// A position: a game, and the number of its moves before the position.
@@ -53,8 +52,7 @@ struct GenerateRequest {
 #[serde(deny_unknown_fields)]
 struct ReplayRequest {
     game: Game,
-    /// True to return every frame; false to start at the first frame that differs from the last
-    /// answer.
+    /// False to start at the first frame that differs from the last answer.
     is_whole: bool,
 }
 
@@ -63,7 +61,6 @@ struct ReplayRequest {
 struct PlayRequest {
     game: Game,
     index: usize,
-    /// The planner's name or an expression.
     planner: String,
     seed: u64,
     /// Simulated ticks per decision.
@@ -106,7 +103,6 @@ struct Verified {
     rules: Rules,
 }
 
-/// Answers requests.
 #[derive(Debug, Default)]
 pub struct Engine {
     /// The last game whose replay was requested.
@@ -137,9 +133,6 @@ impl Engine {
     /// | `encode` | game, index | an address |
     /// | `decode` | an address | game, index |
     /// | `signature` | null | the search signature on the bundled maps |
-    ///
-    /// # Errors
-    /// If the request cannot be answered, as one sentence.
     pub fn answer(
         &mut self,
         name: &str,
@@ -205,7 +198,6 @@ fn sentence(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
-/// Parses a recording. `arguments` is the file's name in JSON.
 fn log(arguments: &str, bytes: &[u8]) -> Result<GameLog, String> {
     let source = RecordingSource::Memory(parse::<String>(arguments)?.into(), bytes.into());
     GameLog::read(&source, None, &bundled_maps()?).map_err(sentence)

@@ -8,30 +8,23 @@ use getaway_viewer::GameLog;
 
 const NAME_CHARS_MAX: usize = 80;
 
-/// A game from its first tick on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Game {
-    /// The name of the map.
     pub name: String,
-    /// The map.
     pub map: Layout,
-    /// The rules.
     #[serde(default)]
     pub rules: Rules,
-    /// The moves.
     #[serde(default)]
     pub moves: Plan,
 }
 
 impl Game {
-    /// A game on a map, without moves.
     pub fn on(map: Map, rules: Rules) -> Self {
         Self { name: map.name, map: map.layout, rules, moves: Plan::default() }
     }
 
-    /// The part of a recorded game that follows the rules. `None` unless the recording starts in
-    /// the first tick.
+    /// The part of a recording that follows the rules, if it starts in the first tick.
     pub fn of_log(log: &GameLog) -> Option<Self> {
         let first = log.ticks.first()?;
         if first.state.as_ref() != Some(&log.world.start()) {
@@ -49,10 +42,7 @@ impl Game {
         })
     }
 
-    /// The world of the game.
-    ///
-    /// # Errors
-    /// If the map or the rules are outside their limits, as one sentence.
+    /// Fails if the map or the rules are outside their limits.
     pub fn world(&self) -> Result<World, String> {
         if self.name.chars().count() > NAME_CHARS_MAX {
             return Err(format!("the name of the map is too long: expected at most {NAME_CHARS_MAX} characters"));

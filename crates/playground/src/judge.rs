@@ -12,23 +12,17 @@ use getaway::planner::{Budget, Decider, Outcome, Solution, SurvivalOptions};
 const ROUNDS: [u64; 4] = [20_000, 100_000, 1_000_000, 4_000_000];
 const MEMORY_MAX_BYTES: usize = 64 << 20;
 
-/// A judged state.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Judgement {
-    /// The tick of the state.
     pub tick: u16,
-    /// The five moves.
     pub moves: Vec<JudgedMove>,
 }
 
-/// A judged move.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedMove {
-    /// The move.
     pub letter: char,
     /// True if the move leads into a wall. It then has the same effect as staying.
     pub is_blocked: bool,
-    /// The outcome of the game after the move.
     pub outcome: Outcome,
     /// The last tick of the longest line found; 2001 if it survives.
     pub final_tick: u16,
@@ -36,8 +30,7 @@ pub struct JudgedMove {
     pub bound: u16,
 }
 
-/// Judges the moves of a state in rounds. `report` is called with the judgement after each round
-/// except the last.
+/// `report` is called with the judgement after each round except the last.
 pub fn judge(world: &World, state: &State, mut report: impl FnMut(&Judgement)) -> Judgement {
     let distinct: Vec<Move> = world.moves(state).collect();
     let mut searches: Vec<Search> =
@@ -70,8 +63,7 @@ impl Search {
         Self { player_move, state, decider, solution }
     }
 
-    /// True if the move needs no more work after this number of rounds. A decided move gets two
-    /// rounds, which may lengthen its line.
+    /// A decided move gets two rounds, because the second may lengthen its line.
     fn is_decided(&self, rounds: usize) -> bool {
         self.solution.is_optimal() || (rounds >= 2 && self.solution.outcome != Outcome::Undecided)
     }

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use getaway::game::Rules;
 use getaway::inference::{Orders, Parameter, differences, sentence};
 
-/// The fields of the rules, and the differences from the server's rules.
 #[derive(Debug, Serialize)]
 pub struct Form {
     fields: Vec<Field>,
@@ -27,10 +26,7 @@ struct Field {
 }
 
 impl Form {
-    /// The form for rules.
-    ///
-    /// # Errors
-    /// If the rules cannot be played.
+    /// Fails if the rules cannot be played.
     pub fn of(rules: &Rules) -> Result<Self, String> {
         rules.validate().map_err(|error| error.to_string())?;
         let to_json = |rules: &Rules| serde_json::to_value(rules).map_err(|error| error.to_string());
@@ -49,7 +45,6 @@ impl Form {
     }
 }
 
-/// The values that a field accepts, if it is a word or an order of directions.
 fn options(rules: &Value, pointer: &str, value: &Value) -> Vec<Value> {
     const WORDS: [&str; 6] = ["present", "stale", "server", "unknown", "missing", "mismatched"];
     let is_accepted = |word: &Value| {

@@ -26,7 +26,6 @@ thread_local! {
     static BUFFERS: RefCell<Buffers> = RefCell::default();
 }
 
-/// Reserves the request's buffer and returns its start.
 #[unsafe(no_mangle)]
 extern "C" fn reserve_request(length: usize) -> *mut u8 {
     BUFFERS.with_borrow_mut(|buffers| {
@@ -35,7 +34,6 @@ extern "C" fn reserve_request(length: usize) -> *mut u8 {
     })
 }
 
-/// Reserves the attachment's buffer and returns its start.
 #[unsafe(no_mangle)]
 extern "C" fn reserve_attachment(length: usize) -> *mut u8 {
     BUFFERS.with_borrow_mut(|buffers| {
@@ -68,13 +66,11 @@ extern "C" fn answer() -> u32 {
     code
 }
 
-/// The start of the last answer.
 #[unsafe(no_mangle)]
 extern "C" fn answer_start() -> *const u8 {
     BUFFERS.with_borrow(|buffers| buffers.answer.as_ptr())
 }
 
-/// The length of the last answer in bytes.
 #[unsafe(no_mangle)]
 extern "C" fn answer_length() -> usize {
     BUFFERS.with_borrow(|buffers| buffers.answer.len())

@@ -48,7 +48,6 @@ function solvedGames() {
 
 const games = solvedGames();
 
-/** Writes the map of a game as a folder, and returns its path. */
 function save({ name, map }) {
   const path = join(folder, "maps", name);
   mkdirSync(path, { recursive: true });

@@ -2,15 +2,12 @@
 
 use getaway::search::Problem;
 
-/// A distribution that draws a problem for each number.
 pub trait Distribution: Send + Sync {
-    /// A problem of the distribution.
     type Problem: Problem + Send + Sync;
 
     /// The problem with this number. It depends only on `number`.
     fn draw(&self, number: u64) -> Self::Problem;
 
-    /// The initial state of a search.
     fn start(&self, problem: &Self::Problem) -> <Self::Problem as Problem>::State;
 
     /// Converts a reward to the score that reports show.

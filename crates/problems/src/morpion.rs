@@ -11,12 +11,10 @@ use getaway::search::{Generator, Problem};
 
 use crate::distribution::Distribution;
 
-/// Columns and rows of the grid. Known games stay far from the border.
 const SIZE: usize = 32;
 /// Maximum number of legal moves, far above the maximum of any known game.
 const MOVES_MAX: usize = 128;
 const LANES: usize = 2 * SIZE;
-/// The direction vectors: across, down, and the two diagonals.
 const STEPS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
 
 /// Number of dot patterns of a window: a point and four dots on either side.
@@ -43,7 +41,6 @@ const fn completable(length: usize) -> [u8; WINDOWS] {
     table
 }
 
-/// A variant of the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Morpion {
     length: usize,
@@ -81,7 +78,6 @@ impl Move {
     }
 }
 
-/// A position: the dots, the lines and the legal moves.
 #[derive(Clone, Copy)]
 pub struct Board {
     /// For each direction and lane, a bit per dot. A lane is a row of points along the direction.
@@ -105,7 +101,6 @@ fn lane_and_bit(direction: usize, x: usize, y: usize) -> (usize, usize) {
 impl Morpion {
     pub const NAMES: [&str; 4] = ["5D", "5T", "4D", "4T"];
 
-    /// The variant with this name.
     pub fn named(name: &str) -> Option<Self> {
         let (length, touching) = match name {
             "5D" => (5, false),
@@ -117,7 +112,6 @@ impl Morpion {
         Some(Self { length, touching })
     }
 
-    /// Dots per line.
     pub fn length(&self) -> usize {
         self.length
     }

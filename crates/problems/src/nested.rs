@@ -3,11 +3,9 @@
 
 use getaway::search::{Generator, Policy, Problem};
 
-/// The memory of a nested search between steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// No memory: each step plays the action that was best in this step. Ties go to the first
-    /// action.
+    /// Each step plays the action that was best in this step. Ties go to the first action.
     None,
     /// The best sequence so far; each step plays its next action.
     BestSequence,
@@ -40,8 +38,7 @@ pub fn nested<P: Problem>(
     nested_over(problem, state, level, &rollout, memory, random)
 }
 
-/// Like [`nested`], but with the caller's rollout. The rollout plays to the end of the game and
-/// appends its actions.
+/// Like [`nested`], with a rollout that plays to the end of the game and appends its actions.
 pub fn nested_over<P: Problem>(
     problem: &P,
     state: &P::State,

@@ -8,7 +8,6 @@ use getaway::search::{Generator, Problem};
 
 use crate::distribution::Distribution;
 
-/// Maximum symbols per formula.
 pub const LENGTH_MAX: usize = 10;
 pub const POINTS: usize = 20;
 const SYMBOLS: [Symbol; 10] = [
@@ -24,30 +23,20 @@ const SYMBOLS: [Symbol; 10] = [
     Symbol::Divide,
 ];
 
-/// A symbol of a formula, or its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Symbol {
-    /// The variable.
     X,
-    /// The constant 1.
     One,
-    /// The sine of the top of the stack.
     Sin,
-    /// The cosine of the top of the stack.
     Cos,
-    /// The exponential of the top of the stack.
     Exp,
-    /// The natural logarithm of the top of the stack.
     Log,
-    /// The sum of the two topmost values.
     Add,
     /// The second value from the top minus the topmost.
     Subtract,
-    /// The product of the two topmost values.
     Multiply,
     /// The second value from the top divided by the topmost.
     Divide,
-    /// The end of a formula with fewer than ten symbols.
     End,
 }
 
@@ -61,7 +50,6 @@ impl Symbol {
     }
 }
 
-/// A formula, possibly incomplete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Formula {
     symbols: [Symbol; LENGTH_MAX],
@@ -71,7 +59,6 @@ pub struct Formula {
 }
 
 impl Formula {
-    /// The formula without symbols.
     pub const EMPTY: Self = Self { symbols: [Symbol::End; LENGTH_MAX], length: 0, stack: 0, has_ended: false };
 
     pub fn symbols(&self) -> &[Symbol] {
@@ -128,7 +115,6 @@ impl Formula {
     }
 }
 
-/// The points that a formula must fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Regression {
     points: [(f64, f64); POINTS],
@@ -141,8 +127,7 @@ impl Regression {
         Self { points: std::array::from_fn(|index| (x(index), target(x(index)))) }
     }
 
-    /// A random problem with its formula. The formula depends on x, and its values at all points
-    /// are finite and at most 100.
+    /// The formula depends on x, and its values at all points are finite and at most 100.
     pub fn random(seed: u64) -> (Self, Vec<Symbol>) {
         let mut random = Generator::from_seed(seed);
         let any = Self::of(|x| x);
@@ -190,7 +175,6 @@ impl Problem for Regression {
     }
 }
 
-/// Random formulas, one per number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomFormulas;
 

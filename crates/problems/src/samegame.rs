@@ -17,7 +17,6 @@ use crate::distribution::Distribution;
 
 pub const SIZE: usize = 15;
 pub const COLOURS: usize = 5;
-/// Points for an empty board.
 pub const EMPTY_BONUS: u32 = 1000;
 
 /// The number of columns of a set. The last column is always empty.
@@ -32,7 +31,6 @@ const DIGITS: usize = 3;
 pub struct Cells([u16; LANES]);
 
 impl Cells {
-    /// The set with one cell.
     pub fn of(column: usize, row: usize) -> Self {
         let mut cells = Self::default();
         cells.0[column] = 1 << row;
@@ -44,7 +42,6 @@ impl Cells {
         self.words() == [0; 4]
     }
 
-    /// Returns true if the sets have a common cell.
     pub fn meets(self, other: Self) -> bool {
         !self.and(other).is_empty()
     }
@@ -135,7 +132,6 @@ impl Cells {
         Self(moved)
     }
 
-    /// The cells of this set that are connected with the given one.
     #[inline]
     fn connected(self, column: usize, row: usize) -> Self {
         let mut found = Self::default();
@@ -216,7 +212,6 @@ fn fill(mut from: u16, column: u16) -> u16 {
     }
 }
 
-/// A group of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Group {
     pub cells: Cells,
@@ -224,13 +219,11 @@ pub struct Group {
 }
 
 impl Group {
-    /// The points for removing the group.
     pub fn points(self) -> u32 {
         (self.cells.len() - 2).pow(2)
     }
 }
 
-/// A board and the points so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
     /// The binary digits of the colours' numbers, lowest first.
@@ -259,9 +252,8 @@ impl Board {
         board
     }
 
-    /// Parses a board: one line per row, top row first, with colours 0 to 4, or `.` for an empty
-    /// cell, separated by spaces. Missing top rows and right columns are empty.
-    /// Fails with the line and what was expected.
+    /// Parses one line per row, top row first: colours 0 to 4, or `.` for an empty cell, separated
+    /// by spaces. Missing top rows and right columns are empty.
     pub fn parse(text: &str) -> Result<Self, String> {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         if lines.len() > SIZE {
@@ -297,12 +289,10 @@ impl Board {
         (number as u8).checked_sub(1)
     }
 
-    /// The points so far, including the bonus for an empty board.
     pub fn points(&self) -> u32 {
         self.points
     }
 
-    /// The number of blocks left.
     pub fn blocks(&self) -> u32 {
         self.occupied().len()
     }
@@ -412,7 +402,6 @@ impl Board {
         self.find_corners();
     }
 
-    /// Closes empty columns, and adds the bonus if no block is left.
     #[cold]
     fn close_columns(&mut self) {
         let occupied = self.occupied();
@@ -440,7 +429,6 @@ const SPARED_PRIOR: f64 = -5.0;
 /// The condition under which a rollout continues to spare a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// While groups of other colours exist.
     NoOthers,
     /// While groups of other colours exist and the spared colour's blocks are not connected.
     Connected,
@@ -450,17 +438,14 @@ pub enum Until {
 /// rollout, and spares it while groups of other colours exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sparing {
-    /// True if the start of the rollout determines the most frequent colour, false if the start of
-    /// the game does.
+    /// False if the start of the game determines the most frequent colour.
     pub is_by_rollout: bool,
-    /// The condition under which the colour is spared.
     pub until: Until,
 }
 
 #[derive(Clone, Debug)]
 pub struct SameGame {
     start: Board,
-    /// The most frequent colour at the start; ties go to the first.
     spared: u8,
     is_selective: bool,
 }
@@ -479,8 +464,7 @@ impl SameGame {
         Self { is_selective: true, ..self }
     }
 
-    /// Plays to the end of the game with random moves that spare a colour. Appends the moves to
-    /// `played`.
+    /// Plays random moves to the end of the game, and appends them to `played`.
     pub fn play_sparing(&self, board: &mut Board, sparing: Sparing, random: &mut Generator, played: &mut Vec<Group>) {
         let spared = if sparing.is_by_rollout { board.most_frequent() } else { self.spared };
         while !board.is_over() {
@@ -510,8 +494,7 @@ impl Problem for SameGame {
                 // The first cell of a group comes before its other corners, so a group is found
                 // there.
                 if let Some((first, window)) = cells.connected_nearby(column, row) {
-                    // Clears the corners of the group lane by lane, because reading the set back as
-                    // words is slow.
+                    // Goes lane by lane, because reading the set back as words is slow.
                     for (at, lane) in corners.0[first..first + WINDOW].iter_mut().enumerate() {
                         *lane &= !((window >> (16 * at)) as u16);
                     }
@@ -560,10 +543,9 @@ impl Problem for SameGame {
         board.spared = board.most_frequent();
     }
 
-    /// A random group. Groups of the colour that is most frequent at the rollout's start are drawn
-    /// only if there are no other groups, so that the blocks of this colour combine into one large
-    /// group (`TabuColorRandom` of Schadd and others, *Single-Player Monte-Carlo Tree Search*,
-    /// 2008). The rule also applies to selective games.
+    /// Draws groups of the spared colour last, so that they combine into one large group
+    /// (`TabuColorRandom` of Schadd and others, *Single-Player Monte-Carlo Tree Search*, 2008). The
+    /// rule also applies to selective games.
     fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
         board.draw_sparing(board.spared, Until::NoOthers, random)
     }
@@ -576,14 +558,12 @@ impl Problem for SameGame {
         group.cells.words().into_iter().fold(u64::from(group.colour), mix)
     }
 
-    /// Groups of the initially most frequent colour get a low prior. Pairs are an exception,
-    /// because removing them costs little.
+    /// Pairs of the spared colour keep a normal prior, because removing them costs little.
     fn prior(&self, _: &Board, group: Group) -> f64 {
         if group.colour == self.spared && group.cells.len() > 2 { SPARED_PRIOR } else { 0.0 }
     }
 }
 
-/// Random boards, one per number.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomBoards;
 

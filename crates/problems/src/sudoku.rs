@@ -12,7 +12,6 @@ use crate::distribution::Distribution;
 const ORDER_MAX: usize = 4;
 const CELLS_MAX: usize = ORDER_MAX * ORDER_MAX * ORDER_MAX * ORDER_MAX;
 
-/// A grid with boxes of `order` by `order` cells, and the given values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sudoku {
     order: usize,
@@ -20,7 +19,6 @@ pub struct Sudoku {
     givens: Vec<Option<u8>>,
 }
 
-/// A value for a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
     /// The cell, counted row by row.
@@ -28,20 +26,17 @@ pub struct Fill {
     pub value: u8,
 }
 
-/// A grid during the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// For each cell, a bit for each possible value. A filled cell has a single bit.
     possible: [u16; CELLS_MAX],
     is_filled: [bool; CELLS_MAX],
     filled: u16,
-    /// The cell to fill next; `None` if the game is over.
     next: Option<u8>,
 }
 
 impl Sudoku {
-    /// A grid of this order, from 2 to 4, with these given values, numbered from 0. Fails if the
-    /// order, the number of cells or a value is out of range.
+    /// `order` is from 2 to 4, and values are numbered from 0.
     pub fn new(order: usize, givens: Vec<Option<u8>>) -> Result<Self, String> {
         let side = order * order;
         if !(2..=ORDER_MAX).contains(&order) || givens.len() != side * side {
@@ -56,8 +51,7 @@ impl Sudoku {
         Ok(Self { order, givens })
     }
 
-    /// Parses a grid of order up to 3 from digits, row by row, with `.` or 0 for an empty cell.
-    /// Fails if the text is not a grid.
+    /// Parses digits, row by row, with `.` or 0 for an empty cell. `order` is at most 3.
     pub fn parse(order: usize, text: &str) -> Result<Self, String> {
         let cell = |character: char| match character {
             '.' | '0' => Ok(None),
@@ -72,9 +66,8 @@ impl Sudoku {
         )
     }
 
-    /// A random solvable grid in which each cell is given with probability `share`. Its solution is
-    /// the cyclic pattern, with permuted values and with rows and columns permuted so that boxes
-    /// stay intact.
+    /// Each cell is given with probability `share`. The solution is the cyclic pattern with
+    /// permuted values, and with rows and columns permuted so that boxes stay intact.
     pub fn random(order: usize, share: f64, seed: u64) -> Self {
         let mut random = Generator::from_seed(seed);
         let side = order * order;
@@ -160,7 +153,6 @@ fn lines(order: usize, random: &mut Generator) -> Vec<usize> {
 }
 
 impl Grid {
-    /// The number of filled cells, including the given ones.
     pub fn filled(&self) -> u16 {
         self.filled
     }
@@ -205,7 +197,6 @@ impl Problem for Sudoku {
     }
 }
 
-/// Random grids of 16x16, one per number. A third of the cells are given.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RandomGrids;
 

@@ -70,7 +70,6 @@ impl Problem for Survival {
     }
 }
 
-/// The game on generated maps, one per number.
 #[derive(Clone, Debug)]
 pub struct SurvivalMaps {
     options: GeneratorOptions,
@@ -78,8 +77,7 @@ pub struct SurvivalMaps {
 }
 
 impl SurvivalMaps {
-    /// Maps that the generator makes with these options, played by these rules. Fails if the
-    /// generator rejects the options.
+    /// Fails if the generator rejects the options.
     pub fn new(options: GeneratorOptions, rules: Rules) -> Result<Self, GeneratorError> {
         generate_nth(&options, 0, 0)?;
         Ok(Self { options, rules })

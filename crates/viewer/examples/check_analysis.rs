@@ -1,6 +1,5 @@
-//! Checks the analysis of games that weak planners lose on survivable maps. It replays every line
-//! to its end. It confirms the tick that lost the game by an exhaustive search from the next tick.
-//! This search shares no code with the solver.
+//! Checks the analysis of games that weak planners lose on survivable maps. An exhaustive search
+//! that shares no code with the solver confirms the tick that lost each game.
 //!
 //! `cargo run --release --package getaway-viewer --example check_analysis -- --games 60 [--maps
 //! DIR] [--seconds 60]`. The exit code is 1 if a check fails.
@@ -112,7 +111,6 @@ fn main() -> ExitCode {
     println!("{} maps that can be survived", solvable.len());
     let (mut lost, mut proven, mut confirmed, mut open, mut failed) = (0, 0, 0, 0, 0);
     let mut slowest = Duration::ZERO;
-    // Maps and planners take turns. A planner without randomness plays each map once.
     let mut seen = HashSet::new();
     let games =
         (0..).flat_map(|seed| solvable.iter().flat_map(move |map| PLANNERS.map(|planner| (map, planner, seed))));

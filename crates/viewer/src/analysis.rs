@@ -1,15 +1,13 @@
 //! The cause of a loss: the last tick from which survival was possible, the decision that lost the
 //! game, and a line that survives.
 //!
-//! If no line survives from a tick, none survives from any later tick. A game therefore has a last
-//! tick from which a line survives, and all later ticks are doomed. To find this boundary within
-//! the budget, the solver decides single ticks: first from the end backwards in growing strides,
-//! then by bisection.
+//! If no line survives from a tick, none survives from any later tick. To find the last savable
+//! tick within the budget, the solver decides single ticks: first backwards from the end in growing
+//! strides, then by bisection.
 //!
 //! *Room left* is the number of tiles on which the player can be alive [`ROOM_TICKS`] ticks later.
-//! The count plays every move and keeps one state per tile and tick. The player can reach every
-//! counted tile alive. Tiles that only a dropped state reaches are not counted. The tile of a known
-//! surviving line is always counted.
+//! The count keeps one state per tile and tick, so it misses tiles that only a dropped state
+//! reaches, except the tile of a known surviving line.
 //!
 //! Guarantees: the line, when played, survives to the end. `is_proven` means that no line survives
 //! from the next tick on. With a budget in ticks, the result depends only on the recording.
@@ -25,7 +23,6 @@ use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Plan, Position, State, Sta
 use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions};
 use getaway::search::BudgetMeter;
 
-/// Number of ticks that the room left looks ahead.
 pub const ROOM_TICKS: u16 = 16;
 /// Simulated ticks per probe in the first round. Each further round quadruples this number.
 const PROBE_TICKS: u64 = 250_000;
@@ -39,30 +36,23 @@ const FALL_MIN: u16 = 9;
 /// The default budget in simulated ticks: two to three seconds.
 pub const ANALYSIS_TICKS: u64 = 16_000_000;
 
-/// The cause of a loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum LossKind {
-    /// The bot had disconnected.
     BotGone,
     /// The command of the deciding tick was late.
     LateCommand,
     /// No command arrived in the deciding tick.
     MissingCommand,
-    /// The command of the deciding tick was unreadable.
     UnreadableCommand,
     /// The server did not play the move that the bot recorded.
     IgnoredCommand,
     /// A threat did not move as the rules predict.
     Misprediction,
-    /// No line survives from the first tick on.
     DoomedMap,
-    /// The bot chose a losing move in the last tick of the game.
     LastTick,
-    /// The bot chose a losing move.
     Blunder,
-    /// The solver did not decide the first tick.
     Undecided,
 }
 
@@ -76,24 +66,20 @@ pub struct Fall {
     pub tick: u16,
     pub from: u16,
     pub to: u16,
-    /// True if this move lost the game.
     pub is_decisive: bool,
 }
 
-/// Counts of the command problems that the recording of a game shows.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct CommandCounts {
     /// Commands that arrived after their tick.
     pub late: usize,
     /// Ticks without a command while the bot was connected.
     pub missing: usize,
-    /// Unreadable frames.
     pub unreadable: usize,
     /// Commands that the server did not play for an unrecorded reason.
     pub ignored: usize,
     /// Ticks in which a threat did not move as predicted.
     pub mispredicted: usize,
-    /// The first tick without the bot.
     pub left_tick: Option<u32>,
 }
 
@@ -101,7 +87,6 @@ pub struct CommandCounts {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
     pub map: Option<String>,
-    /// The status at the end of the recording.
     #[serde(serialize_with = "serialize_end")]
     pub end: Status,
     /// The tick in which the game ended: 2001 if every tick was survived.
@@ -115,11 +100,8 @@ pub struct Analysis {
     pub line: Option<Plan>,
     /// The cause of the loss; `None` if the game was not lost.
     pub kind: Option<LossKind>,
-    /// One sentence on the reason for the end of the game.
     pub sentence: String,
-    /// The score: 5 points per tick.
     pub score: u32,
-    /// The move in `last_savable_tick`.
     pub played: Option<Move>,
     /// The styles of the threats that caught the player.
     pub catchers: Vec<String>,
@@ -134,12 +116,10 @@ pub struct Analysis {
     pub room_ticks: u16,
     /// The tick of the first number in `room`.
     pub first_tick: u16,
-    /// Moves after which the room was much smaller, and the move that lost the game.
     pub falls: Vec<Fall>,
     pub commands: CommandCounts,
     /// The first tick after a misprediction or a missing message.
     pub uncertain_tick: Option<u16>,
-    /// Work of the solver in simulated ticks.
     pub simulated_ticks: u64,
 }
 
@@ -152,7 +132,6 @@ struct PlayedGame<'a> {
 
 #[derive(Clone, Debug, Default)]
 struct Boundary {
-    /// The index of the last state from which a line survives, and this line.
     savable: Option<(usize, Vec<Move>)>,
     doomed: Option<usize>,
     longest_tick: Option<u16>,
@@ -179,7 +158,6 @@ impl Analysis {
         Self::new(&log.world, &states, &moves, ticks, log.map.clone(), &log.styles, budget)
     }
 
-    /// Analyses a game that was played locally, from its states and the moves between them.
     pub fn of_states(world: &World, states: &[State], map: Option<String>, budget: Budget) -> Self {
         let moved = |pair: &[State]| {
             let mut successors = world.successors(&pair[0]);
@@ -283,7 +261,6 @@ impl Analysis {
         }
     }
 
-    /// The cause of a loss. `index` is the last state from which survival was possible.
     fn classify(&self, game: &PlayedGame, index: Option<usize>, ticks: &[LoggedTick]) -> LossKind {
         let Some(index) = index else {
             return if self.is_proven { LossKind::DoomedMap } else { LossKind::Undecided };
@@ -564,9 +541,8 @@ impl PlayedGame<'_> {
         boundary.savable.as_ref().map_or(end == 0, |&(index, _)| index + 1 == end)
     }
 
-    /// Probes single states, each with its own budget: from the end backwards until a state
-    /// survives, then by bisecting the undecided range. Skips states that stay undecided, and
-    /// continues on both sides of them.
+    /// Probes single states from the end backwards until one survives, then bisects the undecided
+    /// range. Continues on both sides of states that stay undecided.
     fn round(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, probe_ticks: u64, seed: u64) {
         let end = |boundary: &Boundary| boundary.doomed.unwrap_or(self.states.len());
         let low = |boundary: &Boundary| boundary.savable.as_ref().map_or(0, |&(index, _)| index + 1);

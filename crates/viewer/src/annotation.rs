@@ -4,40 +4,28 @@
 use getaway::game::{Direction, LAST_TICK, Position, State, Style, Threat, World};
 use getaway::planner::{CautiousRules, ObservedThreat};
 
-/// The reason for a threat's move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum IntentKind {
-    /// Unknown style.
     Unknown,
-    /// A bull that goes straight on.
     BullStraightOn,
-    /// A bull facing a wall.
     BullBlocked,
-    /// A goldfish.
     GoldfishWandering,
-    /// A shark.
     SharkChasing,
-    /// An owl that sees the player's position.
     OwlLooking,
     /// An owl on its way to the position that it saw at its last look.
     OwlReturning,
     /// An owl that has arrived or has not looked yet.
     OwlWaiting,
-    /// A deer with only one option.
     DeerSingleOption,
-    /// A deer that approaches the player.
     DeerApproaching,
     /// A deer within the shy distance that heads for its spawn.
     DeerShy,
-    /// A hawk that sees the player.
     HawkChasing,
     /// A hawk on its way to the position where it last saw the player.
     HawkTracking,
-    /// A hawk on its way to an intersection.
     HawkPatrolling,
-    /// A hawk that is waiting.
     HawkWaiting,
 }
 
@@ -85,10 +73,8 @@ impl IntentKind {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {
-    /// The reason for its move.
     pub kind: IntentKind,
     pub target: Option<Position>,
-    /// The path to the target, if the rules define one.
     pub path: Vec<Direction>,
     /// A number that depends on the kind: the remaining moves of a waiting hawk.
     pub count: u8,
@@ -96,7 +82,6 @@ pub struct Intent {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
-    /// One per threat of the replay.
     pub intents: Vec<Intent>,
     /// For each open tile, by x and then by y, the number of ticks during which no threat can reach
     /// the tile. `None` if no threat can ever reach it.
@@ -110,8 +95,6 @@ pub struct Annotation {
 #[derive(Debug)]
 pub(super) struct Annotator {
     caution: CautiousRules,
-    /// For each threat of the world, its index in the replay. The replay may also have threats of
-    /// unknown styles.
     indices: Vec<usize>,
 }
 

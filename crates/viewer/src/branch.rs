@@ -8,15 +8,13 @@ use super::replay::Replay;
 use getaway::game::{Move, Plan, State, World};
 use getaway::planner::{Budget, PlannerError, PlannerSpec};
 
-/// Number of annotated frames at the end of a branch. Only these frames are shown while the branch
-/// grows.
+/// Number of annotated frames at the end. Only these are shown while the branch grows.
 const ANNOTATED_FRAMES: usize = 60;
 /// Simulated ticks of a planner per decision of a branch.
 const DECISION_TICKS: u64 = 20_000;
 /// Simulated ticks of a planner for a whole branch: a few seconds.
 const BRANCH_TICKS: u64 = 20_000_000;
 
-/// The continuation of a game: first the given moves, then the moves of a planner.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Branch {
     pub moves: Vec<Move>,
@@ -25,10 +23,8 @@ pub struct Branch {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BranchError {
-    /// The moves are invalid.
     #[error("invalid moves: expected m and the letters L, R, U, D and .")]
     Moves,
-    /// The library has no such planner.
     #[error(transparent)]
     Planner(#[from] PlannerError),
 }
@@ -36,7 +32,6 @@ pub enum BranchError {
 impl Branch {
     /// Parses a page's request: an `m` (browsers drop a segment that is a dot), the letters of the
     /// moves, and a planner's name or expression, or `-`.
-    /// Fails if the moves are invalid or the library has no such planner.
     pub fn parse(moves: &str, planner: &str) -> Result<Self, BranchError> {
         let moves = moves.strip_prefix('m').and_then(|moves| moves.parse::<Plan>().ok()).ok_or(BranchError::Moves)?.0;
         let planner = if planner == "-" { None } else { Some(planner.parse()?) };

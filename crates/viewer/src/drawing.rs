@@ -57,9 +57,6 @@ impl Paint {
         }
     }
 
-    /// The strokes of a part, from the outside in: a halo that separates dark parts from dark
-    /// streets, an outline, and the line itself. `line` is the width of a line, or `None` for an
-    /// area.
     pub fn strokes<C: Copy>(self, line: Option<f32>, inks: Inks<C>) -> Vec<(f32, C)> {
         let outlines = &drawing().layers.outlines;
         match (self, line) {
@@ -85,7 +82,6 @@ pub(crate) const fn angle(direction: Direction) -> i16 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Paint {
-    /// The sprite's colour, with an outline.
     Body,
     Ink,
     Pale,
@@ -128,7 +124,6 @@ pub(crate) struct LayerStyle {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Outlines {
-    /// The halo that separates the body from dark streets.
     pub body_halo: f32,
     pub body: f32,
     pub pale: f32,

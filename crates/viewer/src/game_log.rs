@@ -1,6 +1,5 @@
-//! A recorded game, with the moves that the player and the threats actually made. The player's
-//! moves may differ from the bot's commands, and the threats' moves may differ from the rules'
-//! predictions.
+//! A recorded game, with the moves actually made. They may differ from the bot's commands and from
+//! the rules' predictions for the threats.
 //!
 //! Guarantees: as long as the rules explain the recording, the state of a tick equals the server's.
 //! After a misprediction, visible fields are as recorded, and hidden fields are as predicted.
@@ -18,7 +17,6 @@ use getaway::recording::{
 
 const TICKS_MAX: usize = 10_000;
 
-/// A tick of a recorded game.
 #[derive(Clone, Debug)]
 pub struct LoggedTick {
     pub tick: u32,
@@ -31,14 +29,12 @@ pub struct LoggedTick {
     pub mispredicted: Vec<Misprediction>,
     /// The move that the recorded actions resolve to.
     pub commanded: Option<Move>,
-    /// The move that the server played.
     pub played: Option<Move>,
     /// The command as received by the server, if recorded.
     pub wire: Option<Box<WireNotes>>,
     pub decision: Option<Box<DecisionNotes>>,
 }
 
-/// A threat that did not move as predicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Misprediction {
     pub threat: usize,
@@ -61,13 +57,10 @@ pub struct GameLog {
     pub indices: Vec<usize>,
     pub ticks: Vec<LoggedTick>,
     pub last: Option<State>,
-    /// Comparison of the recording with the rules.
     pub report: VerifyReport,
-    /// True if the recording exceeded the limit.
     pub is_cut: bool,
 }
 
-/// The error of merging two recordings of different games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected another recording of the same game, but they differ in tick {tick}")]
 pub struct OtherGame {
@@ -76,7 +69,6 @@ pub struct OtherGame {
 
 #[derive(Clone, Debug)]
 pub enum RecordingSource {
-    /// A file.
     File(PathBuf),
     /// A file's name and its content.
     Memory(PathBuf, Arc<[u8]>),
@@ -98,9 +90,6 @@ impl RecordingSource {
 }
 
 impl GameLog {
-    /// Reads and replays a recording. The replay uses `rules` if given, otherwise the rules that
-    /// the recording names, otherwise the server's rules. `maps` are searched for the played map.
-    /// Fails if the recording cannot be read, or its first line is not a playable state.
     pub fn read(source: &RecordingSource, rules: Option<&Rules>, maps: &[Map]) -> Result<Self, RecordingError> {
         let path = source.path();
         let mut reader = source.open()?;
@@ -131,11 +120,9 @@ impl GameLog {
         Ok(log)
     }
 
-    /// Adds the notes of another recording of the same game. The server's recording has the
-    /// commands, and the bot's recording has the decisions. Fails if the other recording shows
-    /// another game.
+    /// Adds the notes of another recording of the same game: the server's has the commands, and the
+    /// bot's has the decisions.
     pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
-        // Only the server's recording shows which moves were played.
         let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());
         let (mut log, other) = if is_server(&other) && !is_server(&self) { (other, self) } else { (self, other) };
         let mut shared = 0;
@@ -169,7 +156,6 @@ impl GameLog {
         Ok(log)
     }
 
-    /// The status at the last tick that the recording shows.
     pub fn status(&self) -> Status {
         self.last.as_ref().map_or(Status::Running, State::status)
     }
@@ -224,8 +210,7 @@ impl GameLog {
         }
     }
 
-    /// The state after a tick. The player's position comes from the message, even if it contradicts
-    /// the bot's command.
+    /// The player's position comes from the message, even if it contradicts the bot's command.
     fn successor(&self, state: &State, commanded: Move, message: &GameMessage) -> Option<After> {
         let world = &self.world;
         let found = message.your_character.position;
@@ -270,7 +255,6 @@ impl GameLog {
             && self.world.threats(state).zip(&self.indices).all(same)
     }
 
-    /// The threats whose positions in a message differ from those in a state.
     fn mispredictions(&self, state: &State, message: &GameMessage) -> Vec<Misprediction> {
         let differs = |(threat, &index): (Threat, &usize)| {
             let found = message.threats.get(index)?.position;
@@ -293,8 +277,6 @@ impl GameLog {
         (!state.is_over()).then_some(state)
     }
 
-    /// The positions in a message. The result has as many threats as the first message. A message
-    /// can have another number only if the recording diverges from the rules.
     fn positions(&self, message: &GameMessage) -> Positions {
         let threat = |threat: &MessageThreat| (threat.position, threat.direction.known().unwrap_or(Direction::Up));
         let mut threats: Vec<_> = message.threats.iter().map(threat).collect();
@@ -302,7 +284,6 @@ impl GameLog {
         Positions { player: message.your_character.position, threats }
     }
 
-    /// The map's name, or the recording's name if the map is unknown.
     pub fn title(&self) -> &str {
         self.map.as_ref().unwrap_or(&self.file)
     }
@@ -320,7 +301,6 @@ impl GameLog {
         }
         let mut lost = self.ticks.iter().filter(|tick| tick.played.is_some() && tick.commanded != tick.played);
         match lost.next() {
-            // The threats followed the rules, but the server did not play some commands.
             Some(first) if self.ticks.iter().all(|tick| tick.is_exact) => Some(format!(
                 "the server did not play {} of the recorded commands, the first in tick {}",
                 1 + lost.count(),
@@ -342,7 +322,6 @@ fn is_at(threat: &Threat, found: &MessageThreat) -> bool {
     threat.position == found.position && found.direction.known().is_none_or(|direction| direction == threat.direction)
 }
 
-/// The map in `maps` that the first message shows. Prefers the map that the recording names.
 fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Map]) -> Option<&'a Map> {
     let named = notes.and_then(|notes| notes.map.as_deref());
     let shows = |map: &&Map| {

@@ -22,10 +22,8 @@ use getaway::recording::RecordingError;
 const ANALYSIS_TIME: Duration = Duration::from_secs(4);
 /// Maximum number of games. A game takes a few megabytes after it has been viewed.
 const GAMES_MAX: usize = 1000;
-/// The name of a gallery's list.
 const INDEX: &str = "index";
 
-/// Recorded games, numbered from 1, and recordings that cannot be read.
 #[derive(Debug, Default)]
 pub struct GameLibrary {
     entries: Mutex<Vec<Entry>>,
@@ -35,10 +33,8 @@ pub struct GameLibrary {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// The recording's name without extensions. A number is appended if the library already has
-    /// this name.
+    /// The recording's name without extensions. A number is appended if the name is taken.
     name: String,
-    /// The game, or the reason why it cannot be read.
     game: Result<Arc<LibraryGame>, String>,
 }
 
@@ -49,7 +45,6 @@ struct LibraryGame {
     analysis: OnceLock<Analysis>,
 }
 
-/// An entry of the list. Serialized as an object with these fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct ListEntry {
     game: u64,
@@ -83,7 +78,6 @@ struct ListGame {
     analysis: Option<ListAnalysis>,
 }
 
-/// The fields of an [`Analysis`] from which a page names the reason for a loss.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 struct ListAnalysis {
     kind: Option<LossKind>,
@@ -91,24 +85,16 @@ struct ListAnalysis {
 }
 
 impl GameLibrary {
-    /// Creates an empty library. `rules` override the rules of the recordings, and `maps` are the
-    /// known maps.
+    /// `rules` override the rules of the recordings.
     pub fn new(rules: Option<Rules>, maps: Vec<Map>) -> Self {
         Self { entries: Mutex::default(), maps, rules }
     }
 
-    /// Adds a recording and returns its number.
-    ///
-    /// # Errors
-    /// If it cannot be read, or the library is full.
     pub fn add(&self, source: &RecordingSource) -> Result<u64, LibraryError> {
         self.add_log(GameLog::read(source, self.rules.as_ref(), &self.maps)?)
     }
 
     /// Adds a file. The list shows the error of a file that cannot be read.
-    ///
-    /// # Errors
-    /// If the library is full.
     pub fn add_file(&self, path: &Path) -> Result<(), LibraryError> {
         let read = GameLog::read(&RecordingSource::File(path.to_owned()), self.rules.as_ref(), &self.maps);
         match read {
@@ -122,10 +108,6 @@ impl GameLibrary {
         }
     }
 
-    /// Adds a parsed recording and returns its number.
-    ///
-    /// # Errors
-    /// If the library is full.
     pub fn add_log(&self, log: GameLog) -> Result<u64, LibraryError> {
         let name = log.file.clone();
         self.add_entry(&name, Ok(Arc::new(LibraryGame { log, replay: OnceLock::new(), analysis: OnceLock::new() })))
@@ -147,12 +129,10 @@ impl GameLibrary {
         Ok(entries.len() as u64)
     }
 
-    /// The errors of the recordings that cannot be read.
     pub fn errors(&self) -> Vec<String> {
         self.entries().into_iter().filter_map(|entry| entry.game.err()).collect()
     }
 
-    /// The list of the games as JSON.
     pub fn list(&self) -> String {
         let entry = |(index, Entry { name, game }): (usize, Entry)| ListEntry {
             game: index as u64 + 1,
@@ -163,7 +143,6 @@ impl GameLibrary {
         to_json(&self.entries().into_iter().enumerate().map(entry).collect::<Vec<_>>())
     }
 
-    /// The names of the games that can be read, with their numbers.
     pub fn names(&self) -> Vec<(u64, String)> {
         let numbered = (1..).zip(self.entries());
         numbered.filter(|(_, entry)| entry.game.is_ok()).map(|(number, entry)| (number, entry.name)).collect()
@@ -191,8 +170,7 @@ impl GameLibrary {
         Some(to_json(game.analysis.get_or_init(|| Analysis::of_log(&game.log, analysis_budget()))))
     }
 
-    /// The states of a game up to a frame, from the last gap in the recording on. `None` if there
-    /// is no such game, or the frame has no state.
+    /// The states of a game up to a frame, from the last gap in the recording on.
     pub fn states(&self, number: u64, index: usize) -> Option<GameStates> {
         let LibraryGame { log, .. } = &*self.game(number)?;
         let ticks = log.ticks.get(..=index).unwrap_or(&log.ticks);
@@ -215,7 +193,6 @@ impl GameLibrary {
     }
 }
 
-/// The default budget of an analysis.
 pub fn analysis_budget() -> Budget {
     Budget::time(ANALYSIS_TIME).and(Budget::ticks(ANALYSIS_TICKS))
 }
@@ -250,13 +227,10 @@ impl LibraryGame {
     }
 }
 
-/// The reason for refusing a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
-    /// The recording cannot be read.
     #[error(transparent)]
     Recording(#[from] RecordingError),
-    /// The library has the maximum number of games.
     #[error("too many games: expected at most {GAMES_MAX}")]
     Full,
 }

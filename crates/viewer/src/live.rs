@@ -1,8 +1,7 @@
 //! The replay of the game in progress.
 //!
-//! Guarantees: the game only pushes each state, and never waits. Annotations are computed on
-//! request in the requesting thread, once for all clients, and never under a lock that the game
-//! takes.
+//! Guarantees: the game only pushes each state, and never waits. The requesting thread computes
+//! annotations, once for all clients, and never under a lock that the game takes.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +18,6 @@ const FORECAST_INTERVAL: Duration = Duration::from_millis(250);
 /// A forecast that still matches the game is kept while it has at least this many future ticks.
 const FORECAST_TICKS_MIN: usize = 20;
 
-/// The replay of the latest game.
 #[derive(Default)]
 pub struct LiveReplay {
     game_count: AtomicU64,
@@ -54,7 +52,6 @@ pub struct GameStates {
 type News = (Vec<State>, Vec<(usize, WireNotes)>);
 
 impl LiveReplay {
-    /// Starts a new game and discards the previous one.
     pub fn begin(&self, title: &str, subtitle: &str, world: Arc<World>) {
         let number = self.game_count.fetch_add(1, Ordering::Relaxed) + 1;
         let (title, subtitle) = (title.to_owned(), subtitle.to_owned());
@@ -67,7 +64,6 @@ impl LiveReplay {
         }
     }
 
-    /// Records the bot's answers to the last state.
     pub fn note(&self, wire: &WireNotes) {
         let is_plain = wire.command.is_some() && wire.late.is_empty() && wire.unreadable.is_empty();
         if let Some(game) = &mut *lock(&self.game)

@@ -1,8 +1,7 @@
 //! The packed format of a replay: a JSON header and binary frames, unpacked by the page.
 //!
-//! Numbers are differences from the previous frame, as zigzag-encoded 7-bit varints. Most
-//! differences are 0, which compresses well. The first frame of a range is relative to zeros, so
-//! each range can be decoded separately.
+//! Numbers are differences from the previous frame, as zigzag-encoded 7-bit varints. The first
+//! frame of a range is relative to zeros, so each range can be decoded separately.
 //!
 //! A frame holds a flags byte, the tick, the player's x and y, and each threat's x, y and
 //! direction. An annotation adds, for each threat, the intent's kind and count, the target's x and
@@ -53,8 +52,7 @@ struct Header<'a> {
     forecast: usize,
 }
 
-/// Packs the header and the frames from `from` on. `game` is the number of the game on the page's
-/// server.
+/// Packs the frames from `from` on. `game` is the number of the game on the page's server.
 pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
     let from = from.min(replay.frames.len());
     let layout = &replay.layout;
@@ -93,7 +91,6 @@ pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
     (getaway::protocol::to_json(&header), writer.bytes)
 }
 
-/// A response body: the header's length in four little-endian bytes, the header, the frames.
 pub fn body((header, frames): &(String, Vec<u8>)) -> Vec<u8> {
     [&(header.len() as u32).to_le_bytes()[..], header.as_bytes(), frames].concat()
 }

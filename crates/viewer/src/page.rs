@@ -29,14 +29,11 @@ const SCRIPTS: [&str; 8] = [
     include_str!("page/live.js"),
 ];
 
-/// The source of a page's game.
 #[derive(Clone, Copy, Debug)]
 pub enum PageSource<'a> {
-    /// A replay that is embedded in the page.
     Replay(&'a Replay),
     /// An embedded replay with its analysis and, if there is one, the surviving line.
     Analysed(&'a Replay, &'a Analysis, Option<&'a Replay>),
-    /// Like `Analysed`, with a link to the list of the gallery.
     InGallery(&'a Replay, &'a Analysis, Option<&'a Replay>),
     /// The list of a gallery, from [`GameLibrary::list`](crate::GameLibrary::list). Each game has
     /// its own page in the same folder, under the game's name.
@@ -52,10 +49,8 @@ pub enum PageSource<'a> {
     },
 }
 
-/// A page and its content security policy.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The HTML.
     pub html: String,
     /// The value of `Content-Security-Policy`.
     pub policy: String,
@@ -124,7 +119,6 @@ pub fn game_json(source: PageSource) -> String {
     json
 }
 
-/// A packed replay: `{"header": ..., "data": <base64 of gzip>}`.
 fn packed_json(replay: &Replay) -> String {
     let (header, bytes) = pack(replay, 0, 0);
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());

@@ -30,45 +30,25 @@ const GIF_SIDE: u32 = 720;
 const GIF_COLORS: usize = 255;
 const PALETTE_FRAMES: usize = 24;
 
-/// An error that prevents rendering an image.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum PictureError {
-    /// The game has no such tick.
     #[error("no tick {tick} in this game: expected {first} to {last}")]
-    Tick {
-        /// The requested tick.
-        tick: u32,
-        /// The first tick of the replay.
-        first: u32,
-        /// The last tick of the replay.
-        last: u32,
-    },
-    /// The range ends before it begins.
+    Tick { tick: u32, first: u32, last: u32 },
     #[error("tick {from} is after tick {to}: expected a first and a last tick")]
-    Backwards {
-        /// The start.
-        from: u32,
-        /// The end.
-        to: u32,
-    },
-    /// The map is too large to render.
+    Backwards { from: u32, to: u32 },
     #[error("image too large: expected at most {MAX_SIDE} pixels per side, and at least one per tile")]
     TooLarge,
-    /// An unknown layer.
     #[error("unknown layer {0}: expected plan, paths, arrival, deadly or trail")]
     Layer(String),
-    /// The image cannot be encoded or written.
     #[error("{0}")]
     Write(String),
 }
 
-/// The layers drawn in addition to the streets and the sprites.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layers {
     pub plan: bool,
     pub paths: bool,
-    /// The earliest arrivals of threats.
     pub arrival: bool,
     /// The tiles that are fatal next tick.
     pub deadly: bool,
@@ -94,7 +74,6 @@ impl FromStr for Layers {
     }
 }
 
-/// The colour theme.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Theme {
@@ -105,26 +84,21 @@ pub enum Theme {
     Dark,
 }
 
-/// Options for images.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct PictureOptions {
     pub layers: Layers,
     pub theme: Theme,
 }
 
-/// The range of frames for a GIF.
 #[derive(Clone, Copy, Debug)]
 pub struct GifOptions {
-    /// The first tick; by default, the first of the replay.
     pub from: Option<u32>,
-    /// The last tick; by default, the last of the replay.
     pub to: Option<u32>,
     /// Playback speed: 1 is ten ticks per second.
     pub speed: f64,
 }
 
-/// Renders the last frame of a tick as a PNG.
-/// Fails if the replay has no such tick, or encoding fails.
+/// Renders the last frame of a tick.
 pub fn png(replay: &Replay, tick: u32, options: PictureOptions) -> Result<Vec<u8>, PictureError> {
     let index = index_of(replay, tick)?;
     let renderer = Renderer::new(replay, options, tile_side(replay, PNG_TILE, PNG_SIDE)?);
@@ -134,18 +108,13 @@ pub fn png(replay: &Replay, tick: u32, options: PictureOptions) -> Result<Vec<u8
 /// An image: three bytes per pixel (red, green, blue), row by row from the top left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pixels {
-    /// Pixels per row.
     pub width: u32,
-    /// Number of rows.
     pub height: u32,
-    /// The samples.
     pub rgb: Vec<u8>,
 }
 
 /// Draws a state with its caption, on tiles of `tile` pixels, with the player facing `heading`.
-///
-/// # Errors
-/// If a side would have no pixels or more than 4,096.
+/// Fails if a side would have no pixels or more than 4,096.
 pub fn pixels(world: &World, state: &State, heading: Direction, tile: u32) -> Result<Pixels, PictureError> {
     let replay = Replay::of_state(world, state);
     let tiles = replay.layout.width.max(replay.layout.height) as u32;
@@ -173,8 +142,7 @@ fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     Ok(bytes)
 }
 
-/// Renders a range of frames as an endless GIF. Returns the number of frames.
-/// Fails if the replay has no such ticks, or encoding fails.
+/// Renders an endless GIF. Returns the number of frames.
 pub fn gif(
     replay: &Replay,
     range: GifOptions,

@@ -9,7 +9,6 @@ use super::pack::pack;
 use super::replay::{ReplayBuilder, forecast};
 use getaway::game::{Move, State, World};
 
-/// A game from its first tick, with its replay.
 #[derive(Debug)]
 pub struct PlayedGame {
     world: Arc<World>,
@@ -19,7 +18,6 @@ pub struct PlayedGame {
 }
 
 impl PlayedGame {
-    /// Starts a game.
     pub fn new(title: &str, subtitle: &str, world: Arc<World>) -> Self {
         let mut builder = ReplayBuilder::new(title, subtitle, &world);
         builder.replay.header.map = Some(title.to_owned());
@@ -28,8 +26,7 @@ impl PlayedGame {
         Self { world, states: vec![start], moves: Vec::new(), builder }
     }
 
-    /// Replaces the moves of the game. Moves after its end are ignored. Returns the index of the
-    /// first frame that changed.
+    /// Replaces the moves of the game. Returns the index of the first frame that changed.
     pub fn play(&mut self, moves: &[Move]) -> usize {
         let kept = self.moves.iter().zip(moves).take_while(|(before, now)| before == now).count();
         self.moves.truncate(kept);
@@ -53,22 +50,18 @@ impl PlayedGame {
         kept + 1
     }
 
-    /// The world.
     pub fn world(&self) -> &Arc<World> {
         &self.world
     }
 
-    /// The states, from the first tick on.
     pub fn states(&self) -> &[State] {
         &self.states
     }
 
-    /// The moves that were played.
     pub fn moves(&self) -> &[Move] {
         &self.moves
     }
 
-    /// The packed replay from a frame on.
     pub fn pack(&self, from: usize) -> (String, Vec<u8>) {
         pack(&self.builder.replay, 0, from)
     }

@@ -9,7 +9,6 @@ use getaway::recording::VerifyReport;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Positions {
     pub player: Position,
-    /// The threats and their directions, in the order of the replay.
     pub threats: Vec<(Position, Direction)>,
 }
 

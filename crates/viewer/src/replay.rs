@@ -20,96 +20,72 @@ const FORECAST_TICKS_MAX: u64 = 200_000;
 /// The start of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// The tick. If the player is caught within a tick of the no-jump variant, this tick has two
-    /// frames.
     pub tick: u32,
-    /// The positions at the start of the tick.
     pub positions: Positions,
     /// The annotation; `None` from the tick in which a recording diverges from the rules.
     pub annotation: Option<Annotation>,
 }
 
-/// The kind of a mark on the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MarkKind {
     /// The threats become faster.
     Phase,
-    /// The player and a threat swap tiles.
     Jump,
     /// All moves but one were fatal.
     CloseCall,
-    /// The player is caught.
     Catch,
-    /// Every tick has been survived.
     Complete,
     /// A command arrived after its tick.
     Late,
     /// No command arrived in time.
     Missing,
-    /// A command was unreadable.
     Unreadable,
     /// The server did not play the recorded command.
     Ignored,
     /// A threat did not move as predicted.
     Misprediction,
-    /// The bot disconnected.
     Left,
 }
 
-/// A marked frame.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Mark {
-    /// Index of the frame.
     pub index: usize,
-    /// The kind of event.
     pub kind: MarkKind,
-    /// A short description.
     pub text: String,
 }
 
-/// A game for display.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// The title: the map's name, or the recording's name if the map is unknown.
     pub title: String,
-    /// The subtitle: the planner or team.
     pub subtitle: String,
     /// The map. Only threats with a known style are spawned on it.
     pub layout: Layout,
-    /// The styles of all threats, as named in messages.
     pub styles: Vec<String>,
-    /// The rules of the game.
     pub rules: Rules,
-    /// The frames, in order.
     pub frames: Vec<Frame>,
     /// The forecast after the last frame: the survival search's plan and the threats' moves.
     pub forecast: Vec<Positions>,
     /// Marked frames, in order.
     pub marks: Vec<Mark>,
-    /// The game's status at the last frame.
     pub status: Status,
     /// True if the game is in progress, so more frames may follow.
     pub is_live: bool,
-    /// A note on the whole replay.
     pub note: Option<String>,
-    /// Facts for the page's header.
     pub header: GameHeader,
     /// The part of the game that fits into an address of the playground.
     pub shareable: Option<Shareable>,
 }
 
-/// Facts about a game for the viewer's header.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GameHeader {
-    /// The map's name.
     pub map: Option<String>,
     /// The recording's name without extensions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// The bot's planner.
     pub planner: Option<String>,
     /// The program that recorded the game, with its version.
     pub recorder: Option<String>,
@@ -122,8 +98,7 @@ pub struct GameHeader {
     /// For each frame, if recorded, the delay of the command in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
-    /// The rules that the bot had learnt, in order. Each entry has a frame, and the sentences that
-    /// hold from this frame on.
+    /// The rules that the bot had learnt: each frame with the sentences that hold from it on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<(usize, Vec<String>)>,
 }
@@ -154,7 +129,6 @@ impl GameHeader {
 }
 
 impl Replay {
-    /// Creates an empty replay of a game that has not started.
     pub fn new(title: impl Into<String>, subtitle: impl Into<String>, world: &World) -> Self {
         let layout = world.layout().clone();
         Self {
@@ -174,7 +148,6 @@ impl Replay {
         }
     }
 
-    /// The replay of a local game, from its first state to its last.
     pub fn of_states(title: impl Into<String>, subtitle: impl Into<String>, world: &World, states: &[State]) -> Self {
         let mut builder = ReplayBuilder::new(title, subtitle, world);
         for state in states {
@@ -216,17 +189,13 @@ impl Replay {
         replay
     }
 
-    /// The replay of a recorded game. It is replayed and annotated up to the first divergence from
-    /// the rules; later frames are shown as recorded.
-    ///
-    /// # Errors
-    /// If the file cannot be read, or its first line is not a playable state.
+    /// Annotates a recorded game up to its first divergence from the rules. Fails if the file
+    /// cannot be read, or its first line is not a playable state.
     pub fn of_recording(path: impl AsRef<Path>, rules: &Rules) -> Result<Self, RecordingError> {
         let source = RecordingSource::File(path.as_ref().to_owned());
         Ok(Self::of_log(&GameLog::read(&source, Some(rules), &[])?))
     }
 
-    /// The replay of a parsed recording; see [`Replay::of_recording`].
     pub fn of_log(log: &GameLog) -> Self {
         let world = &log.world;
         let mut replay = Self::new(log.title(), log.player(), world);
@@ -251,12 +220,10 @@ impl Replay {
         replay
     }
 
-    /// The last frame of a tick.
     pub fn index_of_tick(&self, tick: u32) -> Option<usize> {
         self.frames.iter().rposition(|frame| frame.tick == tick)
     }
 
-    /// The score at the last frame.
     pub fn score(&self) -> u32 {
         self.frames.last().map_or(0, |frame| frame.tick * getaway::game::POINTS_PER_TICK)
     }
@@ -272,7 +239,6 @@ impl Replay {
 pub(super) struct ReplayBuilder {
     pub replay: Replay,
     annotator: Annotator,
-    /// For each threat of the world, its index in the replay.
     indices: Vec<usize>,
     has_left: bool,
 }
@@ -305,7 +271,6 @@ impl ReplayBuilder {
         self.add(Frame { tick: state.tick().into(), positions, annotation: Some(annotation) });
     }
 
-    /// Keeps the first `count` frames and their marks.
     pub fn truncate(&mut self, count: usize) {
         self.replay.frames.truncate(count);
         self.replay.marks.retain(|mark| mark.index < count);
@@ -315,8 +280,7 @@ impl ReplayBuilder {
         self.add(Frame { tick: state.tick().into(), positions: positions_of(world, state), annotation: None });
     }
 
-    /// Appends a recorded tick. `replayed` is the state that the rules predict, if it agrees with
-    /// the recording.
+    /// `replayed` is the predicted state, if it agrees with the recording.
     fn push_logged(&mut self, world: &World, tick: &LoggedTick, replayed: Option<&State>) {
         let positions = tick.positions.clone();
         let annotation = replayed.map(|state| self.annotator.annotate(world, state, &threat_positions(&positions)));
@@ -329,7 +293,6 @@ impl ReplayBuilder {
         }
     }
 
-    /// Adds the marks of a frame's wire incidents.
     pub fn note(&mut self, index: usize, wire: &WireNotes) {
         let marks = wire_marks(wire, self.has_left);
         self.has_left |= wire.left.is_some();
@@ -348,8 +311,7 @@ impl ReplayBuilder {
     }
 }
 
-/// The part of a game that fits into an address. `None` unless the game starts in the first tick.
-/// `name` is the name of the map.
+/// `None` unless the game starts in the first tick.
 pub(super) fn shareable(name: &str, world: &World, first: Option<&State>) -> Option<Shareable> {
     first.filter(|&first| *first == world.start()).and_then(|_| Shareable::of_world(name, world))
 }
@@ -379,7 +341,6 @@ fn threat_positions(positions: &Positions) -> Vec<Position> {
     positions.threats.iter().map(|&(position, _)| position).collect()
 }
 
-/// The marks of mispredictions and of commands ignored for an unknown reason.
 fn tick_marks(tick: &LoggedTick, styles: &[String]) -> Vec<(MarkKind, String)> {
     let mut marks = Vec::new();
     for surprise in &tick.mispredicted {

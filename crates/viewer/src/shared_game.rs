@@ -20,7 +20,6 @@ static BUNDLED: LazyLock<Vec<Map>> = LazyLock::new(|| {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedGame {
-    /// The name of the map.
     pub name: String,
     /// The map, unless it is the bundled map of this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -28,7 +27,6 @@ pub struct SharedGame {
     /// The fields of the rules that differ from the server's.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub rules: serde_json::Map<String, Value>,
-    /// The moves.
     #[serde(default, skip_serializing_if = "str::is_empty")]
     pub moves: String,
 }
@@ -45,7 +43,6 @@ impl SharedGame {
         }
     }
 
-    /// The map, if this game has one.
     pub fn layout(&self) -> Option<&Layout> {
         self.map.as_ref().or_else(|| bundled(&self.name))
     }
@@ -55,7 +52,6 @@ fn bundled(name: &str) -> Option<&'static Layout> {
     BUNDLED.iter().find(|map| map.name == name).map(|map| &map.layout)
 }
 
-/// The fields of rules that differ from the server's.
 fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
     let fields = |rules: &Rules| match serde_json::to_value(rules) {
         Ok(Value::Object(fields)) => fields,

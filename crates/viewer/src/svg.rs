@@ -1,6 +1,5 @@
-//! Games as SVG: a single text that notebooks, browsers and most editors can draw and animate. The
-//! text has no script, loads no files, and has no identifiers that could clash with another
-//! drawing.
+//! Games as SVG that notebooks, browsers and most editors can draw and animate. The text has no
+//! script, loads no files, and has no identifiers that could clash with another drawing.
 
 use std::fmt::Write;
 
@@ -22,11 +21,8 @@ pub fn svg(world: &World, state: &State, heading: Direction) -> String {
     draw(world, std::slice::from_ref(state), heading, 1.0)
 }
 
-/// Draws consecutive states as an endless animation, `speed` times as fast as the server. A single
-/// state is drawn as by [`svg`].
-///
-/// # Panics
-/// If there is no state.
+/// Draws consecutive states (at least one) as an endless animation, `speed` times as fast as the
+/// server.
 pub fn svg_animation(world: &World, states: &[State], speed: f64) -> String {
     draw(world, states, Direction::Right, speed)
 }
@@ -121,7 +117,6 @@ fn draw_streets(out: &mut String, layout: &Layout) {
     let _ = write!(out, "<path fill=\"none\" stroke=\"{}\" stroke-width=\"6\" d=\"{edges}\"/>", color("line"));
 }
 
-/// An animation. A still drawing has a duration of 0.
 struct Animation {
     seconds: f64,
 }

@@ -40,8 +40,7 @@ CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 
 @pytest.fixture(scope="session")
 def launch() -> Iterator[Callable[..., Browser]]:
-    """Starts the system's Chromium with extra options. Playwright allows one session at a time, so
-    all browsers share it."""
+    """Playwright allows one session at a time, so all browsers share it."""
     program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
         pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
@@ -58,11 +57,9 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator[OpenPage]:
-    """Opens pages, optionally in dark mode or with a phone's screen size.
-
-    Logged errors, warnings and uncaught exceptions fail the test. The pages are closed before the
-    servers stop, because requests of the pages may still be waiting.
-    """
+    """Pages, optionally dark or on a phone's screen. Logged errors, warnings and uncaught
+    exceptions fail the test. Pages are closed before the servers stop, because their requests may
+    be waiting."""
     problems: list[str] = []
     contexts = []
 
@@ -97,7 +94,6 @@ def page(open_page: OpenPage) -> Page:
 
 @pytest.fixture
 def view(getaway_program: Path) -> Iterator[View]:
-    """Starts `getaway view` with the given options on a free port; returns the page's URL."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> str:
@@ -114,10 +110,7 @@ def view(getaway_program: Path) -> Iterator[View]:
 
 
 def wait_until(page: Page, expression: str) -> None:
-    """Waits until an expression is true.
-
-    Playwright's own wait needs an evaluation that the content security policy forbids.
-    """
+    """Playwright's own wait needs an evaluation that the content security policy forbids."""
     deadline = time.monotonic() + TIMEOUT_MS / 1000
     while not page.evaluate(expression):
         assert time.monotonic() < deadline, f"never true: {expression}"
@@ -162,14 +155,12 @@ def assert_board_is_clear(page: Page, *others: str) -> None:
 
 
 def load_axe(page: Page) -> None:
-    """Adds axe-core to every page that is opened from now on; skips the test if axe-core is not
-    installed."""
+    """Adds axe-core to every page that is opened from now on, or skips the test."""
     axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
     page.context.add_init_script(axe.read_text())
 
 
 def violations(page: Page) -> list[dict[str, Any]]:
-    """Runs axe-core; see `load_axe`."""
     found: list[dict[str, Any]] = page.evaluate("axe.run().then(({ violations }) => violations)")
     return found
 

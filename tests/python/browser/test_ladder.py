@@ -17,7 +17,6 @@ ENTRANTS = ["random", "mine=safest", "mine=sampling", "broken=pipe:exit 3"]
 
 @pytest.fixture(scope="module")
 def ladder(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a ladder that has ended."""
     folder = tmp_path_factory.mktemp("ladder") / "league"
     added = [word for entrant in ENTRANTS for word in ("--add", entrant)]
     options = ["--map", "corner-shop", "--map", "snail", "--budget-ticks", "30", "--samples", "6"]

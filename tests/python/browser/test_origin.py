@@ -17,7 +17,6 @@ from conftest import MAPS, RealServer
 
 from .conftest import CAUGHT, stay
 
-# A foreign host name that resolves to this machine.
 REBOUND = "evil.example"
 OPEN_SOCKET = """(url) => new Promise((done) => {
   const socket = new WebSocket(url);
@@ -27,8 +26,7 @@ OPEN_SOCKET = """(url) => new Promise((done) => {
 
 
 class BlankPage(BaseHTTPRequestHandler):
-    """A page without a content security policy, which may open any socket that the browser
-    allows."""
+    """Has no content security policy, so it may open any socket that the browser allows."""
 
     def do_GET(self) -> None:
         body = b"<!doctype html><title>foreign</title>"
@@ -44,7 +42,6 @@ class BlankPage(BaseHTTPRequestHandler):
 
 @pytest.fixture(scope="module")
 def rebound_browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
-    """The system's Chromium, with a foreign name that resolves to this machine."""
     browser = launch(f"--host-resolver-rules=MAP {REBOUND} 127.0.0.1")
     yield browser
     browser.close()
@@ -146,8 +143,7 @@ ATTEMPTS = """async (urls) => {
 
 @pytest.fixture
 def folder_with_canary(tmp_path: Path) -> Path:
-    """A folder with a planner whose module writes a file named `reached`. The fixture checks
-    this."""
+    """A planner whose module writes a file named `reached`."""
     (tmp_path / "canary.py").write_text(CANARY)
     play = [sys.executable, "-m", "getaway", "play", str(MAPS / "corner-shop"), "--planner", "canary:plan"]
     subprocess.run(play, cwd=tmp_path, check=True, capture_output=True)

@@ -78,7 +78,6 @@ def start(page: Page, url: str) -> Page:
 
 
 def open_game(page: Page, name: str, moves: str = "", text: str | None = None) -> None:
-    """Opens a bundled map, or a text map, with moves."""
     page.evaluate(
         """async ([name, moves, text]) => {
           const { maps, rules } = await session.client.json("start");

@@ -1,5 +1,4 @@
-"""The engine in Chromium gives the native program's answers; `playground_runs.py` has longer
-runs."""
+"""The engine in Chromium gives the native program's answers; long: `playground_runs.py`."""
 
 from __future__ import annotations
 

@@ -109,7 +109,6 @@ def test_command_of_a_game_reproduces_its_score(
 
 
 def score_and_end(row: Locator) -> tuple[str, str]:
-    """The score and the ending of a game in the table."""
     cell = row.locator("td").nth(3)
     return cell.evaluate("cell => cell.firstChild.textContent"), cell.locator("small").inner_text()
 

@@ -119,7 +119,6 @@ def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -
         page.keyboard.press(KEYS[move])
         wait_until(page, f"viewer.replay.last === {count} && viewer.index === {count}")
         game.step("LRUD.".index(move))
-    # The panels show the game's current state.
     assert tick(page) == len(moves) + 1
     assert page.evaluate("[...viewer.replay.frames[viewer.index].positions.slice(0, 2)]") == list(game.state.player)
     assert all(page.locator("#threats span").all_inner_texts())
@@ -272,8 +271,7 @@ def test_recording_can_be_dropped_onto_the_page(open_page: OpenPage, view: View,
 
 @pytest.fixture(scope="module")
 def wire_recording(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A server's recording with an unreadable, a missing and a late command, and a
-    disconnection."""
+    """Has an unreadable, a missing and a late command, and a disconnection."""
     file = tmp_path_factory.mktemp("wire") / "wire.jsonl.gz"
     command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "1000", "--record", str(file), "roundabout"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -133,7 +133,6 @@ def test_marks_are_visited_and_named(page: Page, whole_game: Path) -> None:
     assert tick(page) == marks[1]
     page.locator("#end").click()
     assert press_keys(page, "p", "n", "p") == [marks[-2], marks[-1], marks[-2]]
-    # The page shows the name of a mark under the pointer.
     box = page.locator("#marks").bounding_box()
     assert box
     x = page.evaluate("viewer.timeline.x(viewer.replay.header.marks.at(-1).index, viewer.end)")
@@ -250,8 +249,7 @@ def test_address_can_be_changed_while_the_page_is_open(page: Page, view: View) -
     wait_until(page, "viewer.tick === 77")
     page.evaluate("location.hash = '#tick=99999'")
     wait_until(page, "viewer.tick === 108")
-    # If a frame is drawn between the change and the browser's event, it writes the displayed tick
-    # into the address.
+    # A frame drawn before the browser's event writes the displayed tick into the address.
     page.evaluate("(location.hash = '#tick=50', viewer.updateHash())")
     wait_until(page, "viewer.tick === 50")
     wait_until(page, "location.hash === '#tick=50'")
@@ -302,8 +300,7 @@ def test_marks_of_hundreds_of_jumps_are_told_apart(page: Page, view: View) -> No
         "(viewer.replay.header.marks = [...viewer.replay.frames.keys()].map((index) => ({ index, kind: 'jump', text: 'passes through the owl' })),"
         " viewer.timeline.key = '', viewer.refresh())"
     )
-    # Marks of one kind are at least half their width apart. A mark that stands for several marks
-    # shows their number.
+    # Marks of one kind are at least half their width apart. A cluster shows its size.
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 844})
         wait_for_frame(page)

@@ -80,8 +80,7 @@ def test_missing_ray_is_one_error(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def two_nodes() -> Any:
-    """Starts a cluster of two nodes in one process group; yields its address, the Ray module, and
-    the nodes."""
+    """Yields the address, the Ray module, and the nodes, which share one process group."""
     import ray
     from ray.cluster_utils import Cluster
 
@@ -133,8 +132,7 @@ def test_ladder_takes_its_games_from_the_cluster(two_nodes: Any, tmp_path: Path,
     first = {row["name"]: row for row in cluster.ladder(league, entrants, MAPS, **options)["entrants"]}
     assert first["random"]["games"] >= 10 and first["mine"]["games"] >= 10 and first["mine"]["failed"] == 0
     assert "failed in 3 games in a row" in first["quits"]["state"]["set_aside"]
-    # Another process has played these games. With the same settings, this process plays the same
-    # games.
+    # Another process has played these games. This process plays the same games.
     here = cluster.ladder(tmp_path / "here", entrants, MAPS, budget_ticks=60, samples=6, threads=1)
     assert [row["name"] for row in here["entrants"]] == list(first)
     games = played(league)
@@ -145,7 +143,6 @@ def test_ladder_takes_its_games_from_the_cluster(two_nodes: Any, tmp_path: Path,
 
 
 def played(league: Path) -> dict[tuple[str, str, int], str]:
-    """The moves of each game of a ladder, by entrant, map and sample."""
     events = [json.loads(line)["event"] for line in (league / "ladder.jsonl").read_text().splitlines()[1:]]
     games = [event["game"] for event in events if "game" in event]
     return {(game["planner"], game["map"], game["sample"]): game["moves"] for game in games}

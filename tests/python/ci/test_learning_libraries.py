@@ -121,7 +121,6 @@ def test_examples_write_models_that_play_the_same_games(example: str, options: l
         getaway.Bot(f"model:{file}", budget_ms=60_000).play(game)
         ticks.append(game.tick)
     assert min(ticks) > 5 and "no jumping: mean final tick" in done.stdout
-    # After this little training, the other policies give all moves nearly the same score, so
-    # rounding decides.
+    # The other policies are hardly trained: rounding decides between their moves.
     if example == "evolve.py":
         assert f"the server's rules: mean final tick {np.mean(ticks):.1f} on 2 maps" in done.stdout

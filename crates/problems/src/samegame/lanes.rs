@@ -1,9 +1,8 @@
 //! Nested search of SameGame with many rollouts at a time.
 //!
-//! A *lane* plays one rollout, and 32 lanes advance together. A `Vector` has 16 bits for every
-//! lane, such as the cells of one column. When the game of a lane is over, the lane starts the next
-//! rollout. Searches of lower levels also advance together, so that the lanes never run out of
-//! rollouts.
+//! A *lane* plays one rollout, and 32 lanes advance together. A `Vector` has 16 bits per lane. A
+//! lane whose game is over starts the next rollout. Searches of lower levels also advance together,
+//! so that the lanes never run out of rollouts.
 //!
 //! Guarantees: the order of the rollouts does not affect the result. It equals the result of the
 //! literal search if each rollout has its own generator, seeded by level, step and action.
@@ -26,8 +25,7 @@ const ZERO: Vector = [0; LANES];
 
 const NO_COLOUR: u16 = (1 << DIGITS) - 1;
 
-/// No move: the lane has no game, its group is still growing, or the drawn cell is not the first
-/// cell of the group.
+/// No move: no game, a growing group, or a drawn cell that is not the first cell of its group.
 const REJECTED: u16 = u16::MAX;
 
 /// The random numbers of one rollout: hashes (Wellons, *Hash Prospector*, 2018) of a counter that
@@ -55,7 +53,6 @@ fn below(state: u32, step: u32, count: u16) -> (u32, u16) {
     (state, (((hash >> 16) * u32::from(count)) >> 16) as u16)
 }
 
-/// The key of the search below an action, by step and index.
 fn child_key(key: u64, step: usize, index: usize) -> u64 {
     let mut hash = key ^ ((step as u64) << 32 | index as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     hash = (hash ^ hash >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -159,8 +156,7 @@ impl Lanes {
         over
     }
 
-    /// Makes a move in every lane whose group is known. Returns the drawn columns and rows, or
-    /// [`REJECTED`] in lanes without a move.
+    /// Returns the drawn columns and rows, or [`REJECTED`] in lanes without a move.
     fn play(&mut self) -> Vector {
         self.draw();
         self.grow_groups();
@@ -170,8 +166,7 @@ impl Lanes {
         played
     }
 
-    /// Draws a corner in every lane whose group is complete. Corners of the spared colour are drawn
-    /// only if there are no others.
+    /// Draws a corner in every lane whose group is complete. The spared colour comes last.
     #[inline]
     fn draw(&mut self) {
         let Self { digits, corners, spared, is_growing, states, steps, .. } = self;
@@ -196,8 +191,7 @@ impl Lanes {
         }
         let mut index = ZERO;
         for lane in 0..LANES {
-            // A lane whose group is still growing does not draw, so its generator stays where it
-            // is.
+            // A lane whose group is still growing does not advance its generator.
             let step = steps[lane] & u32::from(is_growing[lane] == 0).wrapping_neg();
             (states[lane], index[lane]) = below(states[lane], step, count[lane]);
         }
@@ -255,8 +249,7 @@ impl Lanes {
                 found[column + 1][lane] = found[column + 1][lane] & is_growing[lane] | first;
             }
         }
-        // Most groups are complete after a pass to the right and a pass back. The third pass checks
-        // this.
+        // Most groups are complete after a pass right and a pass back. A third pass checks this.
         let mut added = ZERO;
         (0..SIZE).for_each(|column| grow(column, &same, found, &mut added));
         (0..SIZE).rev().for_each(|column| grow(column, &same, found, &mut added));
@@ -267,8 +260,7 @@ impl Lanes {
         }
     }
 
-    /// Accepts complete groups whose first cell is the drawn cell. Returns the columns and rows of
-    /// the drawn cells.
+    /// Accepts complete groups whose first cell is the drawn cell.
     #[inline]
     fn accept(&mut self) -> Vector {
         let Self { column: at, row, found, is_growing, gone, .. } = self;
@@ -414,8 +406,7 @@ struct Progress {
     start: Start,
     board: Board,
     played: Vec<Cell>,
-    /// The most points so far, and the moves from the current board that lead to them, last move
-    /// first.
+    /// The most points so far, and the moves to them from the current board, last move first.
     best: Option<(u32, Vec<Cell>)>,
 }
 
@@ -515,11 +506,9 @@ impl Nested<'_> {
     }
 }
 
-/// The score of one nested search of `level` with rollouts of `policy`. The search equals
-/// [`nested`](crate::nested::nested) except for its random numbers.
-///
-/// # Panics
-/// If the game is selective and the policy is `random`, because random rollouts ignore selectivity.
+/// The score of one nested search with rollouts of `policy`. Equals
+/// [`nested`](crate::nested::nested) except for the random numbers. Panics if the game is selective
+/// and the policy is `random`, because random rollouts ignore selectivity.
 pub fn nested(game: &SameGame, level: usize, policy: Policy, memory: Memory, seed: u64) -> u32 {
     assert!(!game.is_selective || policy == Policy::Greedy, "random rollouts of a selective game are not supported");
     let mut nested = Nested { game, policy, memory, lanes: Box::new(Lanes::EMPTY), history: Vec::new() };

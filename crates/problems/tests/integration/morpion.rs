@@ -1,5 +1,4 @@
-//! Validates the rules of Morpion Solitaire by published numbers of positions, and the search
-//! grammar by published mean scores. Long runs use the example `morpion`.
+//! Compares Morpion Solitaire with published numbers of positions and mean scores.
 
 use std::collections::BTreeMap;
 

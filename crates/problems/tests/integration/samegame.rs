@@ -1,5 +1,4 @@
-//! Validates SameGame against a direct implementation of the rules, and by exhaustive search of
-//! small boards.
+//! Compares SameGame with a direct implementation, and by exhaustive search of small boards.
 
 use getaway::search::{Budget, Generator, Problem, Search};
 use getaway_problems::distribution::Distribution;
@@ -123,7 +122,6 @@ fn boards_in_play() -> impl Iterator<Item = (SameGame, Board)> {
     })
 }
 
-/// Asserts that `draw` returns each of these groups equally often, and no other group.
 fn assert_equally_likely(groups: &[Group], mut draw: impl FnMut() -> Group) {
     let mut counts = vec![0_u32; groups.len()];
     let expected = 2000.0;

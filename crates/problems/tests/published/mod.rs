@@ -16,7 +16,6 @@ pub fn published_mean(variant: &str, expression: &str) -> Option<(f64, f64)> {
     Some(figures[level])
 }
 
-/// Mean and standard error of scores.
 #[derive(Default)]
 pub struct Sample {
     count: f64,

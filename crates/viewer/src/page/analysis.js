@@ -88,7 +88,6 @@ class AnalysisPanel {
     player.refresh();
   }
 
-  /** Shows the surviving line beside the game, from the tick that decided it. */
   async showLine() {
     const { player, source, analysis, branch } = this;
     const index = player.replay.indexOfTick(analysis.last_savable_tick);
@@ -101,7 +100,6 @@ class AnalysisPanel {
     player.seek(index);
   }
 
-  /** Shows another replay beside the replay on the board, or removes it; see `Player.other`. */
   openBeside(other) {
     const { player } = this;
     player.compare(other);
@@ -121,7 +119,6 @@ class AnalysisPanel {
     return null;
   }
 
-  /** Puts a branch from a frame of the game onto the board. */
   async start(index) {
     const { player, source } = this;
     if (!source?.game || this.branch) return;
@@ -136,7 +133,6 @@ class AnalysisPanel {
     element("map").scrollIntoView({ block: "nearest" });
   }
 
-  /** Starts the branch in a frame of its game. */
   leaveGame(index, answer) {
     const { branch, player } = this;
     const replay = branch.game.upTo(index);
@@ -163,7 +159,6 @@ class AnalysisPanel {
     element("undo").disabled = !branch.history.length;
   }
 
-  /** Lets a planner continue: on the board if the user has taken over, or else beside the game. */
   async letPlay() {
     const { player, branch, source } = this;
     const planner = element("branch-planner").value.trim() || "survival";
@@ -203,7 +198,6 @@ class AnalysisPanel {
     return branch?.wanted != null ? branch.index + branch.wanted.length : (player.target ?? player.index);
   }
 
-  /** Moves in the displayed position. Drops later moves, unless the move equals the next one. */
   async move(letter) {
     const { branch, player } = this;
     if (!branch) return;
@@ -228,7 +222,6 @@ class AnalysisPanel {
     history.push({ index, moves: wanted ?? moves });
   }
 
-  /** Takes back the last change. */
   async undo() {
     const { branch } = this;
     const last = branch?.history.pop();
@@ -253,7 +246,6 @@ class AnalysisPanel {
     player.glide(branch.index + branch.moves.length);
   }
 
-  /** Puts the game back onto the board. */
   leave() {
     const { branch, player } = this;
     if (!branch || this.isGameOfUser) return;

@@ -139,7 +139,6 @@ class Library {
     return row;
   }
 
-  /** Opens the game that an address names. Returns true if it names one. */
   async openAddress(address) {
     const name = new URLSearchParams(new URL(address).hash.slice(1)).get("game");
     if (name === null) return false;
@@ -181,7 +180,6 @@ class Library {
   }
 }
 
-/** Opens recordings that are dropped onto the page, if a server can read them. */
 function listenToDrops(library) {
   receiveDrops(async (files) => {
     if (!library) return showBanner(`This page cannot read recordings without a server: open ${files[0].name} with "getaway view ${files[0].name}".`);

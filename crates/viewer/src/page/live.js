@@ -103,7 +103,6 @@ class Follower {
     });
   }
 
-  /** Ends the updates after the server has shut down. */
   end() {
     this.hasEnded = true;
     this.showMessage("The server has shut down.");
@@ -113,7 +112,6 @@ class Follower {
     if (this.player.replay) this.player.follow(false);
   }
 
-  /** Counts a failed request. Reports the third failure in a row. */
   fail() {
     this.failures++;
     this.showMessage("The server does not respond.");

@@ -49,7 +49,6 @@ function drawSprite(context, name, x, y, side, angle) {
   context.restore();
 }
 
-/** Draws the map of a game with the player's last position. */
 function thumbnail({ rows, place }) {
   const canvas = document.createElement("canvas");
   const side = 3;
@@ -95,7 +94,6 @@ class MapView {
     return [this.left + (x + 0.5) * this.tile, this.top + (y + 0.5) * this.tile];
   }
 
-  /** Draws the streets, if the size or the theme has changed. */
   drawStreets(replay) {
     const { width, height, rows } = replay.header;
     const colors = theme();
@@ -124,7 +122,6 @@ class MapView {
     this.drawCoordinates(context, replay.header);
   }
 
-  /** Labels every fifth column and row on the walls at the edges. */
   drawCoordinates(context, { width, height, rows }) {
     const { tile } = this;
     if (tile / this.ratio < 14) return;
@@ -144,7 +141,6 @@ class MapView {
     return x >= 0 && y >= 0 && x < width && y < height ? [x, y] : null;
   }
 
-  /** Draws a replay at a playhead position. `chosen` is the index of a threat, or null. */
   draw(replay, playhead, layers, chosen) {
     this.fit(replay);
     this.drawStreets(replay);
@@ -335,7 +331,6 @@ class MapView {
     context.fill();
   }
 
-  /** Draws a threat's target, the path to it, and its predicted moves. */
   drawChosen(replay, index, threat) {
     const { context, tile } = this;
     const { annotation, positions } = replay.frames[index];

@@ -42,7 +42,6 @@ class Player {
     this.analysis = null;
     this.timeline = new Timeline(element("marks"), element("scrub"), element("mark-text"));
     this.replay = null;
-    /** The name of the game in the page's address, if the page has several games. */
     this.gameName = null;
     this.playhead = 0;
     this.playing = false;
@@ -57,7 +56,6 @@ class Player {
     this.lastTime = null;
     this.textUpdatedAt = 0;
     this.requested = false;
-    /** Called after the texts of a position were written. */
     this.onTexts = () => {};
     this.listen();
   }
@@ -71,7 +69,6 @@ class Player {
     return Math.floor(this.playhead + 1e-6);
   }
 
-  /** The last index of both replays. */
   get end() {
     return Math.max(this.replay.last, this.other ? this.other.offset + this.other.replay.last : 0);
   }
@@ -131,7 +128,6 @@ class Player {
     this.refresh();
   }
 
-  /** Shows another version of the same game, at the same tick or at its end. */
   exchange(replay, analysis, other = null) {
     const { playhead, pinned } = this;
     this.show(replay);
@@ -404,7 +400,6 @@ class Player {
     }
   }
 
-  /** Goes to the tick that an address names, if any. */
   followHash(address = location.href) {
     const parameters = new URLSearchParams(new URL(address).hash.slice(1));
     const [game, tick] = [parameters.get("game"), parameters.get("tick")];

@@ -83,7 +83,6 @@ function unpack(header, bytes) {
   return { frames, forecast };
 }
 
-/** The received part of a replay. */
 class Replay {
   constructor(header) {
     this.frames = [];
@@ -112,7 +111,6 @@ class Replay {
     return replay;
   }
 
-  /** Parses the response of `POST /replay/GAME/FROM`. */
   static parts(buffer) {
     const length = new DataView(buffer).getUint32(0, true);
     const header = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, length)));
@@ -178,14 +176,12 @@ class Replay {
     return this.header.status !== "running";
   }
 
-  /** The threats on the player's tile in a frame, if the game ends in it with a catch. */
   catchers(index) {
     if (index !== this.last || this.header.status !== "caught") return [];
     const { positions } = this.frames[index];
     return this.header.styles.map((_, i) => i).filter((i) => positions[2 + 3 * i] === positions[0] && positions[3 + 3 * i] === positions[1]);
   }
 
-  /** The end of the game in words; empty if it has not ended. */
   get outcome() {
     const { status, pointsPerTick } = this.header;
     const { tick } = this.frames[this.last];

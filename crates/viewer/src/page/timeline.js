@@ -128,7 +128,6 @@ class Timeline {
     }
   }
 
-  /** Draws the curve of the room left, and marks the moves after which it is much smaller. */
   drawCurve(replay, end, analysis, ratio) {
     const { curve } = this;
     curve.hidden = !analysis?.room.length;
@@ -169,7 +168,6 @@ class Timeline {
     input.setAttribute("aria-valuetext", `tick ${tick} of ${lastTick}${mark ? `, ${mark.text}` : ""}`);
   }
 
-  /** Shows the text of the mark nearest to the pointer. */
   showMark(replay, end, clientX) {
     const { left } = this.canvas.getBoundingClientRect();
     const x = clientX === null ? NaN : clientX - left;

@@ -159,8 +159,7 @@ fn replay_says_what_the_bot_had_learnt_from_which_frame_on() {
     assert_eq!(Replay::of_log(&log).header.learnt, [(2, learnt)]);
 }
 
-/// Records a game with these lines, reads it back and analyses it. After the lines, the player
-/// stays until the game is over; `rest` makes the lines of these ticks.
+/// After the lines, the player stays until the game is over; `rest` makes the lines of these ticks.
 fn analyse(world: &World, lines: Vec<RecordedLine>, rest: impl Fn() -> RecordedLine) -> (GameLog, Analysis) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl.gz");
@@ -245,7 +244,6 @@ fn lost_games_are_explained_by_their_causes() {
     check("late", &world, &log, &analysis, LossKind::LateCommand, tick, &sentence);
     assert_eq!(analysis.commands.late, 1);
 
-    // No command arrives in a tick in which staying is immediately fatal.
     let (moves, states, index, _) = blunder(&world, 100, 0, is_stay);
     let tick = index as u16 + 1;
     let (log, analysis) = analyse(&world, heard_until(&moves[..index]), without_command);
@@ -435,7 +433,6 @@ fn analysis_with_a_budget_in_ticks_is_reproducible() {
     assert_eq!(analyse(), analyse());
 }
 
-/// The server's recording has the commands, and the bot's recording has the decisions.
 #[test]
 fn recordings_of_the_server_and_of_the_bot_are_merged() {
     let world = world("roundabout");
