@@ -52,8 +52,7 @@ def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[
 
 
 def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """Returns batches on each map: one per observation that learners use, and one without
-    observations. On two threads, there is one with the compact observation and one without."""
+    """One batch per observation that learners use, one without, and two on two threads."""
     actions = rng.integers(5, size=(DRAWS, GAMES))
     found: list[Contender] = []
     for path in maps:

@@ -96,7 +96,6 @@ class Map:
         self._sights = {}
 
     def neighbours(self, tile, order):
-        """The directions of the open neighbours of `tile`, in this order."""
         return [name for name in order if step(tile, name) in self.open]
 
     def player_moves(self, tile):
@@ -708,7 +707,6 @@ class Prover:
         )
 
     def restrict(self, tick, mask, layer):
-        """Drops states that are known not to reach the target."""
         allowed = self.allowed[tick]
         layer = {keys: both for keys, tiles in layer.items() if (both := tiles & allowed)}
         for known in self.known.get(tick, []):
@@ -907,7 +905,6 @@ class Certificate:
 
 
 def full_rules(given, where):
-    """Rules with the server's values for missing fields."""
     if not isinstance(given, dict) or not given.keys() <= SERVER_RULES.keys():
         raise Refused(f"{where}: unknown rules")
     rules = {}
@@ -935,7 +932,6 @@ def same_rules(some, others):
 
 
 def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None):
-    """Replays the line and repeats the proof. Returns the number of steps."""
     final_tick = replay(chart, certificate.actions)
     if final_tick != certificate.final_tick:
         raise Refused(f"the line ends in tick {final_tick}, not in {certificate.final_tick}")
@@ -965,8 +961,6 @@ def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None)
 
 
 class Benchmark:
-    """The instances of the benchmark, by name."""
-
     def __init__(self, folder):
         self.folder = folder
         self.instances = {}

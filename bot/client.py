@@ -40,8 +40,6 @@ log = logging.getLogger("bot")
 
 
 class Decision(Protocol):
-    """The part of a decision that the client uses."""
-
     @property
     def tick(self) -> int: ...
 
@@ -69,7 +67,6 @@ class Summary:
     last_tick: int = 0
     """The tick of the last state; 0 before the first."""
     errors: int = 0
-    """Number of states for which the bot raised an error."""
     decision_times_s: list[float] = field(default_factory=list)
     """Seconds from receiving each state to sending its command."""
     close: str = ""
@@ -146,8 +143,7 @@ class Recorder:
 
 
 def printable(text: object) -> str:
-    """Returns the text as one line for a terminal. Escapes control characters as in JSON, as the
-    command `getaway` does."""
+    """One line for a terminal: escapes control characters as in JSON, as `getaway` does."""
     short = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
     return CONTROLS.sub(lambda found: short.get(found[0], f"\\u{ord(found[0]):04x}"), str(text))
 
@@ -231,8 +227,7 @@ class Game:
                 self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions, self._notes(decision, failure))
 
     def _notes(self, decision: Decision | None, failure: str | None) -> dict[str, Any]:
-        """Returns the optional fields of a recorded line: the header, and the decision's details or
-        its error."""
+        """The header, and the decision's details or its error, for a recorded line."""
         notes: dict[str, Any] = {}
         if self._header:
             notes["game"] = self._header

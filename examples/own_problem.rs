@@ -1,5 +1,4 @@
-//! Defines a custom problem, plays five expressions of the search grammar on it, and discovers the
-//! best expression for it.
+//! Defines a custom problem, and discovers the best expression of the search grammar for it.
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;

@@ -121,7 +121,6 @@ def annotation(node: ast.expr | None) -> str:
 
 
 def function_signature(node: ast.FunctionDef, name: str) -> str:
-    """The signature of a function, with one parameter per line if it is long."""
     arguments = node.args
     positional = [*arguments.posonlyargs, *arguments.args]
     shown = [parameter(each, value) for each, value in zip(positional, [*[None] * (len(positional) - len(arguments.defaults)), *arguments.defaults])]
@@ -262,9 +261,6 @@ def escape(text: str) -> str:
 
 def help_text(*command: str) -> str:
     return subprocess.run([PROGRAM, *command, "--help"], capture_output=True, text=True, check=True).stdout.strip()
-
-
-# The notebooks are stored without outputs.
 
 
 def notebook_page(file: Path) -> str:

@@ -1,5 +1,4 @@
-//! Games for the benches: whole games replayed from plans, and random games. Each result is
-//! compared with a known value, so a wrong game is never timed.
+//! Games for the benches. Every result has a known value, so a wrong game is never timed.
 
 use std::fs::{self, File};
 use std::io::Read;

@@ -1,5 +1,4 @@
-// The engine in JavaScript: loads the WebAssembly module and passes requests to it. Runs in
-// Node.js, in pages and in workers.
+// Runs the WebAssembly engine in Node.js, in pages and in workers.
 
 export class EngineError extends Error {}
 

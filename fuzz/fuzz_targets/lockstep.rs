@@ -1,6 +1,5 @@
-//! Compares `game` with the reference model: `cargo +nightly fuzz run lockstep`. The fuzzer's bytes
-//! determine map, rules and commands. Without nightly, `cargo run --release --example lockstep`
-//! plays such games by seed.
+//! Compares `game` with the reference model: `cargo +nightly fuzz run lockstep`. Without nightly,
+//! `cargo run --release --example lockstep` plays such games by seed.
 #![no_main]
 
 use getaway_reference::lockstep::{Coverage, Dice, RulesDraw, play};

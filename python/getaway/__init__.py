@@ -49,11 +49,9 @@ except ImportError:  # built without the feature `lab`
             raise ImportError("this build of getaway has no Replay: expected one with the feature `lab`")
 
     def safe_moves(*arguments: object, **options: object) -> dict[Move, Verdict]:  # type: ignore[misc]
-        """A placeholder in builds without the feature `lab`."""
         raise ImportError("this build of getaway has no safe_moves: expected one with the feature `lab`")
 
     def solve(*arguments: object, **options: object) -> Solution:  # type: ignore[misc]
-        """A placeholder in builds without the feature `lab`."""
         raise ImportError("this build of getaway has no solve: expected one with the feature `lab`")
 
 

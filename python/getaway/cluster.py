@@ -107,8 +107,7 @@ def _run(command: str, arguments: Sequence[str], address: str | None, options: d
 
 
 def _words(option: str, value: Any) -> list[str]:
-    """The words of a command-line option: the bare flag for True, no words for False and None, and
-    the option once per item for a list."""
+    """The option once per item of a list, the bare flag for True, no words for False and None."""
     if value is True:
         return [option]
     if value is False or value is None:
@@ -119,8 +118,7 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Runs games, plays of a discovery, or shards of a dataset. Returns their records, and the
-    seconds."""
+    """Returns the records of games, plays of a discovery or shards, and the duration in seconds."""
     from getaway._getaway import play_games, play_searches, play_shards
 
     start = time.perf_counter()
@@ -211,8 +209,7 @@ class _Driver:
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
         self.channel = channel
-        # Ray retries crashed tasks without limit. It does not retry errors of a game, which would
-        # recur.
+        # Ray retries crashed tasks without limit, but not errors of a game, which would recur.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
         described = json.loads(series)
@@ -272,8 +269,7 @@ class _Driver:
                 for item, record in zip(batch, records, strict=True):
                     self.channel.write(f'{{"played": [{json.dumps(item)}, {record}]}}\n')
             self.channel.flush()
-            # The command line may have more games now: results can require them, and a ladder can
-            # get a new entrant at any time.
+            # Results can require more games, and a ladder can get a new entrant at any time.
             self.has_more = True
             self.fill()
 

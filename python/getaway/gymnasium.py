@@ -475,7 +475,6 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return infos
 
     def _infos(self, games: npt.NDArray[np.bool_]) -> dict[str, Any]:
-        """The infos of these games; the values of all other games are 0."""
         ticks = self._batch.ticks.astype(np.int64)
         values: dict[str, Any] = {"tick": ticks, "score": 5 * ticks, "action_mask": self._batch.action_masks}
         infos: dict[str, Any] = {}

@@ -1,5 +1,4 @@
-//! An allocator that counts allocations and measures the peak memory of a piece of code. Counters
-//! are per thread, because the threads of the test harness allocate at any time.
+//! Counts allocations and measures peak memory, per thread, because the harness's threads allocate.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

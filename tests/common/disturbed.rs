@@ -14,7 +14,6 @@ pub enum Disturbance {
     Misplace,
     Teleport,
     Swap,
-    /// A threat stays on its tile for a while.
     Freeze,
     Turn,
     /// Messages report an unknown style for a threat, for a while or until the end.
@@ -22,7 +21,6 @@ pub enum Disturbance {
     /// Messages report another threat's style for a threat, for a while or until the end.
     Restyle,
     Rules,
-    /// Ticks pass without a message.
     Skip,
     Rejoin,
 }

@@ -1,12 +1,10 @@
-//! Guarantees: playing a game allocates nothing, a state is small, and a map's tables stay within
-//! their bounds.
+//! Guarantees: playing a game allocates nothing; states and the tables of maps are small.
 
 use std::time::{Duration, Instant};
 
 use crate::counting::measure;
 use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, State, Style, Tile, World};
 
-/// Maximum size of a state: one and a half cache lines.
 const MAX_STATE_BYTES: usize = 96;
 const MAX_HALL_BYTES: usize = 100_000_000;
 /// Maximum time to build the largest map in a release build on an idle machine.

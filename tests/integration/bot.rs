@@ -1,6 +1,5 @@
-//! Guarantees: the bot answers every message in time. On a server that follows the rules, it
-//! mispredicts nothing, even if commands or messages are late or lost. On any other server, it
-//! continues and survives longer than a one-step rule.
+//! Guarantees: the bot answers every message in time. It mispredicts nothing on a server that
+//! follows the rules, and survives longer than a one-step rule on any other.
 
 use std::time::Duration;
 
@@ -252,7 +251,6 @@ enum DroppedMessages {
     None,
     /// Ten messages after tick 200. Their ticks are played without a command.
     Scattered,
-    /// Ten consecutive messages between ticks 300 and 700.
     Burst,
 }
 
@@ -301,8 +299,7 @@ fn shift(server: &mut FakeServer, layout: &Layout, index: usize) {
     });
 }
 
-/// Compares the mean survival of `survival` and `safest` over two games per map. Excludes the map
-/// with see-through tiles, on which decisions take ten times as long and which other tests cover.
+/// Compares mean survival on all maps but one, on which decisions take ten times as long.
 fn assert_outlives_the_one_step_rule(dropped: DroppedMessages, factor: f64) {
     let maps: Vec<_> = our_maps().into_iter().filter(|map| map.name != "harbour").collect();
     let mean = |planner: &str| {

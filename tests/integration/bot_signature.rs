@@ -28,7 +28,6 @@ const BUDGET: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Script {
-    /// Every message arrives and every command is in time.
     Prompt,
     NoJump,
     /// `Prompt`, but the bot plans without slack for late commands.
@@ -40,13 +39,11 @@ enum Script {
     LongSilence,
     /// Sometimes the bot has no time left when it is called.
     LateBot,
-    /// The bot joins in tick 30, 400 or 1100.
     Join(u16),
     UnknownStyle,
     /// A threat changes its style, and messages report the new style.
     AnnouncedStyle,
-    /// A threat changes its style, but messages report the old style. Another threat is moved by a
-    /// tile, and messages are lost.
+    /// Messages report a changed threat's old style, or are lost. Another threat moves by a tile.
     Liar,
     ThreatInWall,
     /// Sometimes a message is repeated, unchanged or with another position of a threat.

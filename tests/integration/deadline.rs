@@ -1,6 +1,5 @@
 //! Every planner stops at the first reading past its deadline, and reads the clock often enough. A
 //! manual clock advances by a fixed time per reading, so the tests do not depend on the machine.
-//! enough. The soak test and the benches measure real time.
 
 use std::time::Duration;
 
@@ -12,8 +11,7 @@ use getaway::search::{ManualTimeSource, TimeSource, install};
 const DECISIONS: usize = 12;
 /// The work of a planner between two readings should take about this time.
 const READING: Duration = Duration::from_micros(15);
-/// Maximum simulated ticks between two readings of the clock: the interval between two checks of
-/// the deadline, plus the ticks of a fallback rule, which does not check.
+/// Ticks between two checks of the deadline, plus those of a fallback rule, which does not check.
 const TICKS_PER_READING_MAX: u64 = 512 + 10;
 
 #[test]

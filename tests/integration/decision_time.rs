@@ -1,6 +1,5 @@
 //! Every decision keeps to its budget plus five milliseconds, on a server that breaks the rules at
-//! random ticks. The bot's clock is the processor time of its thread, so load from other processes
-//! does not count.
+//! random ticks. The clock is the thread's processor time, so load does not count.
 
 use std::cell::Cell;
 use std::fmt;
@@ -246,7 +245,6 @@ fn decisions_keep_to_their_budgets_in_many_disturbed_games() {
     assert_eq!(report.late, 0, "decisions more than {OVERRUN_MAX:?} over their budgets");
 }
 
-/// A proof must stop in time even on a large map with many threats.
 #[test]
 fn proofs_keep_to_their_budgets() {
     const BUDGET: Duration = Duration::from_millis(5);

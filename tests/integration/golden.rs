@@ -40,8 +40,7 @@ fn our_map(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("maps").join(name)
 }
 
-/// The bundled traces: map, rules, and the beam width of the search for the player's moves. With
-/// width 0, the player moves at random and is soon caught.
+/// Map, rules, and the beam width of the search for moves; 0 plays random moves.
 const RECORDED: [(&str, Rules, usize); 8] = [
     ("corner-shop", Rules::BLITZ_2025, 256),
     ("crossroads", Rules::NO_JUMP, 256),

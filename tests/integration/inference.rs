@@ -101,9 +101,8 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
     wrong
 }
 
-/// Seeds of variants in which the learner must choose the parameters of a hawk together, because
-/// some values of patience and number of posts exclude some values of rest. In the first variant,
-/// the learner drops hypotheses.
+/// Variants in which a hawk's parameters must be chosen together: some values of patience and
+/// number of posts exclude values of rest. In the first, the learner drops hypotheses.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
 fn variants() -> u64 {

@@ -1,5 +1,4 @@
-//! The library's integration tests. As one program they are linked once, and tests that wait run in
-//! parallel.
+//! As one program, the tests are linked once, and tests that wait run in parallel.
 
 mod allocation;
 mod batch;

@@ -1,5 +1,3 @@
-//! Maps on disk and generated maps through the public interface.
-//!
 //! Guarantees: the same image in every PNG kind gives the same layout. Colours, alpha and order
 //! have the server's meaning. Limits are exact. Maps round-trip. A seed gives the same bytes on
 //! every machine. No input makes the loader panic.

@@ -1,6 +1,5 @@
-//! Guarantees: the single-threat functions of a world agree with its game. A threat stepped alone
-//! moves as in the game. A world with a new layout equals a world built from that layout. A plan
-//! with slack survives if the player waits.
+//! Guarantees: a threat stepped alone moves as in the game. A world with a new layout equals one
+//! built from it. A plan with slack survives if the player waits.
 
 use crate::common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};

@@ -1,7 +1,6 @@
-//! Tests with the recordings of the real server and the real maps in the shared folder. An
-//! independent implementation on the server's JavaScript engine recorded the traces: whole games on
-//! real, mazy and unusual maps, under unusual actions. If rules and recordings disagree, the
-//! recordings are right.
+//! Tests with recordings of the real server, and with the real maps, in the shared folder. An
+//! independent implementation on the server's JavaScript engine recorded the traces. If rules and
+//! recordings disagree, the recordings are right.
 
 use crate::batch_traces;
 use crate::common::{self, shared_folder};

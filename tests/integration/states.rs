@@ -1,5 +1,4 @@
-//! Guarantees: a state is a value. Equal states have equal futures, a fingerprint identifies the
-//! future, and a state rebuilt from its parts is the same state.
+//! Guarantees: equal states have equal futures, and a fingerprint identifies the future.
 
 use std::collections::HashMap;
 

@@ -110,7 +110,6 @@ def read_command(connection: ServerConnection, tick: int) -> list[object]:
 
 
 def build_site(source: Path, site: Path) -> "subprocess.CompletedProcess[str]":
-    """Builds the site like tools/docs.sh."""
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(site)]
     environment = clean_environment() | {"NO_MKDOCS_2_WARNING": "1"}
     return subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True, timeout=5 * TIMEOUT_S)

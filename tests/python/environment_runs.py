@@ -52,8 +52,6 @@ def check_infos(infos: dict[str, Any], state: State, game: int | None) -> None:
 
 
 class SingleRun:
-    """A single environment, and its model: a state."""
-
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
         self.observation = rng.choice(OBSERVATIONS)

@@ -1,15 +1,11 @@
-"""Passes foreign files to every interface that takes a file, and edited journals to `--resume`.
+"""Passes foreign files to every interface that takes a file, and edited journals to `--resume`:
+`.venv/bin/python tests/python/file_runs.py foreign|edits --count 1000 --seed 1`.
 
-    .venv/bin/python tests/python/file_runs.py foreign --count 1000 --seed 1
-    .venv/bin/python tests/python/file_runs.py edits --count 1000 --seed 1
-
-`foreign` makes `--count` files (empty, one line, huge, read-only, devices, pipes, sockets, links,
-folders, getaway's own files of every kind, damaged ones). It passes each to every option and
-argument of the program that takes a file, and to the functions of the Python package. No byte of a
-file may change. Every unusable file must be refused with one error line, within a second of
-processor time and 100 MB of memory. The list of options comes from the program's help, so new
-options are included. `edits` changes single fields of resumed files: each must be refused with its
-line number and stay unchanged. The test suite runs a few of each.
+`foreign` passes each of `--count` files (such as huge, read-only or damaged files, devices, pipes
+and links) to every option and argument in the program's help, and to the functions of the Python
+package. No byte may change. An unusable file must be refused with one error line, within a second
+of processor time and 100 MB of memory. `edits` changes single fields of resumed files: each must be
+refused with its line number and stay unchanged.
 """
 
 from __future__ import annotations
@@ -421,7 +417,7 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
 
 
 def try_functions(files: list[Foreign]) -> int:
-    """Includes the bot's recorder; returns the number of calls."""
+    """Includes the bot's recorder. Returns the number of calls."""
     import getaway
 
     sys.path.insert(0, str(ROOT / "bot"))

@@ -1,10 +1,6 @@
-"""Fuzzes `getaway.Bot.next_action`: every message gets an action or a clean error in time.
-
-    .venv/bin/python tests/python/fuzz_bot.py --count 1000000 --seed 1
-
-The test suite runs a short version. Bot N depends only on the number `seed + N`. A failure prints
-this number, and `--seed NUMBER --count 1` reproduces it.
-"""
+"""Every message to `getaway.Bot.next_action` gets an action or a clean error in time:
+`.venv/bin/python tests/python/fuzz_bot.py --count 1000000 --seed 1`. Bot N depends only on the
+number `seed + N`. A failure prints this number, and `--seed NUMBER --count 1` reproduces it."""
 
 from __future__ import annotations
 
@@ -23,7 +19,6 @@ import getaway
 
 MAPS = Path(__file__).resolve().parents[2] / "maps"
 OVERRUN_MAX_MS = 5.0
-"""Allowed overrun of the time budget."""
 TRIALS = 3
 """Number of runs of a late bot. A real slowdown recurs in every run."""
 MESSAGES_PER_BOT = 100

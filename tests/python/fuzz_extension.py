@@ -1,17 +1,10 @@
-"""Attacks the extension with random calls from several threads, and with forks while threads run.
+"""Attacks the extension with random calls from several threads, and with forks while threads run:
+`.venv/bin/python tests/python/fuzz_extension.py calls|forks --count 1000000 --seed 1`.
 
-    .venv/bin/python tests/python/fuzz_extension.py calls --count 1000000 --seed 1
-    .venv/bin/python tests/python/fuzz_extension.py forks --count 100000 --seed 1
-
-`calls` makes re-entrant, interrupted and concurrent calls with cyclic, endless, resized and
-read-only values, and values with a false length. Each call must return or raise a clear exception.
-Child processes make the calls. Apart from the timing of threads, process N depends only on the
-number `seed + N`. A failure prints this number. `forks` forks a process whose threads step batches
-and decide. Each child uses the same objects and some of its own, and exits.
-
-A call or child may take a second of processor time. After a minute of wall time, it counts as
-hanging. The test suite runs short versions; `tools/sanitize.sh --python` runs the calls under
-AddressSanitizer.
+`calls` makes re-entrant, interrupted and concurrent calls with odd values, in child processes. Each
+call must return or raise a clear exception. Apart from the timing of threads, process N depends
+only on the number `seed + N`, which a failure prints. `forks` forks a process whose threads step
+batches and decide. A call or child may take a second of processor time.
 """
 
 from __future__ import annotations
@@ -51,7 +44,7 @@ CALLS_PER_PROCESS = 5000
 CASES = 43
 """Number of kinds of calls: see `Objects.call`."""
 WHOLE_GAME = 19
-"""Plays a game: its 2,000 decisions may take longer than the limit of a call."""
+"""Plays a game, whose 2,000 decisions may exceed the limit of a call."""
 THREADS = 3
 DRAWINGS = ["P....\n.#.#.\n.h.~o\n.#.#.\n....D", "P...\n.##.\n...s", "P..B\n....", "PS", "P"]
 MAPS = [Map(drawing) for drawing in DRAWINGS]
@@ -126,7 +119,6 @@ class Objects:
         return Bot(planner, budget_ms=self.pick([0, 1, 2]), budget_ticks=self.pick([0, 10, 100]), no_jump=self.pick([True, False]))
 
     def planner(self, state: State) -> Any:
-        """A planner that disturbs the objects, including its own bot."""
         self.disturb()
         return self.pick([0, 1, 2, 3, 4, "L", ".", getaway.Move.UP, state.legal_moves[0], self.odd()])
 
@@ -158,7 +150,6 @@ class Objects:
                 pass
 
     def spoil_array(self) -> None:
-        """Changes an array in ways that NumPy allows."""
         batch = self.pick(self.batches)
         array = self.pick([batch.observations, self.pick(self.arrays), *batch.step(np.full(len(batch), 4))])
         if array.dtype == object:

@@ -47,8 +47,6 @@ SLEEP = ["sleep", f"{LIFE_S}." + os.environ.get("MARK", "")]
 
 
 class Connection:
-    """Sends and receives messages and raw bytes over either transport."""
-
     def __init__(self, greet: Callable[[socket.socket, bytes], None] = socket.socket.sendall) -> None:
         url = os.environ.get("SERVER_URL")
         self.socket = None
@@ -265,7 +263,6 @@ def thread() -> None:
 
 
 def subreaper() -> None:
-    """Becomes a subreaper, which adopts its orphans."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     for _ in range(3):
         in_child(lambda: in_child(sleeper))

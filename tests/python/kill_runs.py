@@ -1,10 +1,6 @@
-"""Kills the bot or the server with SIGKILL at random moments of a game.
-
-    .venv/bin/python tests/python/kill_runs.py --count 50 --seed 1
-
-The recording must verify up to its last complete line and lack only the latest ticks. The other
-side must finish as usual. The test suite runs a few kills.
-"""
+"""Kills the bot or the server at random moments: `.venv/bin/python tests/python/kill_runs.py
+--count 50 --seed 1`. The recording must verify up to its last complete line and lack only the
+latest ticks. The other side must finish as usual."""
 
 from __future__ import annotations
 
@@ -66,7 +62,6 @@ def verified_ticks(program: Path, recording: Path) -> int:
 
 
 def sleep_until_random_moment(recording: Path, rng: random.Random) -> None:
-    """Usually sleeps until the middle of the game, sometimes until a moment before its start."""
     deadline = time.monotonic() + TIMEOUT_S
     if rng.random() < 0.9:
         while not (recording.exists() and recording.stat().st_size) and time.monotonic() < deadline:

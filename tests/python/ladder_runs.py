@@ -1,20 +1,14 @@
-"""Long runs of `getaway ladder`. The test suite kills a short ladder
-(`crates/cli/tests/integration/ladder.rs`).
+"""Long runs of `getaway ladder`:
 
     .venv/bin/python tests/python/ladder_runs.py order --kills 10
     .venv/bin/python tests/python/ladder_runs.py disk --rounds 3
     .venv/bin/python tests/python/ladder_runs.py growth --games 3000
 
-- `order` plays a ladder of 30 entrants: planners, expressions, bots in three languages and five
-  that misbehave. Killed `--kills` times, it must end with the standing of an undisturbed ladder.
-  While it runs, one entrant is added and one is retired. Its order must agree with the order of a
-  tournament of at least ten times the games on other seeds. `order` also prints the number of
-  tournament games that give intervals of the same mean width.
-- `disk` plays a ladder on a separate file system that becomes full. The ladder must wait until
-  space is free, and end with the standing of an undisturbed run. The run mounts a tmpfs, which
-  needs root.
-- `growth` measures files and peak memory of a ladder of random bots after a quarter, half and all
-  of the games. Both must grow at most linearly.
+`order` plays a ladder of 30 entrants, five of which misbehave. Killed `--kills` times, it must end
+with the standing of an undisturbed ladder. Meanwhile one entrant is added and one is retired. The
+order must agree with a tournament of at least ten times the games on other seeds. On a full disk (a
+tmpfs, which needs root), a ladder must wait until space is free, and end with the same standing.
+The files and peak memory of a ladder of random bots must grow at most linearly.
 """
 
 from __future__ import annotations
@@ -113,7 +107,6 @@ def adding(entrants: Iterable[str]) -> list[str]:
 
 
 def untimed(standing: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rows of the standing without times."""
     names = ("place", "name", "state", "wins", "ties", "losses", "games", "failed", "score_mean", "next")
     return [{name: row.get(name) for name in names} for row in standing["entrants"]]
 

@@ -1,10 +1,5 @@
-"""A bot that misbehaves in one way, over a websocket or on standard input and output: see
-`tournament_runs.py`.
-
-    misbehaving_bot.py well|crash|quit|drop|hang|garbage|late [FILE]
-
-Appends the server's port to FILE.
-"""
+"""misbehaving_bot.py well|crash|quit|drop|hang|garbage|late [FILE]: misbehaves in one way, over a
+websocket or on standard input and output. Appends the server's port to FILE."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Long runs of the playground in Chromium, compared with the native program.
+"""Long runs of the playground in Chromium, compared with the native program:
 
     .venv/bin/python tests/python/playground_runs.py addresses --count 200 --seed 1
     .venv/bin/python tests/python/playground_runs.py damaged --count 10000 --seed 1
@@ -6,12 +6,9 @@
     .venv/bin/python tests/python/playground_runs.py speed --maps DIR
     .venv/bin/python tests/python/playground_runs.py memory --minutes 60
 
-`addresses` opens games of random moves in fresh browsers by their addresses. `damaged` opens
-damaged addresses: each must show one sentence and an empty board, or the original game. `native`
-compares solutions, certificates and analyses with the native program. `speed` prints the times to
-judge the five moves in the first tick of each map and to solve the map, and the frames per second
-with all layers at tenfold speed. `memory` plays, judges and analyses games, and prints the memory
-of the page. The test suite runs a few of each.
+A damaged address must show one sentence and an empty board, or the original game. `native` compares
+solutions, certificates and analyses. `speed` prints times to judge and to solve maps, and the
+frames per second with all layers at tenfold speed.
 """
 
 from __future__ import annotations

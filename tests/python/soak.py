@@ -1,13 +1,8 @@
 """Plays many games in a row in one process; reports decision times and memory use.
-
-    .venv/bin/python tests/python/soak.py --games 20 --busy 2      load test for a machine of 2
-    cores
-    .venv/bin/python tests/python/soak.py --games 500              soak test
-
-Uses the bot and client of the competition and this project's release build of the server (`cargo
-build --release`). The exit code is 1 if a decision after the first of a game took longer than a
-tick, if a game ended early, or if memory grew.
-"""
+`.venv/bin/python tests/python/soak.py --games 500` is the soak test, and `--games 20 --busy 2` the
+load test for a machine of 2 cores. Needs the release build of the server. The exit code is 1 if a
+decision after the first of a game took longer than a tick, if a game ended early, or if memory
+grew."""
 
 from __future__ import annotations
 
@@ -37,8 +32,7 @@ BOUNDS_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 75, 100)
 
 
 def start_server(program: Path, options: argparse.Namespace, results: Path) -> tuple[str, Process]:
-    """The server writes one JSON result per line to a file, because an unread pipe would fill
-    up."""
+    """Writes one JSON result per line to a file, because an unread pipe would fill up."""
     command = [str(program), "serve", "--port", "0", "--json", "--games", str(options.games), "--seed", str(options.seed)]
     command += ["--maps", str(options.maps)] if options.maps else []
     command += ["--no-jump"] if options.no_jump else []

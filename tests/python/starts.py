@@ -1,9 +1,6 @@
-"""Starts the server like run.sh and package.sh, many times in a row on busy processors.
-
-    .venv/bin/python tests/python/starts.py --count 200 --busy 2
-
-The exit code is 1 if a start fails.
-"""
+"""Starts the server like run.sh and package.sh, many times in a row on busy processors:
+`.venv/bin/python tests/python/starts.py --count 200 --busy 2`. The exit code is 1 if a start
+fails."""
 
 from __future__ import annotations
 

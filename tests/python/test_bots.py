@@ -1,5 +1,4 @@
-"""Bots over a websocket and over standard input and output. The examples play alike. Hostile bots
-get no extra time and leave no process behind. `tournament_runs.py` has longer runs."""
+"""Bots over both transports. Hostile bots get no extra time and leave no process behind."""
 
 from __future__ import annotations
 

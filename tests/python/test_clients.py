@@ -1,5 +1,4 @@
-"""Clients that share no code with the project play whole games. A client without its runtime is
-skipped by name. Packages are installed below target/."""
+"""Clients that share no code with the project play whole games, unless a runtime is missing."""
 
 from __future__ import annotations
 
@@ -26,8 +25,6 @@ INSTALL_TIMEOUT_S = 300
 
 @dataclass
 class Client:
-    """A client's environment, and its command without the address and the plan."""
-
     command: list[str]
     environment: dict[str, str] = field(default_factory=dict)
 

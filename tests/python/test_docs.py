@@ -89,7 +89,6 @@ def run(command: list[str], folder: Path, environment: dict[str, str] | None = N
 
 
 def starts_listening(command: list[str], folder: Path, environment: dict[str, str]) -> None:
-    """Runs a command on a free port until it prints its address."""
     options = ["--port", "0", *(["--no-open"] if command[1] == "view" else [])]
     process = subprocess.Popen([*command, *options], cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
     try:

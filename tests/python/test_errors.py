@@ -31,7 +31,6 @@ PROMPTS = ("$ ", ">>> ")
 
 
 def write_fixture_files(folder: Path, program: Path) -> None:
-    """Creates valid and broken files, named after their error."""
     picture, description = (MAPS / "roundabout" / "layout.png").read_bytes(), '{"type": "challenge", "difficulty": "easy"}'
     maps: dict[str, tuple[bytes | None, str | None]] = {
         "text": (b"not a picture", description),

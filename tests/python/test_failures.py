@@ -24,7 +24,6 @@ TROUBLES = {
     "garbage": f"bot sent garbage {FIRST.format('sent garbage')} 10: invalid JSON at column 1: expected value",
     "late": r"bot was late: \d+ of \d+ ticks \(\d+%\) passed without its command",
 }
-"""Patterns of the message about each kind of misbehaviour."""
 
 
 @pytest.fixture(scope="module")
@@ -34,8 +33,7 @@ def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
     def battle(what: str) -> tuple[Any, Path]:
         report = folder / f"{what}.html"
-        # The arena cannot detect that a piped bot closes its output, because its supervisor shares
-        # the output.
+        # A piped bot that closes its output is not detected: its supervisor shares the output.
         transport = "exec" if what == "drop" else "pipe"
         bot = f"bot={transport}:{sys.executable} tests/python/misbehaving_bot.py {what}"
         # A long limit keeps the other bots in time on a busy machine.

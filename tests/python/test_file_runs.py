@@ -1,5 +1,4 @@
-"""Foreign files are refused and not changed, and edited journals are refused; `file_runs.py` has
-longer runs."""
+"""Foreign files and edited journals are refused and not changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long runs of the arena with external bots and on a cluster. The test suite has short versions.
+"""Long runs of the arena with external bots and on a cluster:
 
     .venv/bin/python tests/python/tournament_runs.py bots --games 20
     .venv/bin/python tests/python/tournament_runs.py kills --count 10 --seed 1
@@ -7,21 +7,14 @@
     .venv/bin/python tests/python/tournament_runs.py strays --count 1000
     .venv/bin/python tests/python/tournament_runs.py ray --rounds 3 --seconds 10
 
-- `bots` plays `survival` against bots that behave well, crash, hang, answer garbage and are late
-  every tenth tick, over a websocket and over pipes. The report must tell them apart, and no process
-  or socket may be left.
-- `kills` kills a tournament of eight entrants, three of them external, on all bundled maps at
-  random moments. When resumed, it must end with the standing of an undisturbed run.
-- `drips` plays a bot whose answers arrive byte by byte, over each transport, until it has made
-  `--count` decisions. An answer completed more than 5 ms after its limit must not count.
-- `stops` sends Ctrl-C to series with bots that delay their end in every known way. Each series must
-  end within a second.
-- `strays` plays `--count` games of bots that detach processes in every known way, and then
-  interrupts and kills series of these bots. No process may be left.
-- `ray` compares the games per second of a Ray cluster of two nodes, with one processor each, with
-  those of the arena on two threads. The two take turns. `--seconds` is the arena's time per round.
-  It prints the cluster's ratio for whole commands, and without the start-up time (imports,
-  connection, start of a worker), which a single game measures. Both must write the same games.
+The report of `bots` must tell misbehaving bots apart. After `kills`, a resumed tournament must end
+with the standing of an undisturbed run. In `drips`, an answer completed more than 5 ms after its
+limit must not count. After Ctrl-C, `stops` must end within a second. No process may be left, even
+by the bots of `strays`, which detach processes in every known way.
+
+`ray` compares the games per second of a Ray cluster of two nodes, with one processor each, with
+those of the arena on two threads, in turns of `--seconds`. It prints the ratio for whole commands,
+and without the start-up time, which a single game measures.
 """
 
 from __future__ import annotations
@@ -251,7 +244,6 @@ def run_stops(program: Path, count: int, seed: int) -> list[str]:
 
 
 def run_stop(program: Path, transport: str, what: str, *, count: int, seed: int, limit_s: float) -> str:
-    """Sends Ctrl-C to `count` series of a bot that delays its end."""
     rng = random.Random(f"{seed} {transport} {what}")
     took_s = []
     for _ in range(count):

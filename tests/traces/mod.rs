@@ -87,7 +87,6 @@ fn follow<M: Model>(path: &Path, map_folder: &dyn Fn(&str) -> PathBuf) -> usize 
     trace.ticks.len() + 1
 }
 
-/// Checks that every trace of a folder is written as it was read.
 pub fn round_trip(folder: &Path) {
     let traces = common::files_ending(folder, ".trace.jsonl.gz");
     assert!(!traces.is_empty(), "no traces in {}", folder.display());

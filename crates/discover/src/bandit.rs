@@ -22,7 +22,6 @@ pub struct Arm {
 }
 
 impl Arm {
-    /// The mean reward; `None` before the first play.
     pub fn mean(&self) -> Option<f64> {
         (self.plays > 0).then(|| self.sum / self.plays as f64)
     }

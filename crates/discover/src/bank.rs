@@ -17,7 +17,6 @@ const KEPT_MAX: usize = 4096;
 #[serde(rename_all = "lowercase")]
 pub enum Split {
     Training,
-    /// Problems for the final ranking.
     Unseen,
 }
 
@@ -35,7 +34,6 @@ pub trait Bank: Send + Sync {
     /// only on the arguments and the bank's seed, and all expressions use the same random numbers.
     fn play(&self, expression: &Expression, play: Play) -> f64;
 
-    /// The divisor that turns scores into rewards between about 0 and 1.
     fn scale(&self) -> f64;
 }
 

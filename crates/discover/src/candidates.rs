@@ -80,8 +80,7 @@ impl Vocabulary {
         }
     }
 
-    /// All candidates with at most `operators` operators before normalisation. Panics above
-    /// [`OPERATORS_MAX`].
+    /// At most `operators` operators before normalisation. Panics above [`OPERATORS_MAX`].
     pub fn candidates(&self, operators: usize) -> Candidates {
         assert!(operators <= OPERATORS_MAX, "at most {OPERATORS_MAX} operators");
         let mut expressions = Vec::new();

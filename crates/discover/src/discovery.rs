@@ -19,8 +19,7 @@ use crate::ranking::Comparison;
 use crate::remote::{Cluster, RemotePlay};
 
 const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
-/// Candidate numbers of UCT searches per step. With `None`, UCT never steps: it grows a single tree
-/// from the start.
+/// Candidate numbers of UCT searches per step. `None` grows one tree from the start.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
 /// Scores per thread between two checks of the stop flag.
 const CHUNK_PER_THREAD: usize = 16;
@@ -47,10 +46,8 @@ enum Entry {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// The problem, with its options.
     pub problem: String,
     pub grammar: String,
-    /// Maximum number of operators around a rollout.
     pub operators: usize,
     pub budget_evals: u64,
     /// Plays per arm, on average.
@@ -79,7 +76,6 @@ pub struct Progress<'a> {
     pub stage: Stage,
     /// Number of plays or scores so far, including earlier runs.
     pub done: u64,
-    /// Number of plays or scores since the last call.
     pub made: u64,
     pub total: u64,
     pub bandit: &'a Bandit,
@@ -87,13 +83,11 @@ pub struct Progress<'a> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
-    /// The bandit plays.
     Bandit,
     /// UCT's constant and its number of searches per step are chosen on the training problems.
     Tuning,
     /// Finalists and named algorithms play the unseen problems.
     Ranking,
-    /// The same algorithms play at other budgets, for the HTML page.
     Budgets,
 }
 
@@ -153,10 +147,8 @@ pub struct DiscoveryReport {
     pub plays_in_all: u64,
     /// Algorithms by mean on the unseen problems, highest first.
     pub ranking: Vec<Ranked>,
-    /// Comparisons of the best finalist with each named algorithm. The p-values are corrected as if
-    /// every finalist were compared with every named algorithm.
+    /// The p-values are corrected as if every finalist were compared with every named algorithm.
     pub comparisons: Vec<Comparison>,
-    /// The convergence of the finalists' means, for the HTML page.
     #[serde(skip)]
     pub convergence: Vec<Convergence>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -256,7 +248,6 @@ where
     }
 }
 
-/// A discovery, which may be stopped and resumed.
 pub struct Discovery<'b> {
     settings: Settings,
     arms: Vec<Expression>,
@@ -279,8 +270,7 @@ impl<'b> Discovery<'b> {
         bank: &'b dyn Bank,
         state: Option<&Path>,
     ) -> Result<Self, JournalError> {
-        // The bandit uses scores, not rewards, because the file holds scores and a conversion could
-        // round them.
+        // The bandit uses the file's scores, because converting them to rewards could round.
         let bandit = Bandit::new(arms.len(), settings.c * bank.scale());
         let (history, scores) = (Vec::new(), HashMap::new());
         let (journal, cluster) = (None, None);

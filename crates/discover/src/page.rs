@@ -17,7 +17,6 @@ const TOP: f64 = 10.0;
 const BOTTOM: f64 = 40.0;
 const COLOURS: usize = 7;
 
-/// Renders the page of a discovery. `command` is the command that ran it.
 pub fn page(report: &DiscoveryReport, command: &str) -> String {
     let settings = &report.settings;
     let mut page = with_head(TEMPLATE);

@@ -22,7 +22,6 @@ pub const PROBLEMS: [(&str, &str); 8] = [
     ("regression", "symbolic regression of random formulas; the score is 1 / (1 + mean absolute error)"),
 ];
 
-/// The maps of the problem `survival`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MapOptions {
     pub generator: GeneratorOptions,

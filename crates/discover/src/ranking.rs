@@ -4,8 +4,7 @@ use getaway_arena::stats::{CONFIDENCE, Interval, mean};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// The two-sided p-value of Student's paired t-test; 1 if all differences are 0, or if there are
-/// fewer than two.
+/// Student's paired t-test, two-sided; 1 if all differences are 0, or with fewer than two.
 pub fn paired_test(left: &[f64], right: &[f64]) -> f64 {
     let differences = differences(left, right);
     let count = differences.len() as f64;
@@ -49,7 +48,6 @@ pub struct Comparison {
     pub ties: usize,
     pub losses: usize,
     pub p: f64,
-    /// The p-value, corrected for the number of comparisons in the table.
     pub p_corrected: f64,
 }
 

@@ -1,7 +1,6 @@
 // Sends requests to an engine in a worker. An answer depends only on its request, so a worker can
 // be ended and replaced at any time.
 
-/** The request was ended by `stop`. */
 export class Stopped extends Error {}
 
 export class EngineClient {

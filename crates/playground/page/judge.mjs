@@ -17,7 +17,6 @@ function short({ outcome, final_tick: finalTick }) {
   return { survives: "✓ safe", doomed: `✗ ${finalTick}` }[outcome] ?? `≥ ${finalTick}`;
 }
 
-/** The fault of a played move, or null if it has none. */
 function fault({ tick, moves }, letter) {
   const played = moves.find((move) => move.letter === letter);
   if (played.outcome !== "doomed") return null;
@@ -72,7 +71,6 @@ export class Judge {
     return game.moves.length + (isOver ? 0 : 1);
   }
 
-  /** The index of the position to judge next, or null. */
   next() {
     const { index } = this.session;
     const isOpen = (at) => !this.judgements.get(this.before(at))?.isFinal;

@@ -1,5 +1,4 @@
-// The playground: starts the engine, the board and the tools, and keeps the page's address up to
-// date.
+// Starts the engine, the board and the tools, and keeps the page's address up to date.
 
 /* global drawLegend, element, showBanner, still */
 
@@ -14,7 +13,6 @@ import { Autopilot, Prove, Why } from "./tasks.mjs";
 const DEMO = { map: "market-square", planner: "show-off", budget_ticks: 2000, index: 904 };
 const ADDRESS_DELAY_MS = 400;
 
-/** The tools of the page. One panel is visible at a time. */
 class Tabs {
   constructor(tabs) {
     this.tabs = [...tabs.querySelectorAll("[role=tab]")];
@@ -43,15 +41,13 @@ class Tabs {
   }
 }
 
-/** Keeps the displayed game in the page's address. */
 class Address {
   constructor(session, client) {
     Object.assign(this, { session, client, timer: null });
     /** The fragment that the page itself has written. */
     this.written = location.hash;
     for (const name of ["game", "moves", "position"]) session.addEventListener(name, () => this.plan());
-    // Reads the event's URL, because the page may already have written the displayed game into its
-    // address.
+    // The page may already have written the displayed game into its address.
     addEventListener("hashchange", ({ newURL }) => {
       const { hash } = new URL(newURL);
       if (hash !== this.written) this.open(hash);
@@ -81,8 +77,7 @@ class Address {
     try {
       if (location.hash !== fragment) history.replaceState(null, "", page + fragment);
     } catch {
-      // Browsers limit how often the address changes, and some hosts do not let embedded pages
-      // change it.
+      // Browsers limit how often the address changes, and some hosts forbid changes.
     }
   }
 
@@ -115,7 +110,6 @@ class Address {
   }
 }
 
-/** Shows a chase until the user takes over. */
 async function showDemo(session, client, { maps, rules }) {
   const { tiles, player, threats } = maps.find(({ name }) => name === DEMO.map) ?? maps[0];
   const game = { name: DEMO.map, map: { tiles, player, threats }, rules, moves: "" };

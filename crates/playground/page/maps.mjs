@@ -259,7 +259,6 @@ export class Editor {
     this.draw();
   }
 
-  /** The map as a replay of one frame, which the viewer's code draws. */
   replay() {
     const { rows, player, threats } = this;
     const header = { width: rows[0].length, height: rows.length, rows: rows.map((row) => row.join("")), styles: threats.map(([style]) => style), status: "running", from: 0 };

@@ -10,7 +10,6 @@ const HISTORY_MAX = 5000;
 class Board extends Player {
   constructor() {
     super();
-    /** The judgement of the displayed position, or null. */
     this.judgement = null;
   }
 
@@ -73,7 +72,6 @@ export class Session extends EventTarget {
     this.recording = null;
     /** True until the user's first action. Until then, the address stays empty. */
     this.isDemo = false;
-    /** True if the user has changed a game that a planner plays. */
     this.wasTaken = false;
     this.history = [];
     this.opened = 0;

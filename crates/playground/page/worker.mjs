@@ -1,5 +1,4 @@
-// A worker with its own engine. It answers one request after the other, and can only be stopped by
-// ending it.
+// A worker with its own engine. Only ending it stops a request.
 
 import { Engine, EngineError } from "./engine.mjs";
 

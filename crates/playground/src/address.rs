@@ -157,8 +157,7 @@ mod tests {
                 }
                 let damaged = String::from_utf8(damaged).expect("text");
                 match decode(&damaged) {
-                    // Such damage keeps the game: the tick changes to another tick of the game, or
-                    // unused bits of the last compressed byte change.
+                    // Such damage changes the tick, or unused bits of the last compressed byte.
                     Ok(opened) => assert_eq!(opened.game, position.game, "{damaged}"),
                     Err(sentence) => {
                         assert!(sentence.starts_with("This address does not open a game: "), "{sentence}");

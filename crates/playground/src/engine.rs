@@ -23,7 +23,7 @@ use crate::rules::Form;
 const SLICE_TICKS: u64 = 1_000_000;
 /// Decisions between two reports of a planner's moves.
 const REPORT_TICKS: usize = 20;
-/// Less than on the command line, because users of a page wait less long.
+/// Fewer steps than on the command line, because users of a page wait less long.
 const VERIFY_STEPS_MAX: u64 = 10_000_000_000;
 
 /// A position: a game, and the number of its moves before the position.
@@ -42,7 +42,6 @@ struct GenerateRequest {
     width: i32,
     height: i32,
     threats: usize,
-    /// The styles of the threats; empty for all styles.
     styles: Vec<Style>,
     braid_permille: u32,
     seed: u64,
@@ -63,7 +62,6 @@ struct PlayRequest {
     index: usize,
     planner: String,
     seed: u64,
-    /// Simulated ticks per decision.
     budget_ticks: u64,
 }
 
@@ -105,7 +103,6 @@ struct Verified {
 
 #[derive(Debug, Default)]
 pub struct Engine {
-    /// The last game whose replay was requested.
     played: Option<(Game, PlayedGame)>,
 }
 

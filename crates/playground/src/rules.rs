@@ -9,7 +9,6 @@ use getaway::inference::{Orders, Parameter, differences, sentence};
 #[derive(Debug, Serialize)]
 pub struct Form {
     fields: Vec<Field>,
-    /// A sentence per difference from the server's rules.
     differences: Vec<String>,
 }
 
@@ -20,7 +19,6 @@ struct Field {
     value: Value,
     /// The values to choose from; empty for a number.
     options: Vec<Value>,
-    /// The effect of the value, as a sentence.
     sentence: String,
     is_changed: bool,
 }

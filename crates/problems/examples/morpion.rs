@@ -1,5 +1,4 @@
-//! Runs a search expression on Morpion Solitaire, and compares its mean score with the published
-//! mean.
+//! Compares the mean score of a search expression on Morpion Solitaire with the published mean.
 //!
 //! ```text
 //! cargo run --release --example morpion -- \

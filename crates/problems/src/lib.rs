@@ -1,5 +1,4 @@
-//! Problems for the search grammar of [`getaway::search`]: this game on generated maps, and further
-//! problems with published scores for comparison. A [`Distribution`] draws problems by number.
+//! Problems for the search grammar of [`getaway::search`], some with published scores.
 
 pub mod distribution;
 pub mod morpion;

@@ -48,7 +48,6 @@ pub struct Morpion {
     touching: bool,
 }
 
-/// A dot to add and the line to draw through it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Move {
     x: u8,
@@ -59,7 +58,6 @@ pub struct Move {
 }
 
 impl Move {
-    /// Column and row of the dot that the move adds.
     pub fn new_dot(self) -> (usize, usize) {
         (usize::from(self.x), usize::from(self.y))
     }

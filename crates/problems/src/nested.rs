@@ -1,5 +1,4 @@
-//! A literal nested Monte Carlo search, as a reference for the grammar's search. It can also run
-//! without memory of the best sequence.
+//! A literal nested Monte Carlo search, as a reference for the grammar's search.
 
 use getaway::search::{Generator, Policy, Problem};
 

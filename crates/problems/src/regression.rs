@@ -89,7 +89,6 @@ impl Formula {
         self.has_ended || usize::from(self.length) == LENGTH_MAX
     }
 
-    /// The value of a complete formula at `x`, which may not be finite.
     pub fn value(&self, x: f64) -> f64 {
         let mut stack = [0.0; LENGTH_MAX];
         let mut top = 0;

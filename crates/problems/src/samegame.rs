@@ -60,8 +60,7 @@ impl Cells {
         })
     }
 
-    /// Column and row of the cell at `index`, in the order of columns and then from the bottom.
-    /// `index` must be below the length.
+    /// Cells are numbered by column and then from the bottom. `index` must be below the length.
     #[inline]
     fn nth(self, index: usize) -> (usize, usize) {
         let mut index = index as u32;
@@ -491,8 +490,7 @@ impl Problem for SameGame {
                 let row = corners.0[column].trailing_zeros() as usize;
                 let colour = board.colour(column, row).expect("a corner is occupied");
                 let cells = &cells[usize::from(colour)];
-                // The first cell of a group comes before its other corners, so a group is found
-                // there.
+                // The first cell of a group comes before its other corners.
                 if let Some((first, window)) = cells.connected_nearby(column, row) {
                     // Goes lane by lane, because reading the set back as words is slow.
                     for (at, lane) in corners.0[first..first + WINDOW].iter_mut().enumerate() {

@@ -21,7 +21,6 @@ pub struct Sudoku {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fill {
-    /// The cell, counted row by row.
     pub cell: u8,
     pub value: u8,
 }

@@ -28,8 +28,7 @@ pub const ROOM_TICKS: u16 = 16;
 const PROBE_TICKS: u64 = 250_000;
 const SLICE_TICKS: u64 = 50_000;
 const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
-/// The room left falls steeply if it is at least `FALL_MIN` and a move divides it by at least
-/// `FALL_RATIO`.
+/// In a fall, a move divides room of at least `FALL_MIN` by at least `FALL_RATIO`.
 const FALL_RATIO: u16 = 3;
 const FALL_MIN: u16 = 9;
 
@@ -46,9 +45,8 @@ pub enum LossKind {
     /// No command arrived in the deciding tick.
     MissingCommand,
     UnreadableCommand,
-    /// The server did not play the move that the bot recorded.
+    /// The server played another move than the bot recorded.
     IgnoredCommand,
-    /// A threat did not move as the rules predict.
     Misprediction,
     DoomedMap,
     LastTick,
@@ -60,7 +58,6 @@ pub(crate) fn serialize_end<S: Serializer>(end: &Status, serializer: S) -> Resul
     if *end == Status::Running { serializer.serialize_str("unfinished") } else { end.serialize(serializer) }
 }
 
-/// A move after which the room fell steeply or the game was lost.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fall {
     pub tick: u16,
@@ -78,12 +75,10 @@ pub struct CommandCounts {
     pub unreadable: usize,
     /// Commands that the server did not play for an unrecorded reason.
     pub ignored: usize,
-    /// Ticks in which a threat did not move as predicted.
     pub mispredicted: usize,
     pub left_tick: Option<u32>,
 }
 
-/// The analysis of a game, serialized as an object with these fields.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Analysis {
     pub map: Option<String>,
@@ -108,8 +103,7 @@ pub struct Analysis {
     /// The styles of the threats that could reach the player after the last message.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// If no line survives: the last tick of the longest known line, where the game itself counts
-    /// as a line.
+    /// If no line survives: the last tick of the longest known line, or of the game.
     pub longest_tick: Option<u16>,
     /// The room left, by tick from `first_tick` on.
     pub room: Vec<u16>,

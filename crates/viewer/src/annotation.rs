@@ -1,5 +1,4 @@
-//! Annotations of a frame: the intent of every threat, its earliest arrivals, and the tiles that
-//! are fatal next tick.
+//! The intents of threats, their earliest arrivals, and the tiles that are fatal next tick.
 
 use getaway::game::{Direction, LAST_TICK, Position, State, Style, Threat, World};
 use getaway::planner::{CautiousRules, ObservedThreat};
@@ -86,7 +85,6 @@ pub struct Annotation {
     /// For each open tile, by x and then by y, the number of ticks during which no threat can reach
     /// the tile. `None` if no threat can ever reach it.
     pub arrivals: Vec<Option<u16>>,
-    /// The tiles on which the player would be caught at the end of this tick.
     pub deadly: Vec<Position>,
     /// True if the player has at least three moves and all but one are fatal.
     pub has_single_safe_move: bool,

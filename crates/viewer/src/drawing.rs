@@ -1,5 +1,4 @@
-//! The drawing style of replays (sprites, colours and layers) in one file for the page and the
-//! image renderer.
+//! The drawing style of replays, in one file for the page and the image renderer.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -93,11 +92,8 @@ pub(crate) enum Paint {
 pub(crate) struct LayerStyle {
     /// The real server's pace, which is speed 1.
     pub ticks_per_second: f64,
-    /// Number of the player's next moves drawn.
     pub plan_ticks: usize,
-    /// Number of a threat's next moves drawn.
     pub path_ticks: usize,
-    /// Number of the player's last moves drawn.
     pub trail_ticks: usize,
     /// All arrivals from this number of ticks on have the same opacity.
     pub heat_ticks: f32,

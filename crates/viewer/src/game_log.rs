@@ -1,5 +1,4 @@
-//! A recorded game, with the moves actually made. They may differ from the bot's commands and from
-//! the rules' predictions for the threats.
+//! A recorded game, with the moves actually made by the player and the threats.
 //!
 //! Guarantees: as long as the rules explain the recording, the state of a tick equals the server's.
 //! After a misprediction, visible fields are as recorded, and hidden fields are as predicted.
@@ -25,7 +24,6 @@ pub struct LoggedTick {
     pub state: Option<State>,
     /// True if everything before this tick followed the rules, so the state is certain.
     pub is_exact: bool,
-    /// The threats whose positions in this tick differ from the prediction.
     pub mispredicted: Vec<Misprediction>,
     /// The move that the recorded actions resolve to.
     pub commanded: Option<Move>,
@@ -44,7 +42,6 @@ pub struct Misprediction {
 
 #[derive(Clone, Debug)]
 pub struct GameLog {
-    /// The recording's name without extensions.
     pub file: String,
     pub team: Option<String>,
     pub notes: Option<GameNotes>,
@@ -288,13 +285,11 @@ impl GameLog {
         self.map.as_ref().unwrap_or(&self.file)
     }
 
-    /// The planner or team that played.
     pub fn player(&self) -> &str {
         let planner = self.notes.as_ref().and_then(|notes| notes.planner.as_deref());
         planner.or(self.team.as_deref()).unwrap_or("unknown player")
     }
 
-    /// A note on where the game breaks the rules.
     pub fn note(&self) -> Option<String> {
         if self.is_cut {
             return Some(format!("only the first {TICKS_MAX} ticks are shown"));

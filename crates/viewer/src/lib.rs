@@ -2,8 +2,7 @@
 //! for the viewer page and rendered as images.
 //!
 //! Guarantees: all information about a game comes from the rules and planners that the bot uses.
-//! The page and the images only draw: they compute nothing about the game, and take sprites,
-//! colours and layers from one file, `page/drawing.json`.
+//! The page and the images only draw, in the style of `page/drawing.json`.
 
 mod analysis;
 mod annotation;

@@ -71,7 +71,6 @@ struct ListGame {
     catchers: Vec<String>,
     rows: Vec<String>,
     place: [i32; 2],
-    /// True if a command was late, missing, unreadable or ignored, or the bot disconnected.
     has_incidents: bool,
     /// Present only if the game was analysed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -148,7 +147,6 @@ impl GameLibrary {
         numbered.filter(|(_, entry)| entry.game.is_ok()).map(|(number, entry)| (number, entry.name)).collect()
     }
 
-    /// The page of a game in a gallery, with its analysis within a budget.
     pub fn page(&self, number: u64, budget: Budget, playground: Option<&str>) -> Option<Page> {
         let game = self.game(number)?;
         let log = &game.log;
@@ -157,7 +155,6 @@ impl GameLibrary {
         Some(Page::new(PageSource::InGallery(&Replay::of_log(log), analysis, line.as_ref()), playground))
     }
 
-    /// The packed replay of a game from a frame on.
     pub fn pack(&self, number: u64, from: usize) -> Option<(String, Vec<u8>)> {
         let game = self.game(number)?;
         let replay = game.replay.get_or_init(|| Replay::of_log(&game.log));

@@ -1,5 +1,4 @@
-//! The viewer page: a single HTML file with its style, script and, for a recorded game, data. It
-//! loads no other file.
+//! The viewer page: a single HTML file that loads no other file.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -38,7 +37,6 @@ pub enum PageSource<'a> {
     /// The list of a gallery, from [`GameLibrary::list`](crate::GameLibrary::list). Each game has
     /// its own page in the same folder, under the game's name.
     Gallery(&'a str),
-    /// The recorded games of the server, listed by its [`GameLibrary`](crate::GameLibrary).
     Library,
     /// A game in progress, requested from the page's server.
     Live {
@@ -52,7 +50,6 @@ pub enum PageSource<'a> {
 #[derive(Clone, Debug)]
 pub struct Page {
     pub html: String,
-    /// The value of `Content-Security-Policy`.
     pub policy: String,
 }
 

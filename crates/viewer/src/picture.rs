@@ -1,5 +1,4 @@
-//! Renders replays with the page's sprites, colours and layers: a frame as a PNG, a range of frames
-//! as a GIF.
+//! Renders replays in the page's style: a frame as a PNG, a range of frames as a GIF.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -50,7 +49,6 @@ pub struct Layers {
     pub plan: bool,
     pub paths: bool,
     pub arrival: bool,
-    /// The tiles that are fatal next tick.
     pub deadly: bool,
     pub trail: bool,
 }
@@ -77,10 +75,8 @@ impl FromStr for Layers {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Theme {
-    /// Dark on light.
     #[default]
     Light,
-    /// Light on dark.
     Dark,
 }
 
@@ -98,7 +94,6 @@ pub struct GifOptions {
     pub speed: f64,
 }
 
-/// Renders the last frame of a tick.
 pub fn png(replay: &Replay, tick: u32, options: PictureOptions) -> Result<Vec<u8>, PictureError> {
     let index = index_of(replay, tick)?;
     let renderer = Renderer::new(replay, options, tile_side(replay, PNG_TILE, PNG_SIDE)?);
@@ -205,7 +200,6 @@ struct Renderer<'a> {
     replay: &'a Replay,
     layers: Layers,
     theme: Theme,
-    /// The direction that the player faces before its first move.
     start_heading: Direction,
     tile: f32,
     streets: Pixmap,

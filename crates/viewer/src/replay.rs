@@ -17,7 +17,6 @@ pub(super) const FORECAST_TICKS: usize = 60;
 /// Maximum simulated ticks of the forecast's search: a few tens of milliseconds.
 const FORECAST_TICKS_MAX: u64 = 200_000;
 
-/// The start of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub tick: u32,
@@ -33,18 +32,13 @@ pub enum MarkKind {
     /// The threats become faster.
     Phase,
     Jump,
-    /// All moves but one were fatal.
     CloseCall,
     Catch,
     Complete,
-    /// A command arrived after its tick.
     Late,
-    /// No command arrived in time.
     Missing,
     Unreadable,
-    /// The server did not play the recorded command.
     Ignored,
-    /// A threat did not move as predicted.
     Misprediction,
     Left,
 }
@@ -66,9 +60,7 @@ pub struct Replay {
     pub styles: Vec<String>,
     pub rules: Rules,
     pub frames: Vec<Frame>,
-    /// The forecast after the last frame: the survival search's plan and the threats' moves.
     pub forecast: Vec<Positions>,
-    /// Marked frames, in order.
     pub marks: Vec<Mark>,
     pub status: Status,
     /// True if the game is in progress, so more frames may follow.
@@ -83,7 +75,6 @@ pub struct Replay {
 #[serde(rename_all = "camelCase")]
 pub struct GameHeader {
     pub map: Option<String>,
-    /// The recording's name without extensions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
     pub planner: Option<String>,
@@ -170,7 +161,6 @@ impl Replay {
         Self { status: state.status(), is_live: false, ..builder.replay }
     }
 
-    /// The replay of a local game or branch, with only its last `annotated` frames annotated.
     pub fn of_branch(title: &str, subtitle: &str, world: &World, states: &[State], annotated: usize) -> Self {
         let mut builder = ReplayBuilder::new(title, subtitle, world);
         let plain = states.len().saturating_sub(annotated);
@@ -316,7 +306,6 @@ pub(super) fn shareable(name: &str, world: &World, first: Option<&State>) -> Opt
     first.filter(|&first| *first == world.start()).and_then(|_| Shareable::of_world(name, world))
 }
 
-/// Forecasts the positions after a state by the moves of the survival search.
 pub(super) fn forecast(world: &World, state: &State) -> Vec<Positions> {
     let moves =
         SurvivalSearch::new(SurvivalOptions::default()).solve(world, state, Budget::ticks(FORECAST_TICKS_MAX)).moves;

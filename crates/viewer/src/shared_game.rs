@@ -24,7 +24,6 @@ pub struct SharedGame {
     /// The map, unless it is the bundled map of this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<Layout>,
-    /// The fields of the rules that differ from the server's.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub rules: serde_json::Map<String, Value>,
     #[serde(default, skip_serializing_if = "str::is_empty")]
@@ -32,7 +31,6 @@ pub struct SharedGame {
 }
 
 impl SharedGame {
-    /// A game without moves.
     pub fn new(name: &str, map: &Layout, rules: &Rules) -> Self {
         let is_bundled = bundled(name) == Some(map);
         Self {
@@ -61,7 +59,6 @@ fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
     fields(rules).into_iter().filter(|(name, value)| server.get(name) != Some(value)).collect()
 }
 
-/// The part of a replay that fits into an address.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Shareable {
     #[serde(flatten)]

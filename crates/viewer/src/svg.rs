@@ -10,13 +10,11 @@ use getaway::game::{Direction, Layout, State, Status, Tile, World};
 
 /// The side of a tile in units of the drawing, the same as a sprite's.
 const TILE: i32 = 100;
-/// The height of the caption below the map, in the same units.
 const CAPTION: i32 = 100;
 /// The width of a drawing, in pixels per column, up to a limit.
 const TILE_PIXELS: i32 = 32;
 const WIDTH_PIXELS_MAX: i32 = 800;
 
-/// Draws a state, with the player facing `heading`.
 pub fn svg(world: &World, state: &State, heading: Direction) -> String {
     draw(world, std::slice::from_ref(state), heading, 1.0)
 }

@@ -57,9 +57,8 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator[OpenPage]:
-    """Pages, optionally dark or on a phone's screen. Logged errors, warnings and uncaught
-    exceptions fail the test. Pages are closed before the servers stop, because their requests may
-    be waiting."""
+    """Logged errors, warnings and uncaught exceptions of a page fail the test. Pages are closed
+    before the servers stop, because their requests may still be waiting."""
     problems: list[str] = []
     contexts = []
 
@@ -132,8 +131,7 @@ def open_game_of_user(page: Page, view: View) -> None:
 
 
 def assert_board_is_clear(page: Page, *others: str) -> None:
-    """Checks that the board is on the screen when the page opens, and that none of the named
-    elements covers it."""
+    """Checks that the board is visible when the page opens, and not covered by an element."""
     size = page.viewport_size
     assert size
     boxes = page.evaluate(

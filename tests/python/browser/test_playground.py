@@ -227,7 +227,6 @@ PLAYED = "[...session.board.replay.frames[session.board.index].positions, sessio
 
 
 def follow_link(page: Page, viewer: Page | Frame) -> None:
-    """Follows the link to the playground, and compares both pages."""
     link = viewer.locator("#playground-link")
     expect(link).to_have_attribute("href", re.compile(f"&tick={viewer.evaluate('viewer.index') + 1}$"))
     assert len(link.get_attribute("href") or "") <= 2000
@@ -259,7 +258,6 @@ def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, 
         page.keyboard.press(KEYS[move])
         wait_until(page, f"viewer.index === {count} || viewer.replay.isOver")
     follow_link(page, page)
-    # A whole game, live.
     page.goto(view("metropolis", "--planner", "survival", *options))
     wait_until(page, "window.viewer?.replay?.isOver && viewer.index === viewer.replay.last")
     follow_link(page, page)

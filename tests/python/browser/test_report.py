@@ -27,7 +27,6 @@ def run(program: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="module")
 def evaluation(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Any]:
-    """A report on three planners, and the same numbers as JSON."""
     file = tmp_path_factory.mktemp("report") / "eval.html"
     planners = [argument for planner in PLANNERS for argument in ("--planner", planner)]
     maps = [word for name in MAPS for word in ("--map", name)]

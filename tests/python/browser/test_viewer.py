@@ -212,6 +212,5 @@ def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: Re
     expect(page.locator("#score")).to_have_text(str(result["score"]))
     expect(page.locator("#subtitle")).to_have_text("stayer")
     assert page.evaluate("viewer.replay.frames.every((frame) => frame.annotation)")
-    # The live game can be played back.
     page.keyboard.press("Home")
     assert read_view(page)["tick"] == 1

@@ -271,7 +271,7 @@ def test_recording_can_be_dropped_onto_the_page(open_page: OpenPage, view: View,
 
 @pytest.fixture(scope="module")
 def wire_recording(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Has an unreadable, a missing and a late command, and a disconnection."""
+    """A recording with an unreadable, a missing and a late command, and a disconnection."""
     file = tmp_path_factory.mktemp("wire") / "wire.jsonl.gz"
     command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "1000", "--record", str(file), "roundabout"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

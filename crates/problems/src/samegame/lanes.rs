@@ -16,7 +16,6 @@ use crate::nested::Memory;
 
 const LANES: usize = 32;
 
-/// The number of searches per level that advance together.
 const SEARCHES: usize = 256;
 
 type Vector = [u16; LANES];

@@ -1,5 +1,3 @@
-//! Integration tests of the problems.
-
 #[path = "../../../../tests/common/mod.rs"]
 mod common;
 mod morpion;

@@ -1,7 +1,6 @@
 //! Published mean scores of Morpion Solitaire, and statistics to compare with them.
 
-/// The published mean score of one pass and its standard error, if the expression is a published
-/// search. The error is at least half a unit of the score's last digit.
+/// The mean of one pass and its standard error, at least half a unit of the last digit.
 pub fn published_mean(variant: &str, expression: &str) -> Option<(f64, f64)> {
     let level = ["simulate", "step(lookahead(simulate))", "step(lookahead(step(lookahead(simulate))))"]
         .iter()

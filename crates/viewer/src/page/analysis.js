@@ -1,5 +1,4 @@
-// The analysis of a lost game, the surviving line, and branches played from any tick. The
-// server, or the program that wrote the page, computes everything about the game.
+// The analysis of a lost game, the surviving line, and branches played from any tick.
 
 const LETTERS = { ArrowLeft: "L", ArrowRight: "R", ArrowUp: "U", ArrowDown: "D", ".": "." };
 const KEYS_HINT = "Arrow keys or the pad move, a dot stays, Backspace takes back. You can go back to any tick and continue differently.";
@@ -192,7 +191,6 @@ class AnalysisPanel {
     return true;
   }
 
-  /** The displayed index, or the index that has been requested from the server. */
   get indexOnShow() {
     const { player, branch } = this;
     return branch?.wanted != null ? branch.index + branch.wanted.length : (player.target ?? player.index);
@@ -234,7 +232,6 @@ class AnalysisPanel {
     this.play(last.moves);
   }
 
-  /** Requests the branch with other moves. Only the latest answer counts. */
   async play(moves) {
     const { player, branch } = this;
     branch.wanted = moves;

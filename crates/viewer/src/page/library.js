@@ -157,7 +157,6 @@ class Library {
     return Replay.fromAnswer(await answer.arrayBuffer());
   }
 
-  /** Opens a game at the tick that an address names, or at its start. */
   async open(game, address = location.href) {
     const replay = await this.fetchReplay(game).catch(() => showBanner("The server does not respond."));
     if (!replay) return;

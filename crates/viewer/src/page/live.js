@@ -59,7 +59,6 @@ class Follower {
       this.gameNumber = header.game;
       this.annotatedCount = replay.frames.length;
       player.show(replay);
-      // A page opened during a game starts at the current tick.
       player.playhead = replay.last;
       this.panel.attach({ game: this.gameNumber });
       this.wasOver = replay.isOver;

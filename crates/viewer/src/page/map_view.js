@@ -195,7 +195,6 @@ class MapView {
     return { x, y };
   }
 
-  /** The player's directions of its last and of its next move. */
   playerDirection(replay, index) {
     const heading = (from) => {
       for (let i = from; i > Math.max(0, from - 60); i--) {
@@ -221,7 +220,6 @@ class MapView {
     context.globalAlpha = 1;
   }
 
-  /** Draws the earliest arrivals as numbers on plates, above all other layers. */
   drawArrivalNumbers(replay, { arrivals }) {
     const { context, tile } = this;
     if (tile / this.ratio < 22) return;

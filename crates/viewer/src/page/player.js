@@ -5,7 +5,6 @@ const ordinal = (number) => `${number}${(number % 100 > 10 && number % 100 < 14 
 const ARROWS = ["←", "→", "↑", "↓"];
 /** Minimum interval between text updates, which keeps the text readable. */
 const TEXT_INTERVAL_MS = 100;
-/** Speed at which a move of the user is drawn. */
 const GLIDE_TICKS_PER_SECOND = 12;
 
 /** Shows a sentence above the map. An empty text removes it. */
@@ -14,7 +13,6 @@ function showBanner(text) {
   element("banner").hidden = !text;
 }
 
-/** Calls `receive` with the files that are dropped onto the page. */
 function receiveDrops(receive) {
   const isFile = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files");
   addEventListener("dragover", (event) => {
@@ -79,7 +77,6 @@ class Player {
     return replay.frames[this.index].tick;
   }
 
-  /** Shows a second replay beside the first, or removes it if `other` is null. */
   compare(other) {
     this.other = other;
     this.divergence = other ? this.findDivergence() : null;
@@ -137,7 +134,6 @@ class Player {
     this.pin(pinned);
   }
 
-  /** Shows or hides a layer. Returns true if it was shown before. */
   setLayer(name, isShown) {
     const box = element("layers").querySelector(`[name=${name}]`);
     const wasShown = box.checked;
@@ -169,7 +165,6 @@ class Player {
     );
   }
 
-  /** Shows one checkbox for each kind of mark in the game. */
   showFilters() {
     const { marks } = this.replay.header;
     const counts = Object.keys(MARKS).map((kind) => [kind, marks.filter((mark) => mark.kind === kind).length]);
@@ -395,8 +390,7 @@ class Player {
     try {
       if (location.hash !== hash) history.replaceState(null, "", hash);
     } catch {
-      // Some hosts do not let embedded pages change the address, and browsers limit how often it
-      // changes.
+      // Some hosts forbid changes of the address, and browsers limit how often it changes.
     }
   }
 

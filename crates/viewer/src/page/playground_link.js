@@ -1,5 +1,4 @@
-// The link to the playground, at the displayed tick. crates/playground/src/address.rs reads its
-// addresses.
+// The link to the playground. crates/playground/src/address.rs reads its addresses.
 
 class PlaygroundLink {
   constructor(player) {

@@ -117,7 +117,6 @@ class Replay {
     return { header, ...unpack(header, new Uint8Array(buffer, 4 + length)) };
   }
 
-  /** Adds a range of frames, which replaces existing frames in the range. */
   append(header, { frames, forecast }) {
     this.header = header;
     frames.forEach((frame, i) => (this.frames[header.from + i] = frame));
@@ -125,7 +124,6 @@ class Replay {
     this.forecastFrom = header.from + frames.length;
   }
 
-  /** The game up to a frame, from which it can be continued by other moves. */
   upTo(index) {
     const { marks, about } = this.header;
     const upTo = (list) => list?.slice(0, index);

@@ -211,7 +211,6 @@ fn lost_games_are_explained_by_their_causes() {
     let heard_until = |moves: &[Move]| moves.iter().map(|&player_move| heard(player_move)).collect::<Vec<_>>();
     let is_stay = |player_move| player_move == Move::Stay;
 
-    // A planner that survives, except for a forced blunder early or late in the game.
     for (from, delay) in [(300, 2), (1500, 1)] {
         let (moves, states, index, wrong) = blunder(&world, from, delay, |player_move| player_move != Move::Stay);
         let mut lines = heard_until(&moves[..index]);
@@ -272,7 +271,6 @@ fn lost_games_are_explained_by_their_causes() {
     let sentence = format!("Lost in tick {tick} because its command could not be read (actions: expected an array");
     check("unreadable", &world, &log, &analysis, LossKind::UnreadableCommand, tick, &sentence);
 
-    // The bot disconnects long before the loss, or in the same tick.
     let left = (0..states.len() - 1).find(|&left| {
         let mut state = states[left].clone();
         (0..6).for_each(|_| {
@@ -342,8 +340,7 @@ fn doomed_map_is_explained() {
     assert_eq!(analysis.sentence, expected);
 }
 
-/// A bot's recording of a game in which the threats draw other random numbers than the bot expects.
-/// Also returns the styles of the threats that actually caught the player.
+/// The threats draw other random numbers than the bot expects. Also returns the catchers.
 fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<String>) {
     let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
     let truth = World::new(believed.layout(), &rules).unwrap();

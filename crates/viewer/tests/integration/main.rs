@@ -1,5 +1,3 @@
-//! The viewer's integration tests.
-
 mod analysis;
 #[path = "../../../../tests/common/mod.rs"]
 mod common;
