@@ -42,7 +42,8 @@ _CANDIDATES_MAX = 1000
 
 @dataclass(frozen=True)
 class Difficulty:
-    """How hard it is to reach a level's best tick, measured in states along the best line."""
+    """How hard it is to reach a level's best tick, measured in samples: states along the best
+    line."""
 
     safe_share: float
     """The share of safe moves, 0 to 1. After a safe move, the best tick can provably be reached."""
@@ -135,7 +136,7 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 
 
 def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLVE_TICKS) -> Level | None:
-    """The level of a map; None if its best tick is not proven within the budget."""
+    """The level of a map; None if its best tick is not proven in `budget_ticks` simulated ticks."""
     solution = getaway.solve(map, no_jump=no_jump, time_limit_ms=3_600_000, budget_ticks=budget_ticks)
     if not solution.is_optimal or (solution.certificate is None and solution.final_tick <= 2000):
         return None

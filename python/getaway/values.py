@@ -129,7 +129,7 @@ class Solution(NamedTuple):
     elapsed_ms: float
     """The time of the search in milliseconds, excluding the construction of the map's tables."""
     certificate: str | None = None
-    """The proof that a map is doomed; only if the search began at the map's start."""
+    """The proof for `getaway verify` that a map is doomed; only for searches from its start."""
 
     @property
     def score(self) -> int:

@@ -273,7 +273,7 @@ fn prior_guides_the_first_rollouts() {
 
 #[test]
 fn annealing_continues_from_the_best_known_sequence() {
-    // Fifty invocations of twenty changes. Without a common sequence, about 33 bits.
+    // Without a common sequence, fifty invocations of twenty changes reach about 33 bits.
     let mean = mean_of_password("repeat(50, anneal(20, 0, 0))", 1000);
     assert!(mean > 36.0, "{mean}");
 }

@@ -417,7 +417,7 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
 
 
 def try_functions(files: list[Foreign]) -> int:
-    """Includes the bot's recorder. Returns the number of calls."""
+    """Also tries the bot's recorder. Returns the number of calls."""
     import getaway
 
     sys.path.insert(0, str(ROOT / "bot"))

@@ -44,7 +44,7 @@ CALLS_PER_PROCESS = 5000
 CASES = 43
 """Number of kinds of calls: see `Objects.call`."""
 WHOLE_GAME = 19
-"""Plays a game, whose 2,000 decisions may exceed the limit of a call."""
+"""The call that plays a game, whose 2,000 decisions may exceed the limit of a call."""
 THREADS = 3
 DRAWINGS = ["P....\n.#.#.\n.h.~o\n.#.#.\n....D", "P...\n.##.\n...s", "P..B\n....", "PS", "P"]
 MAPS = [Map(drawing) for drawing in DRAWINGS]

@@ -45,7 +45,7 @@ pub enum LossKind {
     /// No command arrived in the deciding tick.
     MissingCommand,
     UnreadableCommand,
-    /// The server played another move than the bot recorded.
+    /// The server did not play the move that the bot recorded.
     IgnoredCommand,
     Misprediction,
     DoomedMap,

@@ -89,7 +89,7 @@ pub struct GameHeader {
     /// For each frame, if recorded, the delay of the command in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
-    /// The rules that the bot had learnt: each frame with the sentences that hold from it on.
+    /// The rules that the bot had learnt, as sentences by the frame from which they hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<(usize, Vec<String>)>,
 }

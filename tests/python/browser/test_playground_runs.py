@@ -1,4 +1,4 @@
-"""The engine in Chromium gives the native program's answers; long: `playground_runs.py`."""
+"""The engine in Chromium gives the native program's answers; see `playground_runs.py`."""
 
 from __future__ import annotations
 
