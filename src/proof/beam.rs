@@ -1,11 +1,10 @@
-//! A beam search over combinations, which hold the keys of all threats. A step moves the player
-//! from all of its places at once, so a layer holds many states of the game.
+//! A beam search over combinations of the keys of all threats. A step moves the player from all of
+//! its places at once, so a layer holds many states of the game.
 //!
-//! The beam drops combinations outside the known sets. It keeps a random sample of the rest,
-//! spread evenly over the values of a feature that seldom changes. If no combination is left, the
-//! search backtracks. Each further dead end near the same tick doubles the width of the beam and
-//! the distance of the backtracking. After a few dead ends, the search starts over, because the
-//! decisive move often lies far before the dead end.
+//! The beam drops combinations outside the known sets and keeps a random sample of the rest. If
+//! none is left, the search backtracks. Each further dead end near the same tick doubles the width
+//! of the beam and the distance of the backtracking. After a few dead ends, the search starts over,
+//! because the decisive move often lies far before the dead end.
 
 use super::combination::{Combination, Slot};
 use super::join::{CHUNK, Join};
@@ -18,8 +17,8 @@ use super::tile_set::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// Initial width of the beam, in combinations. A narrow beam soon finds easy lines. The width
-/// quadruples after each round through the features, up to `WIDTH_LATER`.
+/// Initial width, in combinations: a narrow beam soon finds easy lines. The width quadruples after
+/// each round through the features, up to `WIDTH_LATER`.
 const WIDTH_MIN: usize = 4;
 const WIDTH_LATER: usize = 64;
 /// After this many doublings of the number of starts, each further doubling also doubles the width.
@@ -37,8 +36,8 @@ const WIDE_TICKS: usize = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     HawkDraws,
-    /// The colours of the hawks' tiles, as on a chessboard. Every step changes the colour, so the
-    /// colour shows whether a hawk has waited an odd number of times.
+    /// The colours of the tiles, as on a chessboard. Each step changes the colour, so it shows
+    /// whether a hawk has waited an odd number of times.
     HawkColours,
     OwlColours,
     SharkTiles,
@@ -47,7 +46,6 @@ enum Feature {
 impl Feature {
     const TURNS: [Self; 4] = [Self::HawkDraws, Self::HawkColours, Self::SharkTiles, Self::OwlColours];
 
-    /// The value of the feature in a combination, including the hawks' draws.
     fn of<const N: usize>(self, model: &Model<N>, slots: &[Slot], key: Combination) -> Combination {
         slots.iter().fold(0, |features, slot| {
             let automaton = &model.automata[slot.automaton];
@@ -65,14 +63,12 @@ impl Feature {
     }
 }
 
-/// A line being traced from the last layer to the root.
 #[derive(Debug)]
 struct Trace {
     /// A state of the layer at this depth: its combination and the player's place.
     depth: usize,
     key: Combination,
     place: u16,
-    /// The moves after that state, in reverse order.
     moves: Vec<Move>,
     /// The number of combinations tried in the previous layer.
     done: usize,
@@ -85,8 +81,8 @@ fn width_at(start: usize) -> usize {
     width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
 }
 
-/// Keeps `width` items of `order`: the same number of each kind if it has enough, and the first
-/// items of each kind. `order` must have more than `width` items.
+/// Keeps `width` of the more than `width` items of `order`: the first of each kind, and as many of
+/// each if there are enough.
 pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) -> Combination) -> Vec<usize> {
     let (mut index, mut kinds, mut counts) = (Index::default(), Vec::new(), Vec::new());
     index.clear(0);
@@ -104,7 +100,6 @@ pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) ->
 
 #[derive(Debug)]
 struct Pace {
-    /// The number of starts at the root so far.
     starts: usize,
     width: usize,
     backtrack_ticks: usize,
@@ -113,7 +108,6 @@ struct Pace {
 }
 
 impl Pace {
-    /// The pace of a start. `number` counts from 1.
     fn start(number: usize) -> Self {
         Self { starts: number, width: width_at(number), backtrack_ticks: BACKTRACK_TICKS_MIN, wide_until: 0 }
     }
@@ -122,14 +116,12 @@ impl Pace {
 #[derive(Debug)]
 struct Stack<const N: usize> {
     layers: Vec<Layer<N>>,
-    /// The number of combinations in all layers, and its maximum.
     len: usize,
     len_max: usize,
     /// True if memory has limited a layer's width since the last backtracking.
     is_limited: bool,
 }
 
-/// A search that can be interrupted at any time.
 #[derive(Debug)]
 pub(super) struct SetBeam<const N: usize> {
     root: State,
@@ -148,8 +140,7 @@ pub(super) struct SetBeam<const N: usize> {
 }
 
 impl<const N: usize> SetBeam<N> {
-    /// A search from `root`. Returns `None` if the keys of all threats do not fit into a
-    /// combination.
+    /// Returns `None` if the keys of all threats do not fit into a combination.
     pub fn new(
         model: &Model<N>,
         target: &Target<N>,
@@ -189,8 +180,7 @@ impl<const N: usize> SetBeam<N> {
     }
 
     /// Continues for about `slice` combinations, or until the budget is used up. Returns the moves
-    /// of the first line that is alive at `longest_tick` or later. The line ends where the player
-    /// is caught in every successor, or no successor can reach the target.
+    /// of the first line that is alive at `longest_tick` or later, up to its end.
     pub fn advance(
         &mut self,
         model: &Model<N>,
@@ -229,7 +219,6 @@ impl<const N: usize> SetBeam<N> {
         None
     }
 
-    /// The tick of the last layer.
     fn tick(&self) -> usize {
         usize::from(self.root.tick()) + self.stack.layers.len() - 1
     }
@@ -245,8 +234,8 @@ impl<const N: usize> SetBeam<N> {
         if tick < target.tick {
             for known in target.known(tick + 1) {
                 let mut cursor = Cursor::new(&known.lookup);
-                // At the deadline, this layer is dropped and later rebuilt. A rebuild is cheap,
-                // because beams are narrow.
+                // At the deadline, this layer is dropped and later rebuilt: cheap, because beams
+                // are narrow.
                 if self.next.retain(|key| cursor.places(key & known.mask), meter).is_err() {
                     return false;
                 }
@@ -255,7 +244,6 @@ impl<const N: usize> SetBeam<N> {
         true
     }
 
-    /// Adds a random sample of the new layer, spread evenly over the values of the current feature.
     fn push(&mut self, model: &Model<N>) {
         let affordable = (self.stack.len_max.saturating_sub(self.stack.len) / 2).max(1);
         self.stack.is_limited |= affordable < self.pace.width;
@@ -296,7 +284,6 @@ impl<const N: usize> SetBeam<N> {
         self.stack.len = self.stack.layers.iter().map(Layer::len).sum();
     }
 
-    /// Looks for a state that leads to the traced state.
     fn trace_back(&mut self, model: &Model<N>, meter: &mut BudgetMeter) {
         let Some(trace) = &mut self.trace else { return };
         let depth = trace.depth - 1;

@@ -1,5 +1,3 @@
-//! The open tiles of a map as places.
-
 use super::tile_set::TileSet;
 use crate::game::Position;
 
@@ -20,7 +18,6 @@ pub(super) struct Board<const N: usize> {
     /// Place -> tile.
     pub tiles: Vec<u16>,
     pub stride: u32,
-    /// The places that the player can enter.
     pub open: TileSet<N>,
 }
 

@@ -1,5 +1,5 @@
 //! Builds the next layer in two steps. The first collects the edges from the runs of the layer. The
-//! second fills the runs of the next layer one by one, each from all edges that lead to it.
+//! second fills the runs of the next layer one by one from the edges that lead to them.
 
 use std::ops::Range;
 
@@ -8,8 +8,7 @@ use super::layer::{Index, Layer};
 use super::moves::{Group, JoinContext, extend};
 use super::tile_set::TileSet;
 
-/// The moves from a run of the layer to a run of the next layer, except the moves of the widest
-/// threat.
+/// The moves from run to run, except the moves of the widest threat.
 #[derive(Clone, Copy, Debug)]
 struct Edge<const N: usize> {
     /// The indices of the run in the layer.
@@ -37,7 +36,6 @@ struct Table<const N: usize> {
 impl<const N: usize> Table<N> {
     /// Keys of at most this many bits are not hashed.
     const DIRECT_BITS: u32 = 16;
-    /// Initial length of a table with hashed keys.
     const HASHED_LEN: usize = 1 << 10;
 
     /// Empties the table, for keys of `bits` bits.
@@ -110,7 +108,6 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Passes the keys to `push` in ascending order.
     fn drain(&mut self, mut push: impl FnMut(u32, TileSet<N>)) {
         if self.is_ascending {
             self.own.iter().zip(&self.sets).for_each(|(own, set)| push(*own, *set));
@@ -139,7 +136,6 @@ impl<const N: usize> Keys<N> {
 
 #[derive(Debug, Default)]
 struct Progress {
-    /// The number of complete runs.
     followed: usize,
     /// The number of earlier combinations that have been merged.
     old_end: usize,
@@ -150,12 +146,10 @@ struct Progress {
 #[derive(Debug, Default)]
 pub(super) struct Builder<const N: usize> {
     index: Index,
-    /// The run keys.
     runs: Vec<Combination>,
     /// The edges that have not been followed. `heads` holds the index of each run's last edge.
     edges: Vec<Edge<N>>,
     heads: Vec<u32>,
-    /// The combinations so far, and the end of each run.
     keys: Keys<N>,
     ends: Vec<u32>,
     /// While edges are followed: the progress, and the earlier combinations, which are in `old`.
@@ -214,8 +208,8 @@ impl<const N: usize> Builder<N> {
         self.is_following = true;
     }
 
-    /// Follows the edges, run by run, for about `slice` combinations of the layer. Each call
-    /// continues where the last call ended. Returns true once all edges have been followed.
+    /// Follows the edges for about `slice` combinations of the layer, and continues there in the
+    /// next call. Returns true once no edge is left.
     pub fn follow(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, slice: usize) -> bool {
         let widest = context.widest();
         let mut work = 0;

@@ -4,8 +4,8 @@ use super::model::{Automaton, Closure, Model};
 use super::tile_set::TileSet;
 use crate::game::FIRST_TICK;
 
-/// Finds the closure of an automaton. The closure of an owl has keys without memory. The closure of
-/// a hawk has keys with the set of all memories that are possible on the tile.
+/// Finds the closure of an automaton. Keys of owls have no memory. Keys of hawks have the set of
+/// all memories that are possible on the tile.
 #[derive(Debug)]
 pub(super) struct ClosureBuilder {
     pub closure: Closure,
@@ -36,7 +36,6 @@ impl ClosureBuilder {
         Self { closure, found: if is_chaser { vec![0; model.keys(automaton)] } else { Vec::new() } }
     }
 
-    /// Finds the keys after one more move; returns true once the closure is complete.
     pub fn advance<const N: usize>(&mut self, model: &Model<N>, automaton: &Automaton<N>) -> bool {
         let Automaton::Chaser { branches, .. } = automaton else { return true };
         // At the start of a tick, the player is not on the threat's tile: it would be caught.

@@ -32,7 +32,6 @@ impl Slot {
         (combination >> self.shift & ((1 << self.bits) - 1)) as u32
     }
 
-    /// The key, shifted to its place in a combination.
     #[inline]
     pub fn place(&self, key: u32) -> Combination {
         Combination::from(key) << self.shift
@@ -43,8 +42,7 @@ impl Slot {
         self.bits + if self.draws.is_some() { DRAW_BITS } else { 0 }
     }
 
-    /// The *own key*: the key of a threat and, above it, the number of draws of a hawk if they are
-    /// counted.
+    /// The *own key*: the key of a threat, below the number of draws of a hawk if they are counted.
     #[inline]
     pub fn own(&self, combination: Combination) -> u32 {
         (combination >> self.shift) as u32 & ((1 << self.own_bits()) - 1)
@@ -55,19 +53,16 @@ impl Slot {
         own & ((1 << self.bits) - 1)
     }
 
-    /// The bits of the key, without draws.
     pub fn mask(&self) -> Combination {
         ((1 << self.bits) - 1) << self.shift
     }
 
-    /// A hawk's number of draws since the root, shifted to its place in a combination; 0 for other
-    /// threats.
+    /// A hawk's draws since the root, shifted to their place; 0 for other threats.
     #[inline]
     fn draws_place(&self, draws: impl FnOnce() -> u16) -> Combination {
         self.draws_shift.map_or(0, |shift| Combination::from(draws()) << shift)
     }
 
-    /// The bits of a hawk's number of draws; 0 for other threats.
     pub fn draws_mask(&self) -> Combination {
         self.draws_shift.map_or(0, |shift| ((1 << DRAW_BITS) - 1) << shift)
     }
@@ -100,8 +95,7 @@ pub(super) struct MemorySlots {
 }
 
 impl MemorySlots {
-    /// The memories in a mask. Hawks with counted draws are omitted, because their memories are
-    /// exact.
+    /// Omits hawks with counted draws, because their memories are exact.
     pub fn new(memories: &Arc<Memories>, slots: &[Slot], mask: Combination) -> Self {
         let slots = slots.iter().filter(|slot| slot.memory_bits & mask != 0 && slot.draws_mask() & mask == 0);
         Self { slots: slots.map(|slot| (slot.shift, slot.memory_bits)).collect(), memories: memories.clone() }
@@ -111,8 +105,7 @@ impl MemorySlots {
         self.slots.is_empty()
     }
 
-    /// The combination with all bits of each memory set, so that combinations that differ only in
-    /// memories become equal.
+    /// Sets all bits of each memory, so combinations that differ only in memories become equal.
     #[inline]
     pub fn without(&self, key: Combination) -> Combination {
         self.slots.iter().fold(key, |key, (_, bits)| key | bits)
@@ -126,14 +119,12 @@ impl MemorySlots {
     }
 }
 
-/// Bits of a combination available to threats. The verifier needs the remaining bits for the
-/// player.
+/// Bits of a combination available to threats. The verifier needs the rest for the player.
 const SLOT_BITS: u32 = 115;
 /// Minimum bits for a hawk. The verifier needs this many.
 const HAWK_BITS_MIN: u32 = 26;
 
-/// Assigns a slot to each automaton in `order` that still fits. The slot of a hawk includes bits
-/// for its draws.
+/// Assigns a slot to each automaton in `order` that still fits, with bits for a hawk's draws.
 pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
     let mut shift = 0;
     let mut slots = Vec::new();

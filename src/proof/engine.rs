@@ -12,9 +12,8 @@ use super::targets::Targets;
 use crate::game::{State, World};
 use crate::search::BudgetMeter;
 
-/// The first `EVEN_SLICES` slices alternate between lines and sweeps. Afterwards, 1 /
-/// `LINE_DIVISOR` of the slices search for lines. If the keys of all threats do not fit into a
-/// combination, all slices alternate.
+/// The first `EVEN_SLICES` slices alternate between lines and sweeps. Later, 1 / `LINE_DIVISOR` of
+/// the slices search for lines, but all alternate if there are excess threats.
 const EVEN_SLICES: u64 = 400;
 const LINE_DIVISOR: u64 = 5;
 
@@ -101,7 +100,6 @@ impl<const N: usize> Engine<N> {
         let end = attempt.schedule.advance(&situation, &mut attempt.target, &mut self.reachable, meter);
         let (tick, work) = (attempt.target.tick, attempt.work);
         match end {
-            // The new knowledge may exclude states that the line searches hold.
             Some(End::Recorded) => self.lines.restart_after(work),
             Some(End::Empty(_)) => self.bound(best, tick, false),
             // The bound may have fallen since the sweep began.
@@ -127,7 +125,6 @@ impl<const N: usize> Engine<N> {
         assert!(attempt.target.project(&self.model, meter));
     }
 
-    /// Runs one slice of the sweeps; returns the proven bound.
     pub fn prove_slice(&mut self, meter: &mut BudgetMeter) -> u16 {
         let attempt = self.targets.current.as_ref().expect("a target is set");
         let tick = attempt.target.tick as u16;

@@ -8,7 +8,6 @@ use super::model::Model;
 const IDLE_ROUNDS: usize = 11;
 const IDLE_FIRST: i8 = -5;
 const IDLE_LAST: i8 = 5;
-/// Maximum number of posts in the rules.
 pub(super) const POSTS_MAX: usize = 10;
 /// Minimum moves of a hawk per draw: six idle moves, and one move to reach its goal or to see the
 /// player.
@@ -33,7 +32,6 @@ impl<const N: usize> Model<N> {
         (key >> self.hawks.bits) as usize
     }
 
-    /// The step of a hawk that sees the player at `place`.
     #[inline]
     pub fn hawk_seeing(&self, key: u32, place: u16) -> u32 {
         let target = usize::from(self.board.tiles[usize::from(place)]);
@@ -41,9 +39,8 @@ impl<const N: usize> Model<N> {
         self.hawk_key(next, target as u32)
     }
 
-    /// The steps of a hawk that does not see the player: one step, or one per possible next tile if
-    /// its memory is a set. A hawk that draws may get any post, because the key does not hold its
-    /// number of draws.
+    /// One step, or one per possible next tile if the hawk's memory is a set. A hawk that draws may
+    /// get any post, because the key does not hold its number of draws.
     pub fn hawk_blind(&self, key: u32) -> impl Iterator<Item = u32> + Clone + '_ {
         let (tile, memory) = (self.hawk_tile(key), (key & self.memory_mask()) as usize);
         let is_exact = memory < self.exact_memories();
@@ -55,13 +52,11 @@ impl<const N: usize> Model<N> {
         only.into_iter().chain(several.iter().map(|&(tile, memory)| self.hawk_key(tile.into(), memory.into())))
     }
 
-    /// True if a hawk that does not see the player draws a post.
     #[inline]
     pub fn hawk_draws(&self, key: u32) -> bool {
         !self.hawks.posts.is_empty() && key & self.memory_mask() == self.idle_memory(IDLE_LAST)
     }
 
-    /// The step of a hawk that draws a post after `draws` earlier draws.
     #[inline]
     pub fn hawk_drawing(&self, key: u32, draws: u16) -> u32 {
         let post = self.hawks.picks.get(usize::from(draws)).copied().unwrap_or(0);
@@ -92,8 +87,8 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// The exact memories that a hawk on a tile can have: its own tile, a tile that it sees, a
-    /// post, or a number of idle rounds. Only a hawk on a post has negative idle rounds.
+    /// The hawk's own tile, a tile that it sees, a post, or a number of idle rounds. Only a hawk on
+    /// a post has negative idle rounds.
     fn memories_on(&self, tile: usize) -> impl Iterator<Item = usize> + '_ {
         let seen = self.paths.sees[tile].iter().map(|place| usize::from(self.board.tiles[usize::from(place)]));
         let posts = (0..self.hawks.posts.len()).map(|post| self.tiles() + post);
@@ -103,8 +98,7 @@ impl<const N: usize> Model<N> {
     }
 }
 
-/// Finds all sets of memories that can occur. It starts from the sets of all tiles and follows the
-/// hawk's steps.
+/// Finds all sets of memories that can occur, from the sets of all tiles on.
 #[derive(Debug, Default)]
 pub(super) struct MemoriesBuilder {
     pub memories: Memories,
@@ -141,8 +135,7 @@ impl MemoriesBuilder {
         set.into()
     }
 
-    /// The number of a set. Returns `None` for a new set once the number of memories is at its
-    /// maximum.
+    /// Returns `None` for a new set beyond the maximum number of memories.
     fn number(&mut self, set: Box<[u64]>) -> Option<u16> {
         let count = self.numbers.len();
         if let Some(&number) = self.numbers.get(&set) {
@@ -206,8 +199,7 @@ impl MemoriesBuilder {
 
 #[cfg(test)]
 impl<const N: usize> Model<N> {
-    /// Checks that the sets of memories cover every step. Returns how many pairs of a set and a
-    /// tile were checked.
+    /// Checks that the sets cover every step. Returns the number of pairs of a set and a tile.
     pub fn check_memories(&self) -> usize {
         let memories = &self.hawks.memories;
         let mut checked = 0;

@@ -24,7 +24,6 @@ pub(super) struct Join<const N: usize> {
     spare: Vec<Group<N>>,
     /// For each combination of a run, the player's places that remain.
     lives: Vec<TileSet<N>>,
-    /// The number of combinations of the layer processed so far.
     done: usize,
 }
 
@@ -40,14 +39,12 @@ impl<const N: usize> Join<N> {
         self.done > 0
     }
 
-    /// Drops the layer under construction.
     pub fn restart(&mut self) {
         self.done = 0;
         self.builder.begin();
     }
 
-    /// Builds a part of the next layer; returns true once `next` is complete. Until then, `next`
-    /// may not be used.
+    /// Returns true once `next` is complete. Until then, `next` may not be used.
     pub fn advance(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -89,8 +86,7 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// The end of the chunk that follows `done` combinations. The meter counts the chunk's work at
-    /// its beginning.
+    /// Ends the chunk that follows `done` combinations. The meter counts its work at its beginning.
     pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
         let end = len.min((done / CHUNK + 1) * CHUNK);
         if done.is_multiple_of(CHUNK) {
@@ -113,8 +109,7 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Moves only the player in the first run in `places`, for a tick in which threats do not move.
-    /// Returns the end of the run.
+    /// Moves only the player, for a tick in which threats do not move. Returns the end of the run.
     fn wait(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -134,8 +129,8 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Fills `lives` for a run after [`Self::branch`]. `leave` takes a next combination and the
-    /// player's places before and after the move; it returns the places that remain.
+    /// Fills `lives` after [`Self::branch`]. `leave` takes a next combination and the player's
+    /// places before and after the move; it returns the places that remain.
     fn leave(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -159,8 +154,7 @@ impl<const N: usize> Join<N> {
         Ok(())
     }
 
-    /// Finds the moves of all but the widest threat for the first run in `places`. Returns the end
-    /// of the run.
+    /// Finds the moves of all but the widest threat. Returns the end of the run.
     fn branch(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -233,8 +227,8 @@ impl<const N: usize> Join<N> {
         Ok(None)
     }
 
-    /// The next layer, and the states of this layer that lead into `after`. This slow equivalent of
-    /// [`Self::step`], [`Self::wait`] and [`Self::trim`] processes one combination at a time.
+    /// The slow equivalent of [`Self::step`], [`Self::wait`] and [`Self::trim`]: one combination at
+    /// a time.
     #[cfg(test)]
     pub fn step_each(
         &mut self,
@@ -261,7 +255,6 @@ impl<const N: usize> Join<N> {
         [next, left]
     }
 
-    /// The layer restricted to the threats of a mask.
     pub fn project(
         &mut self,
         layer: &Layer<N>,
@@ -277,10 +270,9 @@ impl<const N: usize> Join<N> {
         Ok(narrow)
     }
 
-    /// Adds the threat with the bits `added` to a layer. The threat joins in each key for which
-    /// `known` has a state that can equal a state of the layer. `common` selects the bits that both
-    /// layers have. `memories` are the memories in these bits. Returns `None` if the result would
-    /// have more than `max_len` combinations.
+    /// Adds the threat with the bits `added`, in each key for which `known` has a state that can
+    /// equal a state of the layer. `common` selects the bits, with the memories `memories`, that
+    /// both layers have. Returns `None` if the result would exceed `max_len` combinations.
     pub fn join_known(
         &mut self,
         layer: &Layer<N>,

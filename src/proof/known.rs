@@ -1,22 +1,17 @@
-//! Known sets.
-
 use std::sync::Arc;
 
 use super::combination::Combination;
 use super::layer::Lookup;
 
-/// The known set of a tick over the threats of a mask.
 #[derive(Debug)]
 pub(super) struct Known<const N: usize> {
     pub mask: Combination,
     pub states: u64,
-    /// The number of states over the first threat alone; equal to `states` if the mask lacks this
-    /// threat.
+    /// States over the first threat alone; equal to `states` if the mask lacks this threat.
     pub first_states: u64,
     pub lookup: Arc<Lookup<N>>,
 }
 
-/// The known sets of all ticks.
 #[derive(Clone, Debug)]
 pub(super) struct Knowledge<const N: usize> {
     by_tick: Vec<Vec<Arc<Known<N>>>>,
@@ -39,8 +34,8 @@ impl<const N: usize> Knowledge<N> {
         self.by_tick.get(tick).map_or(&[], |sets| &sets[..])
     }
 
-    /// Adds a set and removes the sets that it covers: those over the same threats or a part of
-    /// them. Returns false, and changes nothing, if the set does not fit into memory.
+    /// Adds a set and removes the sets over the same threats or a part of them. Returns false, and
+    /// changes nothing, if the set does not fit into memory.
     pub fn keep(&mut self, tick: usize, known: Arc<Known<N>>) -> bool {
         let is_replaced = |other: &Arc<Known<N>>| other.mask & !known.mask == 0;
         let replaced = self.by_tick[tick].iter().filter(|other| is_replaced(other));
@@ -55,8 +50,7 @@ impl<const N: usize> Knowledge<N> {
         has_room
     }
 
-    /// Adds the sets of `other` over threats that no set of the same tick covers. Returns whether
-    /// it added any.
+    /// Adds the sets of `other` that no set of the same tick covers. Returns whether it added any.
     pub fn adopt(&mut self, other: &Self) -> bool {
         let mut is_adopted = false;
         for (tick, sets) in other.by_tick.iter().enumerate() {

@@ -9,14 +9,12 @@ use crate::search::{BudgetMeter, StopReason};
 /// The states of a tick: for each combination, the player's places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer<const N: usize> {
-    /// The combinations, all different.
     pub keys: Vec<Combination>,
     /// The player's places for each combination; none is empty.
     pub sets: Vec<TileSet<N>>,
 }
 
 impl<const N: usize> Layer<N> {
-    /// Bytes per combination.
     pub const KEY_BYTES: usize = size_of::<Combination>() + size_of::<TileSet<N>>();
 
     pub fn len(&self) -> usize {
@@ -27,12 +25,10 @@ impl<const N: usize> Layer<N> {
         self.keys.is_empty()
     }
 
-    /// The number of states.
     pub fn states(&self) -> u64 {
         self.sets.iter().map(|set| u64::from(set.len())).sum()
     }
 
-    /// The union of the places of all combinations.
     pub fn places(&self) -> TileSet<N> {
         self.sets.iter().fold(TileSet::EMPTY, |any, set| any.or(set))
     }
@@ -52,7 +48,6 @@ impl<const N: usize> Layer<N> {
         self.sets.push(set);
     }
 
-    /// The states with the player at one of these places.
     pub fn within(&self, places: &TileSet<N>) -> Self {
         let mut layer = Self::default();
         for (&key, set) in self.keys.iter().zip(&self.sets) {
@@ -87,14 +82,12 @@ impl<const N: usize> Layer<N> {
         result
     }
 
-    /// The end of the run that starts at `start`, at most `end`.
     pub fn run_end(&self, start: usize, run_mask: Combination, end: usize) -> usize {
         let rest = self.keys[start] & !run_mask;
         (start + 1..end).find(|&place| self.keys[place] & !run_mask != rest).unwrap_or(end)
     }
 
-    /// Sorts the combinations so that each run is contiguous and ascending. If the deadline passes
-    /// first, the layer is unchanged.
+    /// Makes each run contiguous and ascending. If the deadline passes first, nothing changes.
     pub fn arrange(&mut self, run_mask: Combination, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let rank = |key: Combination| (key & !run_mask, key);
         if self.keys.is_sorted_by_key(|&key| rank(key)) {
@@ -106,9 +99,8 @@ impl<const N: usize> Layer<N> {
         Ok(())
     }
 
-    /// Adds a threat in each of these keys. Each key comes with the places from which the player
-    /// survives the threat. Returns `None` if the result would have more than `max_len`
-    /// combinations.
+    /// Adds a threat in each of these keys, with the places from which the player survives it.
+    /// Returns `None` if the result would have more than `max_len` combinations.
     pub fn widen(
         &self,
         slot: Slot,
@@ -162,7 +154,6 @@ fn sorted<R: Ord>(len: usize, rank: impl Fn(u32) -> R, meter: &mut BudgetMeter) 
     Ok(order)
 }
 
-/// A layer with an index.
 #[derive(Debug, Default)]
 pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
@@ -171,7 +162,6 @@ pub(super) struct Lookup<const N: usize> {
     chains: Option<Chains>,
 }
 
-/// The runs of a layer with sorted combinations.
 #[derive(Debug, Default)]
 struct Runs {
     /// The bits in which the combinations of a run differ.
@@ -201,7 +191,6 @@ impl Runs {
         Ok(runs)
     }
 
-    /// The indices of the run with this run key; empty if there is none.
     #[inline]
     fn find(&self, rest: Combination) -> Range<usize> {
         match self.index.find(rest, &self.keys) {
@@ -218,13 +207,11 @@ impl Runs {
     }
 }
 
-/// The chains of a layer. A chain links the combinations that are equal in the bits of a mask,
-/// except for memories.
+/// A chain links the combinations that are equal in the bits of a mask, except for memories.
 #[derive(Debug)]
 pub(super) struct Chains {
     /// A hash table with the first combination of each chain.
     entries: Vec<u32>,
-    /// The bits in which the combinations of a chain are equal.
     mask: Combination,
     memories: MemorySlots,
     /// For each combination, the next combination in its chain.
@@ -250,7 +237,6 @@ impl Chains {
         Ok(chains)
     }
 
-    /// The bits that the combinations of the chain share.
     #[inline]
     fn without_memories(&self, key: Combination) -> Combination {
         self.memories.without(key & self.mask)
@@ -270,8 +256,7 @@ impl Chains {
         }
     }
 
-    /// The indices of the combinations that can stand for the same state as `key`. Only the bits of
-    /// the mask are compared.
+    /// Indices of the combinations that can stand for the same state as `key`, within the mask.
     pub fn matches(&self, key: Combination, keys: &[Combination]) -> impl Iterator<Item = usize> {
         let first = self.entries[self.entry(self.without_memories(key), keys)];
         let next = |&at: &u32| Some(self.next[at as usize]).filter(|&at| at != Self::FREE);
@@ -285,8 +270,7 @@ impl Chains {
 }
 
 impl<const N: usize> Lookup<N> {
-    /// Moves the combinations out of the layer. If the deadline passes first, they stay in the
-    /// layer.
+    /// Empties the layer, unless the deadline passes first.
     pub fn new(
         layer: &mut Layer<N>,
         run_mask: Combination,
@@ -325,7 +309,6 @@ pub(super) struct Cursor<'a, const N: usize> {
     last: Option<(Combination, TileSet<N>)>,
     /// The last run key, and the indices of its run.
     run: Option<(Combination, Range<usize>)>,
-    /// The index after the last combination found.
     next: usize,
 }
 
@@ -391,7 +374,6 @@ impl Index {
         self.entries.len() * size_of::<(u32, u32)>()
     }
 
-    /// The index of a combination, or the entry for a new combination.
     #[inline]
     fn find(&self, key: Combination, keys: &[Combination]) -> Result<usize, usize> {
         let Some(mask) = self.entries.len().checked_sub(1) else { return Err(0) };

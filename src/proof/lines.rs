@@ -10,13 +10,12 @@ use super::target::Target;
 use crate::game::{Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-/// The search over states gets 1 / `PLAIN_DIVISOR` of the slices. The beam over combinations gets
-/// all other slices.
+/// The search over states gets 1 / `PLAIN_DIVISOR` of the slices, the beam all others.
 const PLAIN_DIVISOR: u64 = 8;
 /// The search over states gets all of the first slices, because it is exhaustive on small maps.
 const PLAIN_SLICES: u64 = 4;
-/// New knowledge restarts the line searches only if their work since the last restart is at least 1
-/// / `RESTART_DIVISOR` of the work on the target.
+/// New knowledge restarts the searches only if their work since the last restart is at least 1 /
+/// `RESTART_DIVISOR` of the work on the target.
 const RESTART_DIVISOR: u64 = 5;
 
 /// True if no line from the state reaches the target.
@@ -32,13 +31,11 @@ pub(crate) struct Found {
     pub simulated_ticks: u64,
 }
 
-/// A search for lines that skips hopeless states.
 pub(crate) trait LineSearch: Debug + Send {
     /// Starts over with other random numbers.
     fn restart(&mut self);
 
-    /// Continues the search. `root` is the root of the first call, or a state that the game reaches
-    /// from it.
+    /// Continues from the root of the first call, or from a state that the game reaches from it.
     fn search(&mut self, world: &World, root: &State, is_hopeless: Hopeless<'_>, budget: Budget) -> Found;
 }
 
@@ -52,14 +49,11 @@ pub(crate) struct Resources {
 
 #[derive(Debug)]
 pub(super) struct Lines<const N: usize> {
-    /// The search over states.
     plain: Box<dyn LineSearch>,
-    /// The beam over combinations; `None` until its first slice. Its layers are valid for all
-    /// targets.
+    /// `None` until its first slice. Its layers are valid for all targets.
     sets: Option<SetBeam<N>>,
     seed: u64,
     memory_max_bytes: usize,
-    /// Slices so far, and work since the last restart.
     slices: u64,
     work: u64,
 }
@@ -75,8 +69,7 @@ impl<const N: usize> Lines<N> {
         self.work = 0;
     }
 
-    /// Restarts with new knowledge, unless the last restart was recent. `work` is the work on the
-    /// target.
+    /// Does nothing if the last restart was recent. `work` is the work on the target.
     pub fn restart_after(&mut self, work: u64) {
         if RESTART_DIVISOR * self.work >= work {
             self.restart();
@@ -108,8 +101,7 @@ impl<const N: usize> Lines<N> {
         is_exhausted
     }
 
-    /// Runs a slice of the beam. Returns false if the keys of all threats do not fit into a
-    /// combination.
+    /// Returns false if the keys of all threats do not fit into a combination.
     fn search_sets(
         &mut self,
         model: &Model<N>,

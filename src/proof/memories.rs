@@ -1,10 +1,7 @@
-//! The memories of hawks.
-
 use std::sync::Arc;
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hawks {
-    /// The tiles of the posts.
     pub posts: Vec<u16>,
     /// For each number of draws so far, the index of the post that a hawk draws next.
     pub picks: Vec<u8>,
@@ -14,19 +11,16 @@ pub(super) struct Hawks {
 }
 
 /// The numbered memories of hawks. The lowest numbers are *exact* memories: a tile, a post or a
-/// number of idle rounds. The other numbers are sets of exact memories.
-///
-/// A set holds the memories that are consistent with a hawk's route while it does not see the
-/// player. So a hawk of the model cannot wait longer than in the game, or turn back on its way to a
-/// post.
+/// number of idle rounds. The others are sets of exact memories that are consistent with a hawk's
+/// route while it does not see the player. So a hawk of the model cannot wait longer than in the
+/// game, or turn back on its way to a post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memories {
     pub tiles: usize,
     pub exact: usize,
     /// Words per set.
     pub words: usize,
-    /// For each memory, the set of exact memories that it stands for. An exact memory stands for
-    /// itself.
+    /// For each memory, its set of exact memories. An exact memory is in its own set.
     pub sets: Vec<u64>,
     /// For each tile, the memory that stands for all memories that a hawk on the tile can have.
     pub on: Vec<u16>,
@@ -39,15 +33,13 @@ pub(super) struct Memories {
 }
 
 impl Memories {
-    /// Maximum number of memories. Once it is reached, the memories in `on` are used instead of new
-    /// sets.
+    /// Maximum number of memories. Beyond it, the memories in `on` replace new sets.
     pub const MAX: usize = 1 << 12;
 
     pub fn set(&self, memory: usize) -> &[u64] {
         &self.sets[memory * self.words..][..self.words]
     }
 
-    /// True if two memories share an exact memory.
     #[inline]
     pub fn overlap(&self, one: u32, other: u32) -> bool {
         one == other || {

@@ -2,8 +2,7 @@
 //!
 //! Threats ignore one another, and bulls and goldfish also ignore the player. So the game is a
 //! product of small automata, one for each threat that sees the player. Bulls and goldfish are
-//! obstacles on fixed paths. The game is easier with fewer threats: a tick that cannot be reached
-//! against some of the threats cannot be reached against all of them.
+//! obstacles on fixed paths. A tick out of reach against some threats is out of reach against all.
 //!
 //! Terms:
 //! * *Key*: the position and memory of one threat, packed into one number. *Combination*: the keys
@@ -33,9 +32,8 @@
 //!   determine the posts that they draw. Without the count, a hawk may draw any post.
 //! * *Work*: the processed combinations, counted as the ticks of a [`BudgetMeter`].
 //!
-//! The [`engine`] picks targets and divides the time between sweeps and two searches for lines: the
-//! survival search and the [`beam`]. Both searches skip states outside the known sets. Functions
-//! that return a `StopReason` fail at the deadline.
+//! The [`engine`] divides the time between sweeps and two searches for lines: the survival search
+//! and the [`beam`]. Functions that return a `StopReason` fail at the deadline.
 //!
 //! The approach follows merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
 //! Torralba: "Distance"? Who Cares? Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability,
@@ -80,15 +78,13 @@ pub(crate) use outcome::Bracket;
 pub use outcome::{Proof, Step};
 
 pub(crate) trait Prover: Debug + Send {
-    /// Improves the line and the bound until they meet or the budget is used up. `root` is the
-    /// state for which the prover was built, or a state that the game reaches from that state. The
-    /// bound holds for both states.
+    /// Continues until line and bound meet or the budget is used up. `root` is the state for which
+    /// the prover was built, or one that the game reaches from it. The bound holds for both.
     fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter);
 
     fn proof(&self) -> Option<&Proof>;
 }
 
-/// The stages of a prover, which builds its model first.
 #[derive(Debug)]
 enum Stage<const N: usize> {
     Building(Option<(Box<ModelBuilder<N>>, Resources)>),
@@ -117,8 +113,7 @@ impl<const N: usize> Prover for Stage<N> {
     }
 }
 
-/// A prover for the games that continue from `root`. Returns `None` if the map is too large or the
-/// automata do not implement its rules.
+/// Returns `None` if the map is too large or the automata do not implement its rules.
 pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Option<Box<dyn Prover>> {
     fn sized<const N: usize>(
         world: &World,

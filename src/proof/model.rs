@@ -1,5 +1,4 @@
-//! The game as a product of automata: for each threat that sees the player, a table from its key
-//! and the player's place to its next key.
+//! Automata: tables from a threat's key and the player's place to the threat's next key.
 
 use super::board::{Board, Branch};
 use super::memories::Hawks;
@@ -7,15 +6,13 @@ use super::tile_set::TileSet;
 use crate::game::{FIRST_TICK, Rules, State, Style, World};
 
 pub(super) const DIRECTIONS: usize = 4;
-/// The binary exponent of [`Paths::owl_reciprocal`].
 pub(super) const OWL_SHIFT: u32 = 42;
 
 /// A threat that sees the player. `index` is its index in the map.
 #[derive(Clone, Debug)]
 pub(super) enum Automaton<const N: usize> {
     /// Keys are tiles (shark) or poses (deer). Branches depend on the player's place before its
-    /// move. In tick 1, the threat does not see the player yet. So each key has only one branch in
-    /// that tick, in `first`.
+    /// move. In tick 1, the threat does not see the player, so each key has one branch, in `first`.
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>>, first: Vec<Branch<N>> },
     /// Keys are `tile * (tiles + 1) + end`, where `end` is the tile on which the owl will look
     /// next, or `tiles` if it looks before it moves.
@@ -32,8 +29,7 @@ impl<const N: usize> Automaton<N> {
         }
     }
 
-    /// The branches of a shark's or a deer's key, in a tick in which threats move. Empty for other
-    /// threats.
+    /// Empty for other threats than sharks and deer. Threats must move in the tick.
     #[inline]
     pub fn branches(&self, tick: usize, key: u32) -> &[Branch<N>] {
         match self {
@@ -47,7 +43,6 @@ impl<const N: usize> Automaton<N> {
 /// The parts of the game that do not depend on the player. Each list is indexed by tick.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable<const N: usize> {
-    /// True if threats move.
     pub moves: Vec<bool>,
     /// The number of ticks with moves since the first tick.
     pub moves_before: Vec<usize>,
@@ -63,7 +58,6 @@ pub(super) struct Timetable<const N: usize> {
 pub(super) struct Paths<const N: usize> {
     /// Index `tile * (tiles + 1) + target`: the next tile on the shared path.
     pub next: Vec<u16>,
-    /// For each tile, the steps of an owl that looks from the tile.
     pub owl_branches: Vec<Vec<Branch<N>>>,
     /// For each tile, the places that a hawk sees from the tile.
     pub sees: Vec<TileSet<N>>,
@@ -71,9 +65,9 @@ pub(super) struct Paths<const N: usize> {
     pub owl_reciprocal: u64,
 }
 
-/// The keys that a threat can have, by its number of moves. A shark or deer moves in every tick in
-/// which threats move, unless it has no path. Each move changes the colour of its tile, as on a
-/// chessboard. So each layer holds about half of the tiles.
+/// The keys that a threat can have, by its number of moves. A shark or deer with a path moves
+/// whenever threats move, and each move changes the colour of its tile, as on a chessboard. So each
+/// layer holds about half of the tiles.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
     /// The keys before the first move. `None` if `layers[0]` holds them.
@@ -101,20 +95,17 @@ impl Closure {
     }
 }
 
-/// A threat in the first state of the game.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Origin {
     pub key: u32,
     pub draws: u16,
 }
 
-/// The prover's model of all games that continue from the first state.
 #[derive(Clone, Debug)]
 pub(super) struct Model<const N: usize> {
     pub board: Board<N>,
     pub rules: Rules,
     pub first_tick: usize,
-    /// The player's place in the first state.
     pub player: u16,
     pub times: Timetable<N>,
     pub paths: Paths<N>,
@@ -126,13 +117,11 @@ pub(super) struct Model<const N: usize> {
 }
 
 impl<const N: usize> Model<N> {
-    /// The number of open tiles.
     #[inline]
     pub fn tiles(&self) -> usize {
         self.board.positions.len()
     }
 
-    /// For each tick, the places that are free of bulls and goldfish.
     pub fn free_places(&self) -> Vec<TileSet<N>> {
         self.times.taken.iter().map(|taken| self.board.open.without(taken)).collect()
     }
@@ -173,7 +162,6 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// The number of keys of an automaton.
     pub fn keys(&self, automaton: &Automaton<N>) -> usize {
         match automaton {
             Automaton::Chaser { branches, .. } => branches.len(),
@@ -204,9 +192,9 @@ impl<const N: usize> Model<N> {
         self.times.owl_moves[tick] == 0
     }
 
-    /// The key of an owl at the start of a tick. Only the owl's moves until its next look matter.
-    /// So the key holds the tile where these moves end, instead of the remembered tile. The shared
-    /// paths to both tiles begin with the same moves.
+    /// The key of an owl at the start of a tick. Only its moves until the next look matter, so the
+    /// key holds the tile where they end, instead of the remembered tile. The shared paths to both
+    /// tiles begin with the same moves.
     #[inline]
     pub fn owl_key(&self, tile: u32, remembered: u32, tick: usize) -> u32 {
         let row = self.tiles() as u32 + 1;

@@ -81,7 +81,6 @@ impl<const N: usize> Model<N> {
         })
     }
 
-    /// Adds the rows of a tile to the tables of paths and sight.
     fn add_tile(&mut self, world: &World, tile: usize) {
         let (positions, tiles) = (&self.board.positions, self.tiles());
         let tile_of = |p: Position| positions.binary_search(&p).ok();
@@ -118,8 +117,7 @@ impl<const N: usize> Model<N> {
             let step = |to: Position| {
                 world.shark_step(from, to).map_or(key as u32, |direction| tile_of(from.towards(direction)))
             };
-            // In tick 1, the stale position of the player is off the grid, so the shark has no path
-            // and stays.
+            // The stale position of tick 1 is off the grid: the shark has no path and stays.
             return (self.board.branches(|target| step(positions[target])), first(key as u32));
         }
         let (from, direction) = (positions[key / DIRECTIONS], Direction::ALL[key % DIRECTIONS]);
@@ -133,8 +131,7 @@ impl<const N: usize> Model<N> {
         (self.board.branches(|target| step(later, positions[target])), first(step(1, from)))
     }
 
-    /// Adds the path of a bull or a goldfish. If the path is unknown after some tick, the model
-    /// omits the threat from then on.
+    /// From the tick at which the path of the bull or goldfish is unknown, the model omits it.
     fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) {
         let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
         for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
@@ -147,8 +144,7 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// The key of a threat at the start of a tick. Returns `None` for a hawk whose goal is not a
-    /// post, which occurs only in states built by hand.
+    /// `None` for a hawk whose goal is not a post, which occurs only in states built by hand.
     fn key_of(&self, threat: &Threat, tick: usize) -> Option<u32> {
         let tile_of = |p: Position| self.board.positions.binary_search(&p).expect("an open tile") as u32;
         let tile = tile_of(threat.position);
@@ -177,7 +173,6 @@ pub(super) struct ModelBuilder<const N: usize> {
     root: State,
     /// Finds the memories of hawks. `None` before the search starts and after it ends.
     memories: Option<MemoriesBuilder>,
-    /// The number of threats added so far.
     threats: usize,
     /// True if the last added threat still lacks branches.
     is_branching: bool,
@@ -185,8 +180,8 @@ pub(super) struct ModelBuilder<const N: usize> {
 }
 
 impl<const N: usize> ModelBuilder<N> {
-    /// A builder for the games that continue from `state`. Returns `None` if the automata do not
-    /// implement the rules, or if the map does not fit into sets of `64 * N` places.
+    /// `None` if the automata do not implement the rules, or if the map does not fit into sets of
+    /// `64 * N` places.
     pub fn new(world: &World, state: &State) -> Option<Self> {
         let model = Model::without_tables(world, state)?;
         Some(Self { model, root: state.clone(), memories: None, threats: 0, is_branching: false, closure: None })
@@ -203,7 +198,7 @@ impl<const N: usize> ModelBuilder<N> {
                 let memories = self.memories.get_or_insert_with(|| MemoriesBuilder::new(model));
                 if memories.advance(model) {
                     let memories = self.memories.take().expect("just built").memories;
-                    // A memory with all bits set is reserved for combinations that ignore the
+                    // The memory with all bits set is reserved for combinations that ignore the
                     // memory.
                     let count = memories.sets.len() / memories.words;
                     model.hawks.bits = u32::BITS - (count as u32).leading_zeros();
@@ -266,7 +261,6 @@ impl<const N: usize> ModelBuilder<N> {
     }
 }
 
-/// True if the automata implement the rules of a world.
 fn is_modelled(world: &World) -> bool {
     let server = Rules::BLITZ_2025;
     let Rules {

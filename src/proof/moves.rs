@@ -8,7 +8,6 @@ use super::tile_set::TileSet;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct JoinContext<'a, const N: usize> {
     pub model: &'a Model<N>,
-    /// The threats of the layer, the widest last.
     pub slots: &'a [Slot],
     pub tick: usize,
     /// The places where the player can be, by tick.
@@ -17,7 +16,6 @@ pub(super) struct JoinContext<'a, const N: usize> {
     pub projections: &'a [Projection<N>],
 }
 
-/// The moves that lead to the combination `key`, as the player's places before and after them.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Group<const N: usize> {
     pub key: Combination,
@@ -51,7 +49,6 @@ impl<const N: usize> JoinContext<'_, N> {
         }
     }
 
-    /// Removes the places where the player does not survive the threat's next key.
     #[inline]
     fn exclude_next_tile(&self, slot: &Slot, key_next: u32, to: &mut TileSet<N>) {
         match self.projections[slot.automaton].get(self.tick + 1) {
@@ -61,8 +58,7 @@ impl<const N: usize> JoinContext<'_, N> {
     }
 }
 
-/// Fills `groups` with the next combinations of `slots` and the player's places for each of them.
-/// `spare` is a buffer.
+/// Fills `groups` with the next combinations of `slots`. `spare` is a buffer.
 pub(super) fn successors<const N: usize>(
     context: &JoinContext<'_, N>,
     slots: &[Slot],
@@ -75,8 +71,8 @@ pub(super) fn successors<const N: usize>(
     let &JoinContext { model, tick, .. } = context;
     groups.clear();
     let (mut free, mut fixed) = (*landing, 0);
-    // Bit sets of slots. Chasers act on the player's place before its move, watchers on its place
-    // after the move.
+    // Bit sets of slots. Chasers act on the player's place before its move, watchers on that after
+    // it.
     let (mut chasers, mut watchers) = (0u32, 0u32);
     for (index, slot) in slots.iter().enumerate() {
         let key_now = slot.key(key);
@@ -127,9 +123,8 @@ pub(super) fn successors<const N: usize>(
     }
 }
 
-/// Adds the widest threat to a group of the other threats, for each combination of a run. `push`
-/// takes the index in the run, the widest threat's next own key, and the player's places before and
-/// after the move.
+/// Adds the widest threat to a group of the others, for each combination of a run. `push` takes the
+/// index in the run, the next own key, and the player's places before and after the move.
 #[inline]
 pub(super) fn extend<const N: usize>(
     context: &JoinContext<'_, N>,
@@ -164,8 +159,7 @@ pub(super) fn extend<const N: usize>(
         }
     };
     let automaton = context.automaton(slot);
-    // The combinations in which the player can move: index, player's places before and after the
-    // move, and own key.
+    // Where the player can move: index, places before and after the move, and own key.
     let starts = keys.iter().zip(sets).enumerate().filter_map(|(number, (&key, set))| {
         let from = group_from.and(set);
         let to = reach(&from);
@@ -213,8 +207,7 @@ pub(super) fn extend<const N: usize>(
     }
 }
 
-/// Passes each next own key of a looking owl or a hawk to `push`, with the player's places that
-/// lead to the key.
+/// Passes the next own keys of a looking owl or a hawk to `push`, with the player's places.
 #[inline]
 fn watcher_successors<const N: usize>(
     context: &JoinContext<'_, N>,

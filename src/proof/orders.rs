@@ -1,11 +1,9 @@
-//! The order in which threats join.
-
 use super::combination::slots_of;
 use super::model::{Automaton, Model};
 use crate::game::Style;
 
-/// Targets up to this tick are early. Once a line passes this tick, the end of the game has its own
-/// work limits as a target.
+/// Targets up to this tick are early. Once a line passes it, the end of the game has work limits of
+/// its own.
 pub(super) const EARLY_TICK: usize = 600;
 
 /// The automata in the order in which they join, for early and late targets.
@@ -16,10 +14,9 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Sharks come first: they follow the player most closely, and soon share a tile. One threat of
-    /// each other style comes next, followed by a second threat of each style, and so on. If the
-    /// keys of all threats do not fit into a combination, early targets take the threats nearest to
-    /// the player first.
+    /// Sharks come first: they follow the player most closely, and soon share a tile. Then comes
+    /// one threat of each other style, a second of each, and so on. If the keys of all threats do
+    /// not fit into a combination, early targets take the threats nearest to the player first.
     pub fn new<const N: usize>(model: &Model<N>) -> Self {
         let rank = |automaton: &Automaton<N>| match automaton {
             Automaton::Chaser { style: Style::Deer, .. } => 2,

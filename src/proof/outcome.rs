@@ -1,5 +1,3 @@
-//! The results of the prover.
-
 use serde::{Deserialize, Serialize};
 
 use crate::game::Move;
@@ -14,11 +12,11 @@ pub struct Step {
     pub from_tick: u16,
     /// The tick at which the sweep turned back or ran out of states.
     pub until_tick: u16,
-    /// True if the sweep counts the random draws of hawks. With the count, a hawk draws the same
-    /// posts as in the game. Without the count, it may draw any post.
+    /// True if the sweep counts the random draws of hawks: a hawk then draws the same posts as in
+    /// the game. Otherwise, it may draw any post.
     pub counts_draws: bool,
-    /// The threats that joined, each as the tick and the threat's index in the map. A threat joins
-    /// in its known states of that tick if it has any, otherwise in all its possible states.
+    /// Joins as tick and index of the threat in the map. A threat joins in its known states of that
+    /// tick if it has any, otherwise in all its possible states.
     pub joins: Vec<(u16, u16)>,
 }
 
@@ -44,7 +42,6 @@ pub(crate) struct Bracket {
 }
 
 impl Bracket {
-    /// Replaces the line if the new line is longer.
     pub fn adopt(&mut self, moves: Vec<Move>, final_tick: u16) {
         if final_tick > self.final_tick {
             (self.moves, self.final_tick) = (moves, final_tick);

@@ -1,6 +1,5 @@
-//! Projections of the game onto one shark. For each tile of the shark, a projection holds the
-//! places from which the player survives this shark, the bulls and the goldfish until the target. A
-//! layer is a short list of bit sets.
+//! Projections onto one shark: for each of its tiles, the places from which the player survives
+//! this shark, the bulls and the goldfish until the target.
 
 use super::model::{Automaton, Model};
 use super::tile_set::TileSet;
@@ -9,8 +8,7 @@ use super::tile_set::TileSet;
 pub(super) type Projection<const N: usize> = Vec<Vec<TileSet<N>>>;
 
 impl<const N: usize> Model<N> {
-    /// The allowed places after the player's move in a tick, without the places that bulls and
-    /// goldfish occupy.
+    /// The allowed places after the player's move in a tick, without bulls and goldfish.
     #[inline]
     pub fn landing(&self, tick: usize, allowed: &[TileSet<N>]) -> TileSet<N> {
         if self.rules.no_jump { allowed[tick + 1].without(&self.times.taken[tick]) } else { allowed[tick + 1] }

@@ -1,7 +1,6 @@
-//! Reachable layers against some of the threats.
-//!
-//! While threats do not yet move in every tick, knowledge about a target excludes few states. So
-//! these layers are built once, and the sweeps for all later targets start from them.
+//! Reachable layers. While threats do not yet move in every tick, knowledge about a target excludes
+//! few states. So these layers are built once, and the sweeps for all later targets start from
+//! them.
 
 use super::combination::{Combination, Slot};
 use super::join::Join;
@@ -12,8 +11,7 @@ use super::projection::Projection;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;
 
-/// The ticks of the kept layers. Owls look just before ticks 906, 606 and 306, so their layers are
-/// small.
+/// Owls look just before ticks 906, 606 and 306, so these layers are small.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
 /// Maximum combinations of a kept layer. The last layer is kept at any size.
 const KEPT_LEN: usize = 20_000;
@@ -50,8 +48,8 @@ impl<const N: usize> Reach<N> {
         }
     }
 
-    /// Continues for about `slice` combinations, or until the budget is used up. Returns true once
-    /// the last tick is reached, or a layer has more than `max_len` combinations.
+    /// Continues for about `slice` combinations, or until the budget is used up. Returns true at
+    /// the last tick, or when a layer has more than `max_len` combinations.
     pub fn advance(&mut self, model: &Model<N>, max_len: usize, slice: u64, meter: &mut BudgetMeter) -> bool {
         let stop = meter.ticks() + slice;
         while self.tick < REACH_TICKS[0] && self.layer.len().max(self.join.len()) <= max_len {

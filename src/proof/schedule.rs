@@ -1,6 +1,6 @@
 //! The order of the sweeps for a target. Narrow and wide sweeps take turns. The first wide sweeps
-//! have one or two threats. Their results limit the states in which threats join larger sweeps. A
-//! target up to `INSANE_TICK + FLOOR_TICKS` first gets a trial, a sweep against all threats.
+//! have one or two threats, and limit the states in which threats join larger sweeps. A target up
+//! to `INSANE_TICK + FLOOR_TICKS` first gets a trial, a sweep against all threats.
 
 use super::combination::Combination;
 use super::join::Join;
@@ -16,8 +16,8 @@ use crate::search::{BudgetMeter, StopReason};
 
 /// Work per slice.
 pub(super) const SLICE: u64 = 50_000;
-/// A threat joins a running sweep only if the joined layer has few combinations: at most the work
-/// on the target divided by `JOIN_LEN_DIVISOR`, clamped to the minimum and the maximum.
+/// A threat joins a running sweep only if the joined layer has at most this many combinations: the
+/// work on the target / `JOIN_LEN_DIVISOR`, clamped to the minimum and the maximum.
 const JOIN_LEN_DIVISOR: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;
@@ -25,8 +25,7 @@ const JOIN_LEN_MAX: u64 = 40_000;
 const START_STATES_MAX: u64 = 8_000_000;
 /// When its target is paused, a narrow sweep with more bytes than this is dropped.
 const PAUSED_SWEEP_MAX_BYTES: usize = 32 << 20;
-/// Initial distance, in ticks, from the *floor* to the target. Narrow sweeps start at or after the
-/// floor.
+/// Initial distance from the *floor*, where narrow sweeps may start, to the target.
 const FLOOR_TICKS: usize = 100;
 /// When no start is left, the floor moves back by this many ticks.
 const FLOOR_STEP_TICKS: usize = 120;
@@ -38,8 +37,8 @@ const INSANE_TICK: usize = 903;
 const LATE_TICKS: usize = 50;
 /// Initial work limit of a narrow sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// Work on a target before the first wide sweep. The end of the game has a longer delay, because
-/// narrow sweeps may prove sooner that it is out of reach.
+/// Work on a target before the first wide sweep. It is higher for the end of the game, because
+/// narrow sweeps may prove sooner that the end is out of reach.
 const WIDE_DELAY: u64 = 1_000_000;
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
 /// Work limit of the trial. The trial decides most targets that are a few hundred ticks away.
@@ -55,7 +54,6 @@ const NARROW_DIVISOR_END: u64 = 2;
 pub(super) struct Situation<'a, const N: usize> {
     pub model: &'a Model<N>,
     pub memory_max_bytes: usize,
-    /// The last tick of the longest line.
     pub final_tick: usize,
     pub bound: usize,
     pub work: u64,
@@ -67,8 +65,8 @@ impl<const N: usize> Situation<'_, N> {
         self.bound > usize::from(LAST_TICK) && self.final_tick > EARLY_TICK
     }
 
-    /// The limits of a narrow sweep. It shares the memory with the known sets, the line searches
-    /// and a wide sweep. A wide sweep gets twice as much memory as a narrow sweep.
+    /// The narrow sweep shares the memory with the known sets, the line searches and a wide sweep,
+    /// which gets twice as much.
     fn limits(&self) -> SweepLimits {
         let eighth = self.memory_max_bytes / 8;
         let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;
@@ -97,8 +95,8 @@ impl<const N: usize> Schedule<N> {
         Self { narrow: Narrow::new(model, target.tick), wide: Wide::new(model, target), slices: 0 }
     }
 
-    /// The sweeps for a later target. Whole sweeps made for this target are not repeated. If a line
-    /// reaches this target, a wide sweep that has not turned back continues to the later target.
+    /// The sweeps for a later target. Whole sweeps are not repeated. If a line reaches this target,
+    /// a wide sweep that has not turned back continues to the later target.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
         let is_taken = is_reached && !self.wide.is_trial;
@@ -107,7 +105,6 @@ impl<const N: usize> Schedule<N> {
         later
     }
 
-    /// Drops a large narrow sweep, before its target is paused.
     pub fn free_memory(&mut self) {
         if self.narrow.sweep.as_ref().is_some_and(|sweep| sweep.bytes() > PAUSED_SWEEP_MAX_BYTES) {
             self.narrow.sweep = None;
@@ -115,7 +112,6 @@ impl<const N: usize> Schedule<N> {
         }
     }
 
-    /// True if the schedule can take over knowledge about another target now.
     pub fn is_between_sweeps(&self) -> bool {
         self.narrow.sweep.is_none()
     }
@@ -143,8 +139,7 @@ impl<const N: usize> Schedule<N> {
             return None;
         }
         self.slices += 1;
-        // The narrow sweep starts over, to use the known sets that the wide sweep records in its
-        // backward pass.
+        // The narrow sweep starts over, with the known sets of the wide sweep's backward pass.
         if self.wide.sweep.as_ref().is_some_and(|wide| wide.tick() == tick && !wide.has_turned())
             && self.narrow.sweep.take_if(|sweep| !sweep.has_turned()).is_some()
         {
@@ -180,10 +175,8 @@ impl<const N: usize> Schedule<N> {
 #[derive(Debug)]
 struct Narrow<const N: usize> {
     sweep: Option<Sweep<N>>,
-    /// True if the first sweep has begun. No threat joins the first sweep: it only applies the
-    /// projections.
+    /// No threat joins the first sweep: it only applies the projections.
     has_begun: bool,
-    /// The starts tried so far.
     tried: Vec<Start>,
     /// The current floor, and the initial floor.
     floor: usize,
@@ -191,7 +184,6 @@ struct Narrow<const N: usize> {
     /// The work limit of a sweep, and whether the limit has ended a sweep.
     work_max: u64,
     has_abandoned: bool,
-    /// True if no start is left.
     is_exhausted: bool,
 }
 
@@ -284,12 +276,9 @@ impl<const N: usize> Narrow<N> {
 struct Wide<const N: usize> {
     sweep: Option<Sweep<N>>,
     is_trial_due: bool,
-    /// True if the sweep is the trial.
     is_trial: bool,
-    /// The masks of the whole sweeps that have yet to start.
     whole_masks: Vec<Combination>,
-    /// The current index in [`REACH_TICKS`], and the masks of the sweeps that have yet to start
-    /// from that tick.
+    /// The index in [`REACH_TICKS`], and the masks of the sweeps yet to start from that tick.
     stage: usize,
     reach_masks: Vec<Combination>,
 }
@@ -317,7 +306,7 @@ impl<const N: usize> Wide<N> {
         self.is_trial
     }
 
-    /// Begins the next sweep, if any. Returns false if the reachable layers that it needs are still
+    /// Begins the next sweep, if any. Returns false if it needs reachable layers that are
     /// incomplete.
     fn begin(
         &mut self,

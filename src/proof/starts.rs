@@ -1,5 +1,3 @@
-//! The start ticks of sweeps, and the threats with which they start.
-
 use std::ops::Range;
 
 use super::combination::{Combination, Slot};
@@ -16,7 +14,6 @@ const START_DISTANCE_TICKS: usize = 30;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Start {
     pub tick: usize,
-    /// The threats with which the sweep starts.
     pub mask: Combination,
 }
 
@@ -53,16 +50,16 @@ impl<const N: usize> Target<N> {
         distinct
     }
 
-    /// The masks of reachable layers, in order: the first threat paired with each other threat
-    /// except hawks, followed by each hawk alone with counted draws.
+    /// In order: the first threat paired with each other except hawks; each hawk alone, with
+    /// counted draws.
     pub fn reach_masks(&self) -> Vec<Combination> {
         let (hawks, others): (Vec<&Slot>, Vec<&Slot>) = self.slots.iter().partition(|slot| slot.draws_mask() != 0);
         let pairs = others.iter().skip(1).map(|slot| others[0].mask() | slot.mask());
         pairs.chain(hawks.iter().map(|hawk| hawk.mask() | hawk.draws_mask())).collect()
     }
 
-    /// The bottleneck in a range of ticks that has the fewest states after one more threat joins,
-    /// and the estimated number of these states. Starts near the starts in `tried` are skipped.
+    /// The bottleneck with the fewest estimated states after one more threat joins, and their
+    /// number. Skips bottlenecks near the starts in `tried`.
     pub fn bottleneck(
         &self,
         model: &Model<N>,
@@ -76,8 +73,7 @@ impl<const N: usize> Target<N> {
             if tried.iter().any(was_tried) {
                 return None;
             }
-            // If a known set over more threats follows soon after this tick, a sweep from this tick
-            // would end there.
+            // A sweep would end at a known set over more threats that follows soon.
             let covers = |other: &Known<N>| known.mask & !other.mask == 0 && other.mask != known.mask;
             if (tick + 1..=(tick + KEPT_TICKS).min(self.tick)).any(|after| self.known(after).any(covers)) {
                 return None;

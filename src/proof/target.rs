@@ -1,5 +1,3 @@
-//! A target, and the knowledge about it.
-
 use std::sync::Arc;
 
 use super::combination::{Combination, MemorySlots, Slot, put_widest_last, run_mask, slots_of};
@@ -19,14 +17,12 @@ use crate::search::{BudgetMeter, StopReason};
 pub(super) const KEPT_TICKS: usize = 5;
 /// A set with fewer states than this is small.
 const SMALL_STATES: u64 = 512;
-/// The cost of a hawk's key relative to another threat's key. A hawk can have many memories soon
-/// after it joins.
+/// A hawk's keys cost more than another threat's, as it can soon have many memories.
 const HAWK_WEIGHT: usize = 8;
 
 #[derive(Debug, Default)]
 struct Projections<const N: usize> {
-    /// The projection of each automaton. Only sharks have one, and only while the projections fit
-    /// into `max_bytes`; all other projections are empty.
+    /// By automaton: empty except for sharks, and if the projections exceed `max_bytes`.
     layers: Vec<Projection<N>>,
     max_bytes: usize,
     /// The automaton and the tick of the next layer to build.
@@ -35,7 +31,6 @@ struct Projections<const N: usize> {
     earlier_allowed: Vec<TileSet<N>>,
 }
 
-/// A target and the states that can lead to it, by tick.
 #[derive(Debug)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
@@ -46,15 +41,13 @@ pub(super) struct Target<const N: usize> {
     /// The threats that can join, in the order in which they join.
     pub slots: Vec<Slot>,
     knowledge: Knowledge<N>,
-    /// The sweeps that prove the knowledge.
     pub steps: Vec<Step>,
     /// A sweep that ran out of states beyond the target. Together with `steps`, it proves a bound.
     pub beyond: Option<Step>,
 }
 
 impl<const N: usize> Target<N> {
-    /// A target without knowledge. Its projections take at most `memory_max_bytes`, and its known
-    /// sets at most an eighth of this limit.
+    /// Projections take at most `memory_max_bytes`, known sets an eighth of it.
     pub fn new(model: &Model<N>, tick: usize, order: &[usize], memory_max_bytes: usize) -> Self {
         let slots = slots_of(model, order);
         let mut target = Self {
@@ -71,8 +64,7 @@ impl<const N: usize> Target<N> {
         target
     }
 
-    /// A later target. It takes over the knowledge about this target, because all lines to the
-    /// later target pass through this tick.
+    /// Takes over the knowledge, because all lines to the later target pass through this tick.
     pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
         let earlier_allowed = self.allowed[..=self.tick].to_vec();
         let mut later = Self {
@@ -94,8 +86,8 @@ impl<const N: usize> Target<N> {
         later
     }
 
-    /// Adds known sets of an earlier target that has the same slots. A set is added only if no
-    /// known set of this target covers its threats. Returns whether any set was added.
+    /// Adds known sets of an earlier target that has the same slots, unless a known set of this
+    /// target covers their threats. Returns whether any set was added.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let is_adopted = self.knowledge.adopt(&earlier.knowledge);
         if is_adopted {
@@ -122,7 +114,6 @@ impl<const N: usize> Target<N> {
         self.projections.next = Some((0, self.tick));
     }
 
-    /// True if one more projection fits into memory.
     fn has_room_to_project(&self, model: &Model<N>) -> bool {
         let layers = self.projections.layers.iter().map(Vec::len).sum::<usize>() + self.tick + 1;
         layers * model.tiles() * size_of::<TileSet<N>>() <= self.projections.max_bytes
@@ -133,8 +124,7 @@ impl<const N: usize> Target<N> {
         self.projections.layers.iter().flatten().map(|layer| layer.len() * size_of::<TileSet<N>>()).sum()
     }
 
-    /// Continues to build the projections. Returns true once they are complete; until then, the
-    /// target may not be used.
+    /// Returns true once the projections are complete; until then, the target may not be used.
     pub fn project(&mut self, model: &Model<N>, meter: &mut BudgetMeter) -> bool {
         while let Some((automaton, tick)) = self.projections.next {
             if meter.check().is_err() {
@@ -208,13 +198,11 @@ impl<const N: usize> Target<N> {
         self.knowledge.at(tick).iter().map(|known| &**known)
     }
 
-    /// The known set over exactly these threats.
     pub fn known_over(&self, tick: usize, mask: Combination) -> Option<&Known<N>> {
         self.known(tick).find(|known| known.mask == mask)
     }
 
-    /// True if a threat can join without a known set. An owl can join only if it looks at its next
-    /// move.
+    /// An owl without a known set can join only if it looks at its next move.
     pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
@@ -226,8 +214,8 @@ impl<const N: usize> Target<N> {
         if is_hawk { keys * HAWK_WEIGHT } else { keys }
     }
 
-    /// The keys that a threat can have at a tick, each with the places from which the player
-    /// survives the threat. An owl's keys are complete only if it looks at its next move.
+    /// The possible keys of a threat, with the places from which the player survives it. An owl's
+    /// keys are complete only if it looks at its next move.
     pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
         if tick == model.first_tick {
             return vec![(model.origins[slot.automaton].key, self.allowed[tick])];
@@ -242,9 +230,8 @@ impl<const N: usize> Target<N> {
         keys.filter(|(_, set)| !set.is_empty()).collect()
     }
 
-    /// The known set that contains this threat and shares the most threats with `mask`, reduced to
-    /// this threat and the threats of `mask`. A set with counted draws has priority. Also returns
-    /// the mask of the reduced set.
+    /// The known set with this threat that shares the most threats with `mask`, reduced to these
+    /// threats, and its mask. A set with counted draws has priority.
     fn candidates(
         &self,
         tick: usize,
@@ -265,15 +252,13 @@ impl<const N: usize> Target<N> {
         Ok(Some((kept, if kept == known.mask { layer.clone() } else { join.project(layer, kept, meter)? })))
     }
 
-    /// True if a known set contains this threat.
     pub fn is_known(&self, tick: usize, slot: Slot) -> bool {
         self.known(tick).any(|known| known.mask & slot.mask() != 0)
     }
 
-    /// Adds a threat to a layer over the threats of a mask. The threat joins in its known states if
-    /// it has any, otherwise in all keys that it can have. A hawk joins with its number of draws if
-    /// the number is known and `counts_known` is true. Returns the new mask and layer, or `None` if
-    /// the layer would have more than `max_len` combinations.
+    /// Adds a threat in its known states if it has any, otherwise in all keys that it can have. A
+    /// hawk joins with its number of draws if it is known and `counts_known` is true. Returns the
+    /// new mask and layer, or `None` if it would have more than `max_len` combinations.
     pub fn join(
         &self,
         model: &Model<N>,
@@ -299,8 +284,7 @@ impl<const N: usize> Target<N> {
         Ok(Some((mask, wide)))
     }
 
-    /// Restricts a layer to the known sets of a tick. If the deadline interrupts the call, it can
-    /// be repeated.
+    /// Applies the known sets of a tick. Can be repeated after the deadline interrupts it.
     pub fn narrow(
         &self,
         tick: usize,
@@ -324,8 +308,8 @@ impl<const N: usize> Target<N> {
         Ok(())
     }
 
-    /// Records the states of a tick from which the target can be reached, if they add to the
-    /// knowledge. If the deadline interrupts the call, it can be repeated.
+    /// Records the states that lead to the target, if they add to the knowledge. Can be repeated
+    /// after the deadline interrupts it.
     pub fn record(
         &mut self,
         tick: usize,
@@ -382,7 +366,6 @@ impl<const N: usize> Target<N> {
         Ok(Known { mask, states, first_states, lookup })
     }
 
-    /// True if no line from this state reaches the target.
     #[inline]
     pub fn is_hopeless(&self, model: &Model<N>, world: &World, state: &State) -> bool {
         let tick = usize::from(state.tick());

@@ -1,5 +1,3 @@
-//! Chooses the next target.
-
 use super::model::Model;
 use super::orders::Orders;
 use super::outcome::Bracket;
@@ -9,20 +7,16 @@ use crate::game::LAST_TICK;
 
 /// The initial work limit: the work on a target before another target gets its turn.
 const WORK_LIMIT_MIN: u64 = 400_000;
-/// The minimum work limit for the end of the game.
 const WORK_LIMIT_END: u64 = 3_000_000;
 /// Once a line reaches this tick, the end of the game is the only target until it is decided.
 const LATE_TICK: usize = 1800;
 /// Factors by which the work limit is multiplied for the lowest target and for the end of the game.
 const LOW_FACTOR: u64 = 4;
 const END_FACTOR: u64 = 6;
-/// A round bisects a gap if it is larger than 1 / `BISECTION_DIVISOR` of the distance from line to
-/// bound.
+/// A round bisects a gap above 1 / `BISECTION_DIVISOR` of the distance from line to bound.
 const BISECTION_DIVISOR: usize = 4;
-/// Maximum number of paused targets.
 const PAUSED_MAX: usize = 3;
 
-/// A target, with the sweeps and the work spent on it.
 #[derive(Debug)]
 pub(super) struct Attempt<const N: usize> {
     pub target: Target<N>,
@@ -50,7 +44,6 @@ impl<const N: usize> Default for Targets<N> {
 }
 
 impl<const N: usize> Targets<N> {
-    /// Sets the current target; returns whether it has changed.
     pub fn choose(&mut self, model: &Model<N>, orders: &Orders, memory_max_bytes: usize, best: &Bracket) -> bool {
         let tick = self.next(best);
         let share = self.share(tick, best);
@@ -67,15 +60,14 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    /// The next target. The first target is the end of the game. Once a bound excludes it, each
-    /// round looks between the line and the bound. It looks for the earliest target that can be
-    /// proven out of reach, and for the latest target that a line reaches. A target that is
-    /// undecided at its work limit waits for the next round.
+    /// First comes the end of the game. Once a bound excludes it, each round looks between line and
+    /// bound for the earliest target that can be proven out of reach, and for the latest that a
+    /// line reaches. A target that is undecided at its work limit waits for the next round.
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
-            // Two targets take turns: the end of the game, and the tick in which the longest line
-            // ends. Sweeps to the end of the line are shorter, and continue beyond it.
+            // The end of the game takes turns with the tick in which the longest line ends. Sweeps
+            // to that tick are shorter, and continue beyond it.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.current else { return end };
             let is_end = attempt.target.tick == end;
@@ -103,15 +95,13 @@ impl<const N: usize> Targets<N> {
         if first > low && (first - low) * BISECTION_DIVISOR > high - low {
             return low.midpoint(first);
         }
-        // A new round starts at the lowest target, because knowledge about it holds for all later
-        // targets.
+        // Knowledge about the lowest target holds for all later targets.
         self.stalled.clear();
         self.work_limit = self.work_limit.saturating_mul(2);
         low
     }
 
-    /// The work on a target before the next target gets its turn. The lowest target gets more,
-    /// because knowledge about it holds for all later targets and its sweeps continue beyond it.
+    /// The lowest target gets more, because its sweeps continue beyond it.
     fn share(&self, tick: usize, best: &Bracket) -> u64 {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
             self.work_limit.saturating_mul(END_FACTOR).max(WORK_LIMIT_END)
@@ -122,7 +112,6 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    /// Switches to a target and pauses the current one.
     pub fn set(&mut self, model: &Model<N>, orders: &Orders, memory_max_bytes: usize, tick: usize, best: &Bracket) {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         let share = self.share(tick, best);

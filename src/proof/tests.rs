@@ -114,7 +114,6 @@ fn model(world: &World, slice: Budget) -> Model<5> {
     builder.finish()
 }
 
-/// The survival search, as the decider runs it.
 #[derive(Debug)]
 struct Lines(SurvivalSearch);
 
@@ -148,8 +147,7 @@ fn lines_on_many_maps_are_never_hopeless() {
     assert!(check_lines(0..120) >= 80);
 }
 
-/// Runs sweeps for targets that lines reach, and checks that no sweep excludes these lines. Returns
-/// the number of maps.
+/// Sweeps must not exclude lines that reach their targets. Returns the number of maps.
 fn check_lines(maps: Range<u64>) -> usize {
     let mut checked = 0;
     for (index, world) in
@@ -163,7 +161,7 @@ fn check_lines(maps: Range<u64>) -> usize {
         }
         let line = world.states_along(&world.start(), &found.moves);
         let mut engine = engine(&world);
-        // The later target takes turns with an earlier target, and adopts its knowledge during a
+        // The later target takes turns with an earlier one, whose knowledge it adopts during a
         // sweep.
         for slice in 0..80 {
             let target_tick = if slice / 10 % 2 == 0 { target_tick - 3 } else { target_tick };
@@ -318,7 +316,6 @@ fn check_scores(maps: u64) -> usize {
         assert!(best.final_tick <= truth.final_tick, "map {index}");
         optimal += usize::from(best.final_tick == best.bound);
     }
-    // The budget keeps the test short, so a few maps stay undecided.
     assert!(optimal * 10 >= exhausted * 9, "{optimal} of {exhausted} were decided");
     exhausted
 }

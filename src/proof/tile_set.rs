@@ -1,5 +1,3 @@
-//! Sets of places as bits.
-
 /// A set of at most `64 * N` places of a [`Board`](super::board::Board).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TileSet<const N: usize>([u64; N]);
@@ -54,7 +52,6 @@ impl<const N: usize> TileSet<N> {
         Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    /// The places in ascending order.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = u16> + use<N> {
         let words = self.0;

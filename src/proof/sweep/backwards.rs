@@ -1,15 +1,12 @@
-//! The backward pass of a sweep.
-
 use super::{CHECKPOINT_TICKS, End, Joined, Phase, StoredLayer, Sweep};
 use crate::proof::layer::Layer;
 use crate::proof::model::Model;
 use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
-/// After this much work, the backward pass of a whole sweep stops at a layer that is too wide,
-/// because few narrow sweeps could start before that layer. The maximum width is `RETURN_LEN`
-/// combinations if the sweep dropped less than 1 / `DROPPED_DIVISOR` of the states of the segment.
-/// Otherwise it is twice `RETURN_LEN`.
+/// After this much work, a whole sweep turning back stops at a layer that is too wide, because few
+/// narrow sweeps could start before it. The maximum width is `RETURN_LEN` combinations if the sweep
+/// dropped less than 1 / `DROPPED_DIVISOR` of the states of the segment, otherwise twice as much.
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_DIVISOR: u64 = 20;
 const RETURN_LEN: usize = 10_000;
@@ -25,8 +22,8 @@ impl<const N: usize> Sweep<N> {
     ) -> Result<Option<End>, StopReason> {
         if !self.front.is_ready {
             self.narrow(model, target, meter)?;
-            // Draws that became known after the forward pass are not counted, because the following
-            // layers lack them.
+            // Draws that became known after the forward pass are not counted: the following layers
+            // lack them.
             let now = self.joins.iter().filter(|joined| joined.tick == self.front.tick);
             for Joined { slot: index, counts_draws: counts, .. } in now.copied().collect::<Vec<Joined>>() {
                 if target.slots[index].mask() & self.front.mask == 0 {
@@ -34,8 +31,8 @@ impl<const N: usize> Sweep<N> {
                     assert!(has_joined, "no limit is reached");
                     target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
                     if counts != (self.front.mask & target.slots[index].draws_mask() != 0) {
-                        // The known set with counted draws is gone, so the following layers would
-                        // not match.
+                        // The known set with counted draws is gone: the following layers would not
+                        // match.
                         return Ok(Some(End::TooBig));
                     }
                 }
@@ -47,8 +44,7 @@ impl<const N: usize> Sweep<N> {
             && !self.kept.segment.is_empty()
             && (self.kept.segment.len() >= CHECKPOINT_TICKS || self.kept.segment_bytes > self.limits.kept_bytes)
         {
-            // The segment is full: a new segment starts at this layer, and the earlier layers are
-            // rebuilt later.
+            // The segment is full and starts again here. The earlier layers are rebuilt later.
             self.kept.segment.clear();
             self.kept.segment_bytes = 0;
             self.kept.checkpoints.push(StoredLayer {
@@ -155,7 +151,6 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Records the following layer, unless it has been recorded.
     fn record(&mut self, target: &mut Target<N>, tick: usize, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         if let Some((mask, after)) = &self.after {
             target.record(tick, *mask, after, &mut self.join, meter)?;

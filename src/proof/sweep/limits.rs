@@ -1,5 +1,3 @@
-//! The limits of a sweep, and how it ends.
-
 use crate::proof::combination::Combination;
 use crate::proof::target::Target;
 
@@ -11,8 +9,7 @@ pub(in crate::proof) enum End {
     Recorded,
     /// A layer exceeded its limit, or the sweep used too much work.
     TooBig,
-    /// No state is left at this tick, which is beyond the target. The sweep turns back and
-    /// continues.
+    /// No state is left at this tick, beyond the target. The sweep turns back and continues.
     EmptyBeyond(usize),
 }
 
@@ -30,8 +27,8 @@ pub(in crate::proof) struct SweepLimits {
     pub layer_len: usize,
     /// Maximum bytes of the checkpoints. The layers between two checkpoints have the same limit.
     pub kept_bytes: usize,
-    /// The sweep continues beyond the target up to this tick before it turns back. If it runs out
-    /// of states beyond the target, it proves a later target out of reach.
+    /// The sweep continues beyond the target up to this tick. Without states beyond the target, it
+    /// proves a later target out of reach.
     pub beyond_tick: usize,
     /// The mask of the threats that must not join.
     pub left_out: Combination,
@@ -46,7 +43,6 @@ impl SweepLimits {
         Self { layer_len: 2 * self.layer_len, kept_bytes: 2 * self.kept_bytes, ..self }
     }
 
-    /// The limits of a whole sweep against the threats of a mask.
     pub fn over<const N: usize>(self, target: &Target<N>, mask: Combination) -> Self {
         let (all, draws) = target.masks();
         Self { left_out: all & !mask, is_whole: true, counts_draws: mask & draws != 0, ..self }

@@ -1,6 +1,5 @@
 //! A sweep. Missing threats join when few states are left. In the backward pass, the sweep rebuilds
-//! the layers between two checkpoints. In a *whole* sweep, all its threats take part from the first
-//! tick of the game, and none joins later.
+//! the layers between two checkpoints.
 
 mod backwards;
 mod limits;
@@ -21,8 +20,8 @@ pub(super) use limits::{End, SweepLimits};
 const CHECKPOINT_TICKS: usize = 16;
 /// A sweep may continue beyond the target for at least this much work.
 const BEYOND_WORK_MIN: u64 = 200_000;
-/// A whole sweep may continue beyond the target for 1 / `WHOLE_BEYOND_DIVISOR` of its work so far,
-/// but at least `BEYOND_WORK_MIN`.
+/// A whole sweep may spend 1 / `WHOLE_BEYOND_DIVISOR` of its work so far beyond the target, if that
+/// is more than `BEYOND_WORK_MIN`.
 const WHOLE_BEYOND_DIVISOR: u64 = 4;
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
@@ -33,26 +32,25 @@ struct StoredLayer<const N: usize> {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Phase {
-    /// Forwards to new layers.
     Forwards,
     /// Forwards beyond the target, until the work exceeds `work_max`.
-    Beyond { work_max: u64 },
+    Beyond {
+        work_max: u64,
+    },
     /// Forwards from a checkpoint to the tick before `until`, to rebuild the layers.
-    Rebuild { until: usize },
-    /// Backwards over the rebuilt layers.
+    Rebuild {
+        until: usize,
+    },
     Backwards,
-    /// Complete: the sweep is back at its first tick, or stopped early because the remaining ticks
-    /// are not worth the work.
+    /// Back at the first tick, or stopped because the remaining ticks are not worth the work.
     Over,
 }
 
 #[derive(Debug)]
 struct Begin {
     from: usize,
-    /// The first tick of the sweep in the proof. For a sweep that starts from a reachable layer, it
-    /// is the first tick of the game.
+    /// The first tick in the proof: that of the game if the sweep starts from a reachable layer.
     origin: usize,
-    /// The threats with which the sweep starts.
     base: Combination,
 }
 
@@ -61,14 +59,13 @@ struct Front<const N: usize> {
     tick: usize,
     mask: Combination,
     layer: Layer<N>,
-    /// The layer under construction. In the backward pass, it comes from the first `done`
-    /// combinations of the segment's last layer.
+    /// Under construction. In the backward pass, it comes from the first `done` combinations of the
+    /// segment's last layer.
     next: Layer<N>,
     done: usize,
     /// True if the known sets have been applied to the layer and the threats have joined.
     is_ready: bool,
-    /// True if the deadline interrupted an operation on an entire layer. The next attempt ignores
-    /// the deadline.
+    /// True if the deadline interrupted an operation on the layer. The next attempt ignores it.
     is_interrupted: bool,
 }
 
@@ -81,8 +78,7 @@ struct Kept<const N: usize> {
     /// The layers rebuilt since the last checkpoint, and their bytes.
     segment: Vec<StoredLayer<N>>,
     segment_bytes: usize,
-    /// The number of states in the processed layers of the segment, and the number of these states
-    /// that lead to the target.
+    /// The states in the processed layers of the segment, and those that lead to the target.
     segment_states: u64,
     segment_kept: u64,
 }
@@ -90,18 +86,15 @@ struct Kept<const N: usize> {
 #[derive(Clone, Copy, Debug)]
 struct Joined {
     tick: usize,
-    /// The index of the threat's slot in the target.
     slot: usize,
     /// True if a hawk's draws are counted from this tick on.
     counts_draws: bool,
 }
 
-/// The state of a sweep at its target. A sweep that continues beyond the target later turns back
-/// from this state.
+/// The sweep at its target, to turn back from after it has continued beyond.
 #[derive(Debug)]
 struct Turning<const N: usize> {
     stored: StoredLayer<N>,
-    /// The number of joins and the work when the sweep reached the target.
     joins: usize,
     work: u64,
 }
@@ -110,7 +103,6 @@ struct Turning<const N: usize> {
 pub(super) struct Sweep<const N: usize> {
     begin: Begin,
     limits: SweepLimits,
-    /// Combinations processed so far.
     pub work: u64,
     join: Join<N>,
     phase: Phase,
@@ -123,8 +115,7 @@ pub(super) struct Sweep<const N: usize> {
 }
 
 impl<const N: usize> Sweep<N> {
-    /// A sweep that starts at the tick `from` with the threats of the mask `known`. The target must
-    /// have a known set over these threats at that tick.
+    /// The target must have a known set over the threats `known` at the tick `from`.
     pub fn new(target: &Target<N>, from: usize, known: Combination, limits: SweepLimits) -> Self {
         let layer = Layer { keys: vec![0], sets: vec![target.allowed[from]] };
         Self {
@@ -187,7 +178,6 @@ impl<const N: usize> Sweep<N> {
         self.front.tick
     }
 
-    /// True if the sweep has reached the target or turned back.
     pub fn has_turned(&self) -> bool {
         self.phase != Phase::Forwards
     }
@@ -309,7 +299,6 @@ impl<const N: usize> Sweep<N> {
         Ok(end)
     }
 
-    /// True if the layer, or the layer under construction, exceeds the limit.
     fn is_wide(&self) -> bool {
         self.front.layer.len().max(self.join.len()) > self.limits.layer_len
     }
@@ -322,9 +311,8 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Adds missing threats. At the first tick, it adds the threats of `begin` and one more. Later,
-    /// it adds the threats of a known set over more threats than the layer, and any other threat
-    /// when few states are left.
+    /// At the first tick, adds the threats of `begin` and one more. Later, it adds the threats of a
+    /// known set over more threats than the layer, and any other threat when few states are left.
     fn widen(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let limits = self.limits;
         if !limits.is_whole {
@@ -351,8 +339,8 @@ impl<const N: usize> Sweep<N> {
             let is_exact = self.front.tick == model.first_tick;
             let is_known = target.is_known(self.front.tick, slot);
             let can_join = is_exact || !limits.is_whole && (is_known || target.can_join(model, slot, self.front.tick));
-            // At the first tick of the game, each threat has one key. At other ticks, each place of
-            // the player excludes many keys, so the number of keys is divided by 4.
+            // At the first tick of the game, each threat has one key. Later, each place of the
+            // player excludes many keys, so their number is divided by 4.
             let keys = if is_exact || is_known { 1 } else { target.closure_len(model, slot, self.front.tick) };
             if !can_join || !(is_first || self.front.layer.len() * keys / 4 <= limits.join_len) {
                 return Ok(());
@@ -366,8 +354,7 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Adds a threat and notes the join. Returns false if the layer would have more than `max_len`
-    /// combinations.
+    /// Notes the join. Returns false if the layer would have more than `max_len` combinations.
     fn join_slot(
         &mut self,
         model: &Model<N>,
@@ -385,9 +372,8 @@ impl<const N: usize> Sweep<N> {
         Ok(has_joined)
     }
 
-    /// Adds a threat to the layer. Returns false if the layer would have more than `max_len`
-    /// combinations. A hawk joins with its counted draws if they are known and `counts_known` is
-    /// true.
+    /// Returns false if the layer would have more than `max_len` combinations. A hawk joins with
+    /// its counted draws if they are known and `counts_known` is true.
     fn add_slot(
         &mut self,
         model: &Model<N>,
@@ -435,7 +421,6 @@ impl<const N: usize> Sweep<N> {
         self.kept.checkpoint_bytes = bytes.sum();
     }
 
-    /// Builds a part of the next layer, which replaces the current one once it is complete.
     fn step(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) {
         let slots = target.slots_in(model, self.front.mask);
         let context = target.context(model, &slots, self.front.tick);
@@ -449,7 +434,6 @@ impl<const N: usize> Sweep<N> {
         }
     }
 
-    /// Adds the sweep to the target's proof.
     fn note(&self, model: &Model<N>, target: &mut Target<N>) {
         let step = self.parameters(model, target, target.tick);
         target.steps.push(step);
