@@ -9,10 +9,8 @@ const BLOCK_GAMES: usize = 64;
 
 impl World {
     /// Plays one tick of every game, each with its own move. Games that are over stay unchanged.
-    ///
-    /// The result equals [`World::step`] on each game, but this method is faster. It takes a block
-    /// of games through a tick phase by phase, which avoids unpredictable branches and overlaps the
-    /// lookups of different games.
+    /// Equals [`World::step`] on each game, but is faster: a block of games goes through a tick
+    /// phase by phase, which avoids unpredictable branches and overlaps lookups.
     ///
     /// # Panics
     /// If the numbers of moves and states differ, and in the same cases as [`World::step`].
@@ -53,14 +51,13 @@ impl World {
             let owls_look = self.clock.tick(state.tick - 1).owls_look;
             self.advance(state, PlayerView { present: state.player, stale, owls_look });
         }
-        // Finished games are checked again, which gives the same result.
         for state in states {
             state.check_caught();
         }
     }
 
-    /// The pose of a threat: its tile in [`World::graph`] and its direction. Faster than
-    /// [`World::threat`]. Panics if there is no such threat.
+    /// The tile in [`World::graph`] and direction of a threat. Faster than [`World::threat`], with
+    /// the same panic.
     #[inline]
     pub fn threat_pose(&self, state: &State, index: usize) -> (u16, Direction) {
         let lane = usize::from(self.lanes[index]);
@@ -77,8 +74,7 @@ impl World {
         styles.into_iter().map(|(_, style)| style).collect()
     }
 
-    /// Writes the tile of every threat, in the order of [`World::lane_styles`]. Faster than
-    /// [`World::threat_pose`].
+    /// Writes the tile of every threat, in the order of [`World::lane_styles`].
     ///
     /// # Panics
     /// If the number of tiles differs from the number of threats.

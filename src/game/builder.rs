@@ -1,5 +1,3 @@
-//! Builds worlds, in one call or in steps, and replaces layouts.
-
 use thiserror::Error;
 
 use super::picks::Numbers;
@@ -125,10 +123,9 @@ impl WorldBuilder {
 }
 
 impl World {
-    /// Replaces the threats and the tiles that the player may enter. If the walls stay the same,
-    /// this is fast, because the world keeps the tables of the streets. States of the previous
-    /// layout become invalid. Fails in the same cases as [`World::new`], and then leaves the world
-    /// unchanged.
+    /// Replaces the threats and the tiles that the player may enter. This is fast if the walls stay
+    /// the same. States of the previous layout become invalid. Fails in the same cases as
+    /// [`World::new`], and then leaves the world unchanged.
     pub fn set_layout(&mut self, layout: &Layout) -> Result<(), WorldError> {
         if *layout == self.layout {
             return Ok(());
@@ -145,9 +142,8 @@ impl World {
         Ok(())
     }
 
-    /// Builds a world with another layout and other rules. If the walls are the same, it copies the
-    /// routes, which take most of the time on a large map. Fails in the same cases as
-    /// [`World::new`].
+    /// Builds a world with another layout and other rules. Copies the routes, the slowest part, if
+    /// the walls are the same. Fails in the same cases as [`World::new`].
     pub fn rebuilt(&self, layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         let mut builder = WorldBuilder::new(layout, rules)?;
         if self.has_walls_of(layout) {

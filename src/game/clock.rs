@@ -1,6 +1,5 @@
-//! The clock of the threats: their moves, their personality, and the owls' looks.
-//!
-//! The server's per-threat counters are always equal, so one clock serves every threat.
+//! The clock of the threats. The server's per-threat counters are always equal, so one clock serves
+//! every threat.
 
 use super::{FIRST_TICK, Personality, Rules};
 
@@ -19,7 +18,6 @@ pub(super) struct ClockTick {
     moves_before: u16,
     /// Ticks since the threats' last move, at the end of this tick; 0 if they move in this tick.
     ticks_since_move: u8,
-    /// True if owls that move in this tick look at the player.
     pub owls_look: bool,
 }
 
@@ -97,8 +95,7 @@ impl Clock {
         (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
     }
 
-    /// For a tick after the end of the table: the ticks since the last move in the table, and the
-    /// period.
+    /// After the end of the table: the ticks since the last move in the table, and the period.
     fn past_the_table(&self, tick: u16) -> Option<(u16, u16)> {
         const LAST: u16 = TABLE_TICKS as u16 - 1;
         let past = tick.checked_sub(LAST).filter(|&past| past > 0)?;

@@ -1,6 +1,5 @@
-//! The streets as a graph of numbered tiles, and a breadth-first search over the graph.
-//!
-//! Open tiles are numbered by x, then by y, as on the server and in a [`World`](super::World).
+//! The streets as a graph. Tiles are numbered by x, then by y, as on the server and in a
+//! [`World`](super::World).
 
 use super::{Direction, Layout, Position, Tile};
 
@@ -23,12 +22,10 @@ pub enum Mover {
 pub struct StreetGraph {
     width: i32,
     height: i32,
-    /// For each tile, its position.
     positions: Vec<Position>,
     /// Index `y * width + x`: the tile at this position, or [`WALL`].
     tiles: Vec<u16>,
-    /// For each mover, tile and direction, the neighbour, or the tile itself if the direction is
-    /// blocked.
+    /// For each mover, tile and direction. A blocked direction holds the tile itself.
     neighbours: [Vec<[u16; 4]>; 2],
 }
 
@@ -112,8 +109,8 @@ impl StreetGraph {
         &self.neighbours[mover as usize]
     }
 
-    /// The open directions from a tile and their neighbours, in the order left, right, up, down.
-    /// Panics if the tile does not exist.
+    /// The open directions from a tile and their neighbours: left, right, up, down. Panics without
+    /// the tile.
     pub fn ways(&self, mover: Mover, tile: u16) -> impl Iterator<Item = (Direction, u16)> + use<> {
         let neighbours = self.neighbours[mover as usize][usize::from(tile)];
         Direction::ALL.into_iter().zip(neighbours).filter(move |&(_, next)| next != tile)
@@ -135,10 +132,9 @@ pub struct BreadthFirst {
 
 impl BreadthFirst {
     /// Fills `steps` with every tile's distance from the nearest source. Returns the reached tiles
-    /// in breadth-first order. Neighbours are visited in the order left, right, up, down. Sources
-    /// must be in ascending order of their initial distances. The search always enters sources. It
-    /// enters other tiles only if `enters(tile, steps)` returns true. Panics if a source is not a
-    /// tile of the graph.
+    /// in breadth-first order, with neighbours in the order left, right, up, down. Sources must be
+    /// in ascending order of their initial distances, and are always entered; other tiles only if
+    /// `enters(tile, steps)` is true. Panics if a source is not a tile of the graph.
     pub fn fill(
         &mut self,
         graph: &StreetGraph,

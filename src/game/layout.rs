@@ -1,7 +1,4 @@
-//! The plain description of a map, and its form as a drawing.
-//!
-//! A [`Layout`] holds exactly the content of a map's image. The module `tables` derives the lookup
-//! tables from it.
+//! Plain maps, with exactly the content of a map's image, and their drawings.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -44,8 +41,7 @@ pub struct Spawn {
     pub position: Position,
 }
 
-/// A map: the tiles, the player's spawn, and the threats in the server's order. JSON lists every
-/// spawn. A drawing shows only one spawn per tile.
+/// A map. JSON lists every spawn. A drawing shows only one spawn per tile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "LayoutParts", try_from = "LayoutParts")]
 pub struct Layout {
@@ -203,7 +199,7 @@ impl Layout {
         Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
     }
 
-    /// The rows of the drawing. A tile with several spawns shows the player, or otherwise the first
+    /// The rows of the drawing. A tile with several spawns shows the player or else the first
     /// threat.
     pub fn rows(&self) -> Vec<String> {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();

@@ -1,8 +1,6 @@
-//! A threat's memory.
-
-/// The remembered position of a threat: a tile, or the tile count for no tile. A mark distinguishes
-/// a hawk's post from a tile where the hawk saw the player. Only [`Memory::tile`] returns the tile
-/// number, so the mark cannot become part of a table index.
+/// A remembered tile; the tile count for no tile. A mark distinguishes a hawk's post from a tile
+/// where the hawk saw the player. Only [`Memory::tile`] returns the tile number, so the mark cannot
+/// become part of a table index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub(super) struct Memory(u16);

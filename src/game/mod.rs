@@ -1,9 +1,5 @@
-//! The rules of the game. The module does not use files, clocks, threads or globals, and does not
-//! allocate memory during a tick.
-//!
-//! [`Rules`] holds the numbers of the game, and [`Layout`] holds its map. A [`World`] is built from
-//! both and plays ticks on a [`State`]. [`Clock`] and [`StreetGraph`] are parts of a world that are
-//! also useful alone.
+//! The rules of the game. A [`World`] is built from [`Rules`] and a [`Layout`], and plays ticks on
+//! a [`State`] without allocating memory. No files, clocks, threads or globals are used.
 
 mod action;
 mod batch;

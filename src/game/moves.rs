@@ -1,5 +1,3 @@
-//! The player's moves and plans.
-
 use std::fmt;
 use std::ops::Deref;
 use std::str::FromStr;

@@ -15,9 +15,9 @@ pub struct NameError {
     pub expected: String,
 }
 
-/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde, all from one list. Code
-/// that must change with the list should match on the enum, or destructure an array of `ALL.len()`
-/// entries: neither compiles after the list grows.
+/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde from one list. Code that
+/// must change with the list should match on the enum, or destructure an array of `ALL.len()`
+/// entries.
 macro_rules! named {
     (
         $(#[$meta:meta])*

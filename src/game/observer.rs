@@ -1,6 +1,4 @@
-//! Queries about single threats: the next move, lines of sight, and paths.
-//!
-//! Threats do not interact, so a single threat can be followed without a [`State`](super::State).
+//! Queries about single threats. Threats do not interact, so one can be followed without a state.
 
 use super::picks::FIRST_DRAWS;
 use super::routes::{ROUTE_BYTES, SEES};
@@ -9,8 +7,8 @@ use super::threats::{Block, LANES, PlayerView};
 use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
 
 impl World {
-    /// One threat after a tick in which the player moved from `stale` to `now`. The threat is the
-    /// same as after [`World::step`], even if the player is caught.
+    /// One threat after a tick in which the player moved from `stale` to `now`, as after
+    /// [`World::step`], even if the player is caught.
     ///
     /// # Errors
     /// If the threat or tick does not exist, or a position is not an open tile.
@@ -43,8 +41,8 @@ impl World {
         Ok(self.threat_in((&block, lane), index))
     }
 
-    /// Like [`World::threat_after`], for a deer with the spawn `home`. Used for games that were
-    /// joined late.
+    /// Like [`World::threat_after`], for a deer with the spawn `home`, in games that were joined
+    /// late.
     pub fn deer_after(
         &self,
         deer: &Threat,
@@ -71,9 +69,8 @@ impl World {
         Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % DIRECTIONS], ..*deer })
     }
 
-    /// Lets the player stand still until the threats have moved `moves` times or the game is over.
-    /// Equivalent to repeated calls of [`World::step`] with [`Move::Stay`](super::Move::Stay),
-    /// including its panics.
+    /// Equals repeated calls of [`World::step`] with [`Move::Stay`](super::Move::Stay), with their
+    /// panics, until the threats have moved `moves` times or the game is over.
     pub fn wait(&self, state: &mut State, moves: u8) {
         self.check_shape(state);
         for _ in 0..moves {
@@ -120,9 +117,8 @@ impl World {
         tiles.is_some_and(|(from, to)| self.tables.route(to, from) & SEES != 0)
     }
 
-    /// The directions that lead one step nearer to a target, as bits 0 to 3 (left, right, up,
-    /// down). Bit 4 is set if the tile and the target see each other. The tile count as `target`
-    /// means no target.
+    /// The directions one step nearer to a target, as bits 0 to 3 (left, right, up, down), and bit
+    /// 4 if the tile and the target see each other. The tile count as `target` means no target.
     pub(crate) fn route_bits(&self, target: u16, tile: u16) -> u8 {
         self.tables.route(target, tile)
     }
@@ -133,8 +129,7 @@ impl World {
         posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
     }
 
-    /// The post that a hawk draws after `draws` earlier draws; the tile count if there are no
-    /// posts.
+    /// The tile count if there are no posts.
     pub(crate) fn hawk_post_drawn(&self, draws: u16) -> u16 {
         let posts = &self.tables.hawk_posts;
         posts[usize::from(draws) % posts.len()].tile()

@@ -1,14 +1,10 @@
-//! Tables of the threats' random numbers.
-//!
-//! The server draws `x = sin(seed) * 10000; x - floor(x)`, adds 1 to the seed, and picks index
-//! `floor(number * len)` from a list. A threat draws at most once per move, so a game needs fewer
-//! than [`DRAWS`] numbers, and every pick is a table lookup. The index of the tables is the number
-//! of earlier draws, so they work for any first seed.
+//! Tables of the threats' random numbers. The server draws `x = sin(seed) * 10000; x - floor(x)`,
+//! adds 1 to the seed, and picks index `floor(number * len)` from a list. The index of the tables
+//! is the number of earlier draws, so they work for any first seed.
 
 use super::{Direction, Rules};
 
-/// The length of the tables: a power of two above 2,001, the number of draws of a threat that moves
-/// in every tick.
+/// A power of two above 2,001, the number of draws of a threat that moves in every tick.
 pub(super) const DRAWS: usize = 2048;
 
 /// The number of draws of a threat before the first tick: one, for its direction.
@@ -17,15 +13,14 @@ pub(super) const FIRST_DRAWS: u16 = 1;
 /// Entries per tile in a table with an index in units of 1/12: 12, rounded up to a power of two.
 pub(super) const TWELFTHS: usize = 16;
 
-/// The random number of a seed, in [0, 1). `fract` would differ from `x - floor(x)` for negative
-/// `x`.
+/// In [0, 1). `fract` would differ from `x - floor(x)` for negative `x`.
 pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     let x = libm::sin(seed as f64) * scale;
     x - x.floor()
 }
 
-/// The index that a number picks from a list of `len` entries. With a scale other than the
-/// server's, rounding can result in the number 1, which picks the last entry.
+/// With a scale other than the server's, rounding can result in the number 1, which picks the last
+/// of the `len` entries.
 pub(crate) fn pick(number: f64, len: usize) -> usize {
     ((number * len as f64).floor() as usize).min(len.saturating_sub(1))
 }
@@ -43,7 +38,6 @@ impl Numbers {
         rules.spawn_order[pick(self.0[0], Direction::ALL.len())]
     }
 
-    /// For each draw, the index that it picks from a list of `len` entries.
     pub fn picks(&self, len: usize) -> impl Iterator<Item = usize> {
         self.0.iter().map(move |&number| pick(number, len))
     }

@@ -1,5 +1,3 @@
-//! Grid positions and directions.
-
 use std::fmt;
 
 use serde::{Deserialize, Serialize};

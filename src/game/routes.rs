@@ -1,16 +1,13 @@
-//! The routing table for the shared path, the shark path and lines of sight: one byte per pair of
-//! tiles.
+//! The routing table: one byte per pair of tiles, for the shared path, the shark path and sight.
 //!
 //! The byte for a target and a tile shows which of the tile's neighbours are one step nearer to the
 //! target (bits 0 to 3: left, right, up, down), and whether the target and the tile see each other
-//! (bit 4). The bits determine both paths:
-//!
-//! - By definition, the *shared path* takes the first nearer neighbour in its order of directions.
-//! - The *shark path* is the result of a breadth-first search from the shark, with a
-//!   first-in-first-out queue and its own order of neighbours. Tiles at the same distance leave the
-//!   queue in the order of their paths, and a tile keeps the first path that reaches it. So the
-//!   search finds the lexicographically first of the shortest paths. The first step of this path
-//!   leads to the first nearer neighbour.
+//! (bit 4). The *shared path* takes the first nearer neighbour in its order of directions, by
+//! definition. The *shark path* comes from a breadth-first search from the shark, with a
+//! first-in-first-out queue and its own order of neighbours. Tiles at the same distance leave the
+//! queue in the order of their paths, and a tile keeps the first path that reaches it. So the
+//! search finds the lexicographically first of the shortest paths, which also starts with the first
+//! nearer neighbour.
 
 use super::Direction;
 
@@ -18,7 +15,6 @@ pub(crate) const SEES: u8 = 1 << 4;
 pub(crate) const NEARER: u8 = 0b1111;
 pub(super) const ROUTE_BYTES: usize = 32;
 
-/// The first nearer neighbour in a path's order of directions.
 pub(super) fn first_nearer(nearer: u8, order: [Direction; 4]) -> Option<Direction> {
     order.into_iter().find(|&direction| nearer >> direction as u8 & 1 == 1)
 }
@@ -33,8 +29,8 @@ pub(super) struct RouteBuilder {
 }
 
 impl RouteBuilder {
-    /// Does not zero the table, because zeroing the largest table takes milliseconds. Each row is
-    /// zeroed when it is built.
+    /// Leaves the table uninitialised until each row is built: zeroing the largest takes
+    /// milliseconds.
     pub fn new(tiles: usize) -> Self {
         let search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
         Self { table: Vec::with_capacity((tiles + 1) * tiles), views: Vec::with_capacity(tiles), search }
@@ -63,8 +59,8 @@ impl RouteBuilder {
         self.views.len() == tiles
     }
 
-    /// The table and the views. The table has a row per target and a byte per tile. The last row
-    /// stands for "no target" and is all zero.
+    /// The table has a row per target and a byte per tile. The last row, for "no target", is all
+    /// zero.
     pub fn into_tables(mut self) -> (Vec<u8>, Vec<u16>) {
         self.table.resize(self.table.len() + self.views.len(), 0);
         (self.table, self.views)
@@ -76,14 +72,12 @@ impl RouteBuilder {
 struct Search {
     /// For each tile, the distance from the target plus one; 0 if the tile is not reached.
     distance: Vec<u16>,
-    /// One entry longer than the tile count, because the branchless code can write one entry past
-    /// the end.
+    /// One entry longer than the tile count: branchless code can write past the end.
     queue: Vec<u16>,
 }
 
 impl Search {
-    /// Fills a row with the nearer neighbours of each tile. The search reaches them one step
-    /// earlier than the tile.
+    /// Fills a row with the nearer neighbours of each tile, which are reached one step earlier.
     fn fill(&mut self, neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
         self.distance.fill(0);
         self.distance[target] = 1;
@@ -97,15 +91,14 @@ impl Search {
             for (direction, &neighbour) in neighbours[tile].iter().enumerate() {
                 let other = &mut self.distance[usize::from(neighbour)];
                 nearer |= u8::from(*other == distance - 1) << direction;
-                // Branchless: the tile is always written, but the tail advances only if the tile is
-                // new.
+                // Always written, but the tail advances only if the tile is new.
                 let new = *other == 0;
                 *other = if new { distance + 1 } else { *other };
                 self.queue[tail] = neighbour;
                 tail += usize::from(new);
             }
-            // A neighbour that is not reached has distance 0, which equals `distance - 1` only at
-            // the target.
+            // An unreached neighbour has distance 0, which equals `distance - 1` only at the
+            // target.
             row[tile] = if distance == 1 { 0 } else { nearer };
         }
     }

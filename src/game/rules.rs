@@ -1,7 +1,5 @@
-//! The rules as one value with every number, order and switch.
-//!
-//! A [`World`](super::World) builds its tables from the rules, so other rules do not slow a tick.
-//! In JSON, missing fields have the server's values.
+//! The rules as one value with every number, order and switch. A world builds its tables from them,
+//! so other rules do not slow a tick. In JSON, missing fields have the server's values.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -12,9 +10,8 @@ use super::{Direction, Personality};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// The no-jump variant: if the player steps onto a threat's tile, the game is lost before the
-    /// threats move. Without the variant, as on the server, a player and a threat that swap tiles
-    /// pass through each other.
+    /// If the player steps onto a threat's tile, the game is lost before the threats move.
+    /// Otherwise, as on the server, a player and a threat that swap tiles pass through each other.
     pub no_jump: bool,
     /// Ticks between moves, by personality.
     pub period_ticks: PeriodTicks,
@@ -32,8 +29,7 @@ pub struct Rules {
     pub first_seed: i32,
     /// The factor by which the sine of a seed is multiplied before the fraction is taken. Finite.
     pub pick_scale: f64,
-    /// A deer moves towards its spawn if the square of its distance to the player is at most this
-    /// number.
+    /// A deer moves towards its spawn up to this squared distance from the player.
     pub deer_shy_distance_squared: u32,
     /// The player position that a deer uses.
     pub deer_view: View,
@@ -118,8 +114,8 @@ impl PeriodTicks {
     }
 }
 
-/// Threats get a personality when the clock (tick - 1) passes its value. The values are in
-/// ascending order. Threats are lazy while the clock is at most `tease`.
+/// Threats get a personality when the clock (tick - 1) passes its value. The values ascend. Threats
+/// are lazy while the clock is at most `tease`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PhaseClocks {

@@ -1,5 +1,3 @@
-//! A state as plain data and as one line of text, for bug reports, caches and tests.
-
 use std::fmt;
 use std::str::FromStr;
 
@@ -8,10 +6,8 @@ use thiserror::Error;
 
 use super::{Direction, PlacementError, Position, State, Style, Threat, World};
 
-/// The contents of a [`State`], as data that does not depend on a world. [`World::snapshot`]
-/// creates a snapshot, and [`World::restore`] turns it back into a state.
-///
-/// The text form is one line: the tick, the player, and each threat with its memory, in map order.
+/// A [`State`] as data that does not depend on a world, for bug reports, caches and tests. Its text
+/// form is one line: the tick, the player, and each threat with its memory, in map order.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, Snapshot, World};

@@ -1,12 +1,9 @@
-//! The [`State`] of a game, which changes on every tick.
-
 use serde::{Deserialize, Serialize};
 
 use super::threats::{Block, LANES};
 use super::{Direction, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Spawn, Style};
 
-/// The state of a game: plain data that can be compared and hashed. A state is valid only in the
-/// [`World`](super::World) that created it.
+/// The state of a game, valid only in the [`World`](super::World) that created it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct State {
     pub(super) tick: u16,
@@ -14,8 +11,8 @@ pub struct State {
     pub(super) is_caught: bool,
     pub(super) shape: Shape,
     pub(super) first: Block,
-    /// The threats from the ninth on. Real maps have at most eight threats, so this box is empty
-    /// and needs no allocation.
+    /// From the ninth threat on. Real maps have at most eight, so the empty box needs no
+    /// allocation.
     pub(super) more: Box<[Block]>,
 }
 
@@ -25,8 +22,8 @@ const _: () = assert!(size_of::<State>() <= 88);
 impl Clone for State {
     #[inline]
     fn clone(&self) -> Self {
-        // Not derived, because the clone of a box is not inlined, and a search clones a state at
-        // every step.
+        // Not derived: the clone of a box is not inlined, and a search clones a state at every
+        // step.
         let more = if self.more.is_empty() { Box::default() } else { self.more.clone() };
         Self { more, ..*self }
     }
@@ -44,10 +41,9 @@ pub enum Status {
     Complete,
 }
 
-/// The tile count and the number of threats of each style, packed into one word. If the shapes of a
-/// state and a world match, every number in the state is a valid index into the world's tables, and
-/// every lane holds a threat of the expected style. So [`World::step`](super::World::step) needs no
-/// bounds checks.
+/// The tile count and the number of threats of each style. If the shapes of a state and a world
+/// match, every number in the state is a valid index into the world's tables, and every lane holds
+/// the expected style. So [`World::step`](super::World::step) needs no bounds checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape(u64);
 

@@ -1,13 +1,9 @@
-//! Threat styles and personalities.
-
 use super::names::named;
 
 named! {
-    /// The style of a threat, which determines its moves. The values are in the order of the map
-    /// palette.
+    /// The style of a threat, which determines its moves, in the order of the map palette.
     pub enum Style, "style" {
-        /// Moves straight on if possible, otherwise takes a random option (the server's
-        /// `straitHead`).
+        /// Moves straight on if possible, otherwise takes a random option (`straitHead`).
         Bull = "bull",
         /// Takes a random option on every move (`girouette`).
         Goldfish = "goldfish",
@@ -15,11 +11,10 @@ named! {
         Shark = "shark",
         /// Follows the shared path to the player's position at its last look (`surveillance`).
         Owl = "owl",
-        /// Takes the option nearest to its target and never reverses
+        /// Takes the option nearest to its target, never reverses
         /// (`le_fantome_orange_dans_pacman`).
         Deer = "deer",
-        /// Chases the player while it sees the player, and otherwise patrols intersections
-        /// (`sheriff`).
+        /// Chases the player while it sees it, otherwise patrols intersections (`sheriff`).
         Hawk = "hawk",
     }
 }
@@ -38,7 +33,7 @@ impl Style {
     }
 
     /// The style's colour in a map image. Any two map colours differ by at least 40, summed over
-    /// the channels.
+    /// channels.
     pub const fn color(self) -> [u8; 3] {
         match self {
             Self::Bull => [255, 0, 0],
@@ -59,8 +54,7 @@ impl Style {
         }
     }
 
-    /// True if the style draws a number on every move. The number of moves then determines the
-    /// number of draws.
+    /// Such a style's number of moves determines its number of draws.
     pub(crate) const fn draws_every_move(self) -> bool {
         match self {
             Self::Goldfish => true,
@@ -75,8 +69,8 @@ impl Style {
         }
     }
 
-    /// The rank from 0, with the most specific style first. If several styles explain some moves,
-    /// the most specific style is the likeliest.
+    /// From 0, with the most specific style first: if several explain some moves, it is the
+    /// likeliest.
     pub(crate) const fn specificity_rank(self) -> u8 {
         match self {
             Self::Shark => 0,
@@ -96,14 +90,12 @@ pub(crate) enum StyleMemory {
     Spawn,
     /// The player's tile at its last look, if any.
     LastLook,
-    /// The player's last seen tile, or the threat's post. Without either, the number of moves
-    /// waited.
+    /// The player's last seen tile, the threat's post, or the number of moves waited.
     Target,
 }
 
 named! {
-    /// The personality of all threats, which determines the ticks between moves. The values are in
-    /// order from slowest to fastest.
+    /// The personality of all threats, which determines the ticks between moves, from slow to fast.
     pub enum Personality, "personality" {
         /// A move every 5 ticks on the server.
         Lazy = "lazy",

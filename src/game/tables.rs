@@ -1,7 +1,4 @@
-//! Lookup tables built once per world.
-//!
-//! Open tiles are numbered from 0 by x, then by y, in the server's order. A *pose* is a tile and a
-//! direction in one number, `tile * 4 + direction`.
+//! Lookup tables built once per world. A *pose* is a tile and a direction: `tile * 4 + direction`.
 
 use super::memory::Memory;
 use super::picks::{DRAWS, Numbers, TWELFTHS};
@@ -18,8 +15,7 @@ pub const MAX_THREATS: usize = 64;
 pub(super) const NONE: u16 = u16::MAX;
 
 pub(super) const DIRECTIONS: usize = 4;
-/// The number of bearings of a deer's target: eight octants and the eight rays between them. Each
-/// bearing has one ranking of the four directions.
+/// Eight octants and the eight rays between them. Each has one ranking of the four directions.
 const BEARINGS: usize = 16;
 
 /// The stale position of the player in the first tick: off the grid, encoded as the tile count.
@@ -71,11 +67,10 @@ pub(super) struct Tables {
     pub player_next: Vec<u16>,
     /// For each pose, the pose straight ahead, or [`NONE`].
     pub straight: Vec<u16>,
-    /// Index `tile * 16 + twelfth`: the pose after a random pick from the tile's options. `twelfth`
-    /// is the drawn number in units of 1/12.
+    /// Index `tile * 16 + twelfth` of the drawn number: the pose after a pick from the tile's
+    /// options.
     pub random_option: Vec<u16>,
-    /// Index `target * tiles + tile`: the route byte (see [`routes`]). The last row is for "no
-    /// target".
+    /// Index `target * tiles + tile`: see [`routes`]. The last row is for "no target".
     pub routes: Vec<u8>,
     /// For each tile, the number of visible tiles, including the tile itself.
     pub views: Vec<u16>,
@@ -83,11 +78,9 @@ pub(super) struct Tables {
     pub shared_step: Vec<u16>,
     /// Index `tile * 32 + route byte`: the next pose on the shark path, or [`NONE`].
     pub shark_step: Vec<u16>,
-    /// For each tile, its index on a grid that is so wide that each difference of two indices
-    /// corresponds to one offset.
+    /// For each tile, its index on a grid so wide that each difference of indices is one offset.
     pub places: Vec<i32>,
-    /// Index `places[target] - places[deer] + bearing_offset`: the bearing from 1; 0 for "too
-    /// close".
+    /// Index `places[target] - places[deer] + bearing_offset`: from 1; 0 for "too close".
     pub bearings: Vec<u8>,
     pub bearing_offset: i32,
     /// Index `bearing * poses + pose`: the deer's next pose. Row 0 is unused.
@@ -143,7 +136,6 @@ impl Tables {
         self.graph.len()
     }
 
-    /// The tile number that means "no tile".
     #[inline(always)]
     pub fn nowhere(&self) -> u16 {
         self.graph.len() as u16
@@ -213,9 +205,8 @@ impl Tables {
         position.y * self.stride() + position.x
     }
 
-    /// The squared distance from the neighbour in direction `d` to a target at offset `t` is
-    /// `|t|^2 - 2 t.d + 1`. So the ranking of the four neighbours depends only on the octant of the
-    /// target.
+    /// The squared distance from the neighbour in direction `d` to a target at offset `t` is `|t|^2
+    /// - 2 t.d + 1`. So the ranking of the neighbours depends only on the target's octant.
     fn build_deer_tables(&mut self) {
         let stride = self.stride();
         let (width, height) = (self.graph.width(), self.graph.height());
@@ -289,8 +280,7 @@ impl Tables {
         }
     }
 
-    /// Unlike the server, the count of visible tiles includes the tile itself. The ranking is the
-    /// same.
+    /// Counting the tile itself as visible, unlike the server, does not change the ranking.
     fn rank_intersections(&self, posts_max: usize) -> Vec<u16> {
         let (width, height) = (self.graph.width(), self.graph.height());
         let is_inner = |p: Position| p.x >= 1 && p.x <= width - 2 && p.y >= 1 && p.y <= height - 2;
@@ -313,9 +303,8 @@ pub(super) fn squared_length((dx, dy): (i32, i32)) -> i64 {
     dx * dx + dy * dy
 }
 
-/// The option that a deer takes, for each direction that it faces: the only option, or otherwise
-/// the option nearest to the target that does not reverse. Among equally near options, the first
-/// wins.
+/// The option that a deer takes, for each direction that it faces: the only option, or the first of
+/// those nearest to the target that do not reverse.
 fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
     let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
     let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };
@@ -337,8 +326,7 @@ fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DI
     })
 }
 
-/// The bearing of the offset (dx, dy), from 1 to 16: odd on the eight rays at multiples of 45°,
-/// even in the octants between them.
+/// From 1 to 16: odd on the rays at multiples of 45°, even in the octants between them.
 fn bearing(dx: i32, dy: i32) -> u8 {
     let (across, along) = (dx.abs(), dy.abs());
     match (dx.signum(), dy.signum(), across.cmp(&along) as i8) {

@@ -1,6 +1,4 @@
-//! The moves of the six styles.
-//!
-//! Threats do not interact, so their order does not matter. They are sorted by style in blocks of
+//! The moves of the six styles. Threats do not interact, so they are sorted by style in blocks of
 //! eight *lanes*. Each style has a loop over its lanes, so no branch depends on the style.
 
 use std::hint::select_unpredictable;
@@ -85,11 +83,9 @@ pub(super) fn mix(hash: u64, word: u64) -> u64 {
 
 #[derive(Clone, Copy)]
 pub(super) struct PlayerView {
-    /// The player's tile after its command.
     pub present: u16,
     /// The player's tile at the end of the previous tick; [`Tables::nowhere`] in the first tick.
     pub stale: u16,
-    /// True if owls look in this tick.
     pub owls_look: bool,
 }
 
@@ -125,8 +121,7 @@ impl Block {
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 
-    /// Moves the threats by one tick. The shape of the state must equal the world's shape: see
-    /// [`at`].
+    /// The shapes of the state and the world must be equal: see [`at`].
     #[inline(always)]
     pub fn advance(&mut self, map: &LaneMap, tables: &Tables, player: PlayerView) {
         let [goldfish, bull, deer, shark, owl, hawk] = map.ends;
@@ -221,8 +216,8 @@ impl Block {
         let (pose, tile) = self.pose(lane);
         let memory = at_mut(&mut self.memories, usize::from(lane));
         let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
-        // The lookups of both routes do not depend on each other, so they run in parallel.
-        // Dependent lookups would be the slowest part of a tick.
+        // Both routes are looked up in parallel. Dependent lookups would be the slowest part of a
+        // tick.
         let to_player = route(tables, usize::from(player), tile);
         let to_memory = route(tables, usize::from(memory.tile()), tile);
         let sees = to_player & SEES != 0;
@@ -270,16 +265,15 @@ fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
     at(&tables.random_option, tile * TWELFTHS + usize::from(twelfth))
 }
 
-/// `table[index]` without a bounds check. The check would slow the replay of a plan by a third.
+/// `table[index]` without a bounds check, which would slow the replay of a plan by a third.
 ///
 /// Every index is computed from a block's lanes, the player's tile, and this world's own tables.
 /// Only a world creates a [`State`](super::State), and `World::step` rejects a state of another
-/// [`Shape`](super::state::Shape). With equal shapes, both worlds have the same number of tiles,
-/// and each lane holds a threat of the same style. So each number in a state is in range for this
-/// world, even if the streets differ. Poses are below `4 * tiles`. The tile of a [`Memory`] and the
-/// stale player are at most `tiles`, and the tables with these indices have an entry for `tiles`.
-/// Draws are taken modulo the length of their tables. The tables themselves hold only numbers in
-/// these ranges. Debug builds check every index, and so do the tests and fuzzers.
+/// [`Shape`](super::state::Shape). Equal shapes mean the same number of tiles, and lanes with the
+/// same styles. So each number in a state is in range for this world, even if the streets differ.
+/// Poses are below `4 * tiles`. The tile of a [`Memory`] and the stale player are at most `tiles`,
+/// and their tables have an entry for `tiles`. Draws are taken modulo the length of their tables,
+/// which hold only numbers in these ranges. Debug builds, tests and fuzzers check every index.
 #[inline(always)]
 fn at<T: Copy>(table: &[T], index: usize) -> T {
     debug_assert!(index < table.len());

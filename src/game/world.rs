@@ -1,5 +1,3 @@
-//! The immutable [`World`], which plays ticks on a [`State`](super::State).
-
 use thiserror::Error;
 
 use super::memory::Memory;
@@ -74,8 +72,7 @@ pub enum PlacementError {
 }
 
 impl World {
-    /// Builds the tables of a map. For maps of the game's size, this takes well under a
-    /// millisecond.
+    /// Builds the tables of a map, in well under a millisecond for maps of the game's size.
     ///
     /// # Errors
     /// If the layout exceeds [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or
@@ -166,9 +163,9 @@ impl World {
         Memory::of_player(self.tables.nowhere())
     }
 
-    /// Builds the state at the start of a tick from its parts, for games that were joined late and
-    /// for what-if analysis. Ignores remembered positions that a style does not use. Clamps draws
-    /// and idle rounds to their ranges.
+    /// Builds the state at the start of a tick, for games that were joined late and for what-if
+    /// analysis. Ignores remembered positions that a style does not use. Clamps draws and idle
+    /// rounds.
     ///
     /// # Errors
     /// If the tick is outside 1 to 2001, the number of threats differs from the map, or a position
@@ -231,8 +228,7 @@ impl World {
     /// as staying. The game must not be over; [`World::play`] checks this.
     ///
     /// # Panics
-    /// If the state belongs to a world with another number of tiles, or another number of threats
-    /// of some style. A state from any other world is played as if it belonged to this world.
+    /// If the state belongs to a world with another number of tiles, or of threats of some style.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -247,8 +243,7 @@ impl World {
         let tick = self.clock.tick(state.tick);
         state.tick += 1;
         if tick.threats_move() {
-            // No threat has seen the player before the first tick. On the server, threats do not
-            // move in that tick.
+            // On the server, no threat has seen the player before the first tick, or moves in it.
             let stale = if state.tick == FIRST_TICK + 1 { self.tables.nowhere() } else { stale };
             self.advance(state, PlayerView { present, stale, owls_look: tick.owls_look });
         }
@@ -277,8 +272,7 @@ impl World {
         }
     }
 
-    /// Plays moves until one ends the game, and returns the number of played moves. Panics like
-    /// [`World::step`].
+    /// Plays moves until one ends the game. Returns their number. Panics like [`World::step`].
     pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
         for (played, &player_move) in moves.iter().enumerate() {
             if state.is_over() {
@@ -296,8 +290,7 @@ impl World {
         next
     }
 
-    /// `state` and the states after each of these moves, until one ends the game. Panics like
-    /// [`World::step`].
+    /// `state` and the states after each move, to the end of the game. Panics like [`World::step`].
     pub fn states_along(&self, state: &State, moves: &[Move]) -> Vec<State> {
         let mut states = vec![state.clone()];
         for &player_move in moves {
@@ -310,15 +303,15 @@ impl World {
         states
     }
 
-    /// The distinct moves, each with the state after it. The iterator is empty if the game is over.
-    /// Panics like [`World::step`].
+    /// The distinct moves, each with the state after it; none if the game is over. Panics like
+    /// [`World::step`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
         let moves = self.moves(state).filter(|_| !state.is_over());
         moves.map(|player_move| (player_move, self.after(state, player_move)))
     }
 
-    /// Plays one tick with a command as received. Returns the first successful move of the command,
-    /// or [`Move::Stay`]. Panics like [`World::step`].
+    /// Plays one tick with a command as received. Returns its first successful move, or
+    /// [`Move::Stay`]. Panics like [`World::step`].
     ///
     /// # Errors
     /// If the game is over. The state then stays unchanged.
@@ -337,8 +330,8 @@ impl World {
         successes.map(Move::from).next().unwrap_or(Move::Stay)
     }
 
-    /// The effect of an action that is the first to succeed: a step, or `None` if the player may
-    /// not enter the tile. Fails with the error that the server would log.
+    /// The effect of an action: a step, or `None` if the player may not enter the tile. Fails with
+    /// the error that the server would log.
     pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
         let direction = match *action {
             Action::Move(direction) => direction,
@@ -368,8 +361,7 @@ impl World {
         routes::first_nearer(nearer, self.rules.shared_path_order).ok_or(ActionError::Unreachable(position))
     }
 
-    /// The distinct moves: the open directions in the order left, right, up, down, followed by
-    /// staying.
+    /// The distinct moves: the open directions in the order left, right, up, down, then staying.
     pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
         let exits = self.tables.player_exits[usize::from(state.player)];
         Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
@@ -381,8 +373,7 @@ impl World {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
     }
 
-    /// True if a threat is on the move's target tile or next to it, and so may reach this tile in
-    /// this tick.
+    /// True if a threat may reach the move's target tile in this tick: it is on it or next to it.
     #[inline]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
         let tile = self.tile_after(state, player_move);
@@ -455,8 +446,7 @@ impl World {
         u32::from(state.tick) * POINTS_PER_TICK
     }
 
-    /// A hash of exactly the data that determines the state's future. It includes the direction of
-    /// a threat only if the threat's style uses it.
+    /// A hash of exactly the data that determines the state's future.
     #[inline]
     pub fn fingerprint(&self, state: &State) -> u64 {
         let header = u64::from(state.tick) | u64::from(state.player) << 16 | u64::from(state.is_caught) << 32;
@@ -469,8 +459,7 @@ impl World {
     }
 }
 
-/// JavaScript's `Math.round`, which rounds halves up. Values off the grid stay off the grid,
-/// because the cast saturates.
+/// JavaScript's `Math.round`, which rounds halves up. The cast saturates off the grid.
 fn math_round(value: f64) -> i32 {
     let floor = value.floor();
     // `(value + 0.5).floor()` would round the largest number below one half up to 1.
