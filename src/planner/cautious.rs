@@ -1,10 +1,10 @@
 //! `cautious`: does not predict the threats, but plays against everything that they *could* do.
 //!
 //! The *earliest arrival* at a tile is the first tick at which any threat could be on it at the
-//! threats' pace. A *safe path* enters every tile before its earliest arrival. Filters run one
-//! after another, and each keeps the best moves by one criterion: no catch in this tick, long
-//! survival, no dead end, the most room, no reversal, a late arrival of the threats.
-//! [`CautiousRules`] needs positions only, so it also works under other rules.
+//! threats' pace. A *safe path* enters every tile before its earliest arrival. Filters keep the
+//! best moves by one criterion after another: no catch in this tick, long survival, no dead end,
+//! the most room, no reversal, a late arrival. [`CautiousRules`] needs positions only, so it also
+//! works under other rules.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -26,8 +26,8 @@ pub(super) const AHEAD_TICKS_MAX: u16 = 4;
 pub struct ObservedThreat {
     /// The position of the threat; ignored if it is not an open tile.
     pub position: Position,
-    /// Ticks between two moves of the threat, which may first move in the next tick. `None` for a
-    /// threat that moves by the server's clock.
+    /// Ticks between two moves of the threat, which may move in the next tick. `None` if it moves
+    /// by the server's clock.
     pub period_ticks: Option<u8>,
 }
 
@@ -74,8 +74,7 @@ struct MoveCriteria {
     /// Ticks for which a path that begins with the move is safe; 0 if the move is fatal.
     life_ticks: u16,
     avoids_dead_end: bool,
-    /// The sum of the player's leads over the threats on all reached tiles, in ticks. With
-    /// predictions, the number of reached tiles.
+    /// The sum of the leads on all reached tiles, or with predictions their number.
     room: u32,
     keeps_direction: bool,
     arrival: u16,
@@ -107,15 +106,14 @@ impl CautiousRules {
         }
     }
 
-    /// Chooses a move in a few tens of microseconds. If the player is not on an open tile, it
-    /// stays. `planned_tick` of the choice is the last tick of the longest safe path that begins
-    /// with the move.
+    /// Chooses a move in a few tens of microseconds, or stays if the player is not on an open tile.
+    /// `planned_tick` of the choice is the last tick of the longest safe path.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// Returns the best moves by the first three filters (no catch in this tick, long survival, no
-    /// dead end) as a bit set. It is empty if the player is not on an open tile.
+    /// The best moves by the first three filters, as bits. Empty if the player is not on an open
+    /// tile.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
@@ -135,8 +133,7 @@ impl CautiousRules {
             .into_iter()
             .map(|(player_move, next)| {
                 let arrival = arrivals[usize::from(next)];
-                // The player enters a tile only before any threat could be there: after `ticks`
-                // ticks, with `ticks < arrivals[tile]`.
+                // The player arrives first: after `ticks` ticks, with `ticks < arrivals[tile]`.
                 let starts = (arrival > 1).then_some((next, 1));
                 terrain
                     .distances_where(Mover::Player, starts, steps, |tile, ticks| ticks < arrivals[usize::from(tile)]);
@@ -154,9 +151,9 @@ impl CautiousRules {
     }
 
     /// Chooses a move by a search of up to 40 ticks when only some threats are predictable. `world`
-    /// contains the predictable threats and `state` their positions (see [`World::state_at`]). The
-    /// planner assumes that the `unmodelled` threats make the worst moves for the player. Without
-    /// predictable threats, the result equals [`choose`](Self::choose).
+    /// contains these threats and `state` their positions (see [`World::state_at`]). The
+    /// `unmodelled` threats make the worst moves for the player. Without predictable threats,
+    /// equals [`choose`](Self::choose).
     pub fn choose_with_predictions(
         &mut self,
         world: &World,
@@ -195,8 +192,8 @@ impl CautiousRules {
         Choice { simulated_ticks: meter.ticks(), ..choice_of(tick, &criteria) }
     }
 
-    /// The earliest arrival of a threat at each open tile, by x, then by y, in ticks from the start
-    /// of `tick`. It is 0 on a threat's tile, and `None` if no threat can arrive.
+    /// The earliest arrival at each open tile, by x, then by y, in ticks from the start of `tick`:
+    /// 0 on a threat's tile, and `None` if no threat can arrive.
     pub fn arrivals(
         &mut self,
         layout: &Layout,
@@ -255,8 +252,7 @@ fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
     }
 }
 
-/// The player's paths. They avoid unmodelled threats by their earliest arrivals, and the other
-/// threats by prediction.
+/// They avoid unmodelled threats by earliest arrivals, others by prediction.
 struct Paths<'a> {
     world: &'a World,
     arrivals: &'a [u16],
@@ -398,8 +394,7 @@ mod tests {
         let slow = CautiousRules::new().choose(&layout, &sighting(1, Position::new(0, 0), &[ObservedThreat::at(at)]));
         let quick = ObservedThreat { position: at, period_ticks: Some(1) };
         let quick = CautiousRules::new().choose(&layout, &sighting(1, Position::new(0, 0), &[quick]));
-        // Both threats are two moves away. The slow threat arrives after ten ticks, the quick
-        // threat after two.
+        // Both are two moves away: ten ticks for the slow threat, two for the quick.
         assert_eq!((slow.planned_tick, quick.planned_tick), (Some(10), Some(2)));
     }
 

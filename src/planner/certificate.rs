@@ -1,6 +1,5 @@
-//! Certificates: proofs about a map, for a verifier that shares no code with the prover.
-//!
-//! The format is one JSON object per line. The header holds the rules, the line and the bound. One
+//! Certificates: proofs about a map, for a verifier that shares no code with the prover. One JSON
+//! object per line: a header, the sweeps, and a footer. See `docs/proofs.md`.
 //! object per sweep follows. The footer holds the conclusion of the proof. See `docs/proofs.md`.
 
 use std::fmt;
@@ -70,8 +69,8 @@ struct Footer {
 }
 
 impl Certificate {
-    /// Creates the certificate of a solution with the proof of its bound. If the bound excludes
-    /// survival and `proof` does not prove it, the certificate claims an exhaustive search.
+    /// Creates the certificate of a solution. If the bound excludes survival and `proof` does not
+    /// prove it, the certificate claims an exhaustive search.
     pub fn new(rules: &Rules, solution: &Solution, proof: Option<&Proof>) -> Self {
         let proof = proof.filter(|proof| proof.bound_tick == solution.bound);
         let end = match proof {

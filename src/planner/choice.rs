@@ -1,5 +1,3 @@
-//! The interface of planners: from a state and a budget to a choice.
-
 use std::fmt;
 
 use super::host::PlannerFailure;
@@ -57,12 +55,11 @@ impl Choice {
 /// Decides on a move in each tick.
 pub trait Planner: Send {
     /// Returns a move for a state that is not over, even if the budget is used up. Only expressions
-    /// of the search grammar honour limits on evaluations and passes; see
+    /// honour limits on evaluations and passes; see
     /// [`PlannerSpec::check_budget`](super::PlannerSpec::check_budget).
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
 
-    /// The error of the last choice, if it failed. Only external planners can fail. A failed choice
-    /// must not be played.
+    /// The error of the last choice, which must then not be played. Only external planners fail.
     fn failure(&self) -> Option<&PlannerFailure> {
         None
     }
@@ -70,8 +67,7 @@ pub trait Planner: Send {
 
 pub(super) const TICKS_DEFAULT: u64 = 100_000;
 
-/// A meter for planners that search until the budget is used up. If the budget has no limit, a
-/// default limit applies.
+/// For planners that search until the budget is used up. Default limits replace a missing limit.
 pub(super) fn meter_with_default(budget: Budget) -> BudgetMeter {
     let has_limit = budget.ticks.is_some() || budget.has_time();
     BudgetMeter::new(if has_limit { budget } else { budget.and(Budget::ticks(TICKS_DEFAULT)) })

@@ -1,9 +1,6 @@
-//! Decides a state: finds a line to the end of the game, or proves that no such line exists and
-//! finds the longest line.
-//!
-//! The survival search runs first, because it is the fastest on easy maps. If it finds no answer
-//! within a small budget, [`proof`](crate::proof) takes over and alternates between searching and
-//! proving.
+//! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
+//! longest line. The survival search runs first, because it is the fastest on easy maps. Then
+//! [`proof`](crate::proof) alternates between searching and proving.
 //!
 //! Guarantees: with a budget in simulated ticks, the answer depends only on the world, the state,
 //! the seed and the budget. Bounds are proven. Memory stays below the given bound.
@@ -47,8 +44,8 @@ impl Decider {
         }
     }
 
-    /// Creates a decider for budgets of milliseconds. It uses small layers, because some of the
-    /// work on a layer cannot be interrupted.
+    /// Creates a decider for budgets of milliseconds. Its layers are small, because some work on a
+    /// layer cannot be interrupted.
     pub fn for_play(options: SurvivalOptions) -> Self {
         let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_PROOF_MEMORY_MAX_BYTES);
         Self { proof_memory_max_bytes, ..Self::new(options.for_play()) }
@@ -62,11 +59,10 @@ impl Decider {
     }
 
     /// Improves the line and the bound for `state` until they meet or the budget is used up.
-    /// Another call with the same state or its successor continues the work. Use one decider per
-    /// world.
+    /// Another call with the same state or its successor continues. Use one decider per world.
     ///
-    /// The outcome is [`Outcome::Doomed`] once a proof shows that no line survives. The line is
-    /// proven to be the longest if [`Solution::is_optimal`] holds.
+    /// The outcome is [`Outcome::Doomed`] once a proof shows that no line survives. The line is the
+    /// longest if [`Solution::is_optimal`] holds.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         if state.is_over() {
             return self.search.solve(world, state, budget);
@@ -143,7 +139,6 @@ impl Decider {
         }
         match &mut self.prover {
             Some(prover) => {
-                // Frees the memory of the search for the proof.
                 self.search = SurvivalSearch::new(self.options);
                 let Solution { moves, final_tick, bound, .. } = &mut self.best;
                 let mut bracket = Bracket { moves: std::mem::take(moves), final_tick: *final_tick, bound: *bound };
@@ -188,8 +183,7 @@ mod tests {
         World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::NO_JUMP).expect("a map")
     }
 
-    /// A map without a surviving line. An exhaustive search would need layers that are far too
-    /// wide.
+    /// No line survives, and an exhaustive search would need far too wide layers.
     const DOOMED: &str = "
         #############
         #P..#.......#

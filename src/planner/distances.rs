@@ -1,5 +1,4 @@
-//! Threats' distances between tiles, computed on demand. They take two bytes per pair of tiles: 32
-//! MiB for the largest map.
+//! Threats' distances between tiles, on demand. Two bytes per pair: 32 MiB for the largest map.
 
 use super::terrain::Terrain;
 use crate::game::{Mover, World};
@@ -22,8 +21,7 @@ impl Distances {
         known.as_mut().expect("filled just now")
     }
 
-    /// The number of steps from the threat's tile to the player's tile, or
-    /// [`UNREACHED`](crate::game::UNREACHED).
+    /// In steps, or [`UNREACHED`](crate::game::UNREACHED).
     pub fn distance(&mut self, player: u16, threat: u16) -> u16 {
         self.row(player)[usize::from(threat)]
     }

@@ -1,5 +1,5 @@
-//! Runs an expression of the search grammar as a planner. The planner keeps the best sequence and
-//! the trees between ticks. It plays a sequence that reaches the end of the game without further
+//! Plays expressions of the search grammar. The best sequence and the trees persist between ticks.
+//! A sequence to the end of the game is played without further search.
 //! search.
 
 use super::follower::{self, PlanFollower};
@@ -9,8 +9,7 @@ use super::{Budget, Choice, Planner, Source, TICKS_DEFAULT};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Expression, Search};
 
-/// Maximum nodes per tree. With this limit, copying a subtree takes at most about a millisecond per
-/// move.
+/// Copying a subtree then takes at most about a millisecond per move.
 const TREE_NODES_MAX: usize = 1 << 16;
 
 /// Plays the best sequence that an expression finds.

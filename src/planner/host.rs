@@ -1,6 +1,5 @@
-//! External planners, such as Python callables. Their names are `MODULE:NAME`, and a host finds
-//! them. Guarantees: without a host, no text names an external planner, so a request cannot reach
-//! an external planner.
+//! External planners, such as Python callables, named `MODULE:NAME`. Without a host, no text names
+//! an external planner, so a request cannot reach one.
 
 use std::error::Error;
 use std::fmt;
@@ -19,8 +18,7 @@ pub trait PlannerHost: Sync {
 
 /// Creates an external planner for each game.
 pub trait PlannerFactory: fmt::Debug + Send + Sync {
-    /// Creates the planner. If the creation fails, the planner's [`failure`](Planner::failure)
-    /// returns the error.
+    /// Creates the planner. An error is returned by its [`failure`](Planner::failure).
     fn build(self: Arc<Self>, seed: u64) -> Box<dyn Planner>;
 }
 
@@ -76,7 +74,6 @@ impl Error for PlannerFailure {
     }
 }
 
-/// Returns true if a text has the form of an external planner's name.
 pub(super) fn is_external_name(text: &str) -> bool {
     text.split_once(':').is_some_and(|(module, name)| {
         // A number after the colon is the parameter of a built-in planner.

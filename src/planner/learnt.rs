@@ -1,11 +1,9 @@
 //! `model:FILE`: plays by a small neural network, trained with the Python package.
 //!
-//! The network scores one action at a time, and the planner plays the action with the highest
-//! score. The inputs are the action's [features](crate::batch::FEATURES_ACTION), the mean and the
-//! maximum of these features over all open actions, and the
+//! The network scores one action at a time, and the planner plays the best. Inputs are the action's
+//! [features](crate::batch::FEATURES_ACTION), their mean and maximum over all open actions, and the
 //! [header](crate::batch::FEATURES_HEADER), each scaled to about 1. Hidden layers use rectified
-//! linear units. Guarantees: the same file plays the same game on every machine, because the order
-//! of all sums is fixed.
+//! linear units. The order of all sums is fixed, so a file plays the same game on every machine.
 
 use std::sync::Arc;
 
@@ -18,17 +16,15 @@ use crate::game::{Layout, Move, Rules, State, World};
 
 /// The start of a model's name: `model:FILE`.
 pub const MODEL_PREFIX: &str = "model:";
-/// The first field of a model's file.
 const FORMAT: &str = "getaway-model 1";
 const FILE_MAX_BYTES: u64 = 4 << 20;
 const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
-/// The divisors of an action's features, which also limit the features: steps to the nearest
-/// threat, tiles that the player reaches first, depth of the dead end, exits, largest lead, sum of
-/// the leads, ticks of survival, and steps to the nearest threat of each style.
+/// Divisors and limits: steps to the nearest threat, tiles that the player reaches first, depth of
+/// the dead end, exits, largest lead, sum of the leads, ticks of survival, and steps to the nearest
+/// threat of each style.
 const ACTION_SCALES: [f32; FEATURES_ACTION] =
     [16.0, 64.0, 16.0, 4.0, 32.0, 256.0, 4.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
-/// The divisors of the header: the tick, the ticks until the threats move, and the ticks between
-/// two of their moves.
+/// The tick, the ticks until the threats move, and between two of their moves.
 const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 
 /// A network, in the form of its file.
@@ -109,7 +105,6 @@ fn inputs(features: &[i16; FEATURES]) -> [Option<[f32; INPUTS]>; Move::ALL.len()
     })
 }
 
-/// The world for which a planner computes features.
 #[derive(Debug)]
 struct Observed {
     layout: Layout,
@@ -200,8 +195,7 @@ mod tests {
     use super::*;
     use crate::planner::PlannerSpec;
 
-    /// A model with a score that is the sum of two features: the steps to the nearest threat and
-    /// the tiles that the player reaches first.
+    /// Scores by the steps to the nearest threat plus the tiles that the player reaches first.
     fn text() -> String {
         let mut weights = [0.0; INPUTS];
         (weights[0], weights[1]) = (1.0, 1.0);

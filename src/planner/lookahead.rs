@@ -1,6 +1,5 @@
-//! `lookahead`: an exhaustive breadth-first search over distinct states with exact predictions.
-//! Among the first moves that survive longest, it plays the move that can lead to the state
-//! farthest from any threat.
+//! `lookahead`: an exhaustive breadth-first search over distinct states. Among the first moves that
+//! survive longest, it plays the one that can lead farthest from any threat.
 
 use std::collections::HashMap;
 
@@ -18,8 +17,7 @@ pub struct LookaheadPlanner {
     depth_ticks: u16,
     layer: Vec<Node>,
     next: Vec<Node>,
-    /// For each fingerprint, the index in `next`. The map is never iterated, so its order does not
-    /// matter.
+    /// Fingerprint -> index in `next`. Never iterated, so its order does not matter.
     seen: HashMap<u64, u32>,
     safest: SafestPlanner,
 }
@@ -43,8 +41,7 @@ impl LookaheadPlanner {
         }
     }
 
-    /// Builds the next layer. Returns false and leaves `layer` unchanged if no state survives or
-    /// the budget is used up.
+    /// Returns false and keeps `layer` if no state survives or the budget is used up.
     fn grow(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
         self.next.clear();
         self.seen.clear();

@@ -1,7 +1,6 @@
-//! Planners for this game, from one-step rules to a search that solves the whole game before the
-//! first move. The game calls a [`Planner`] once per tick with the predicted or observed state. The
-//! planner detects unexpected states itself. [`by_name`] creates a planner from a name or an
-//! expression.
+//! Planners for this game, from one-step rules to a search that solves the whole game. A
+//! [`Planner`] is called once per tick with the predicted or observed state, and detects unexpected
+//! states itself.
 
 mod cautious;
 mod certificate;
@@ -54,8 +53,7 @@ pub use crate::proof::{Proof, Step};
 pub use crate::search::Budget;
 use crate::search::{DEPTH_MAX, LEVELS_MAX};
 
-/// All planners, from the simplest to the strongest. Names, help, errors and [`by_name`] all come
-/// from this table.
+/// From the simplest to the strongest. Names, help, errors and [`by_name`] come from this table.
 const PLANNERS: &[PlannerEntry] = &[
     PlannerEntry {
         name: "random",

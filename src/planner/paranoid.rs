@@ -1,6 +1,6 @@
-//! `paranoid`: minimax against threats that see the player's move and cooperate. The threats may
-//! reverse or stay, but keep their pace. The search is depth-first, with alpha-beta pruning and
-//! iterative deepening. It does not move threats that cannot reach the player before the horizon.
+//! `paranoid`: minimax against threats that see the player's move and cooperate. They may reverse
+//! or stay, but keep their pace. The search is depth-first, with alpha-beta pruning and iterative
+//! deepening. Threats that cannot reach the player before the horizon do not move.
 
 use super::distances::Distances;
 use super::safest::SafestPlanner;
@@ -12,8 +12,7 @@ use crate::search::BudgetMeter;
 /// Maximum search depth in ticks, limited because the search is recursive.
 pub(super) const PARANOID_TICKS_MAX: u16 = 64;
 
-/// The base value of survival to the horizon. The distance of the nearest threat is added. The
-/// value of a catch is the number of ticks until the catch.
+/// Survival to the horizon is worth this plus the nearest threat's distance; a catch, its ticks.
 const SURVIVES_VALUE: i32 = 1000;
 
 /// Plays by minimax up to a maximum depth.
@@ -52,8 +51,8 @@ impl Planner for ParanoidPlanner {
             game.depth = depth;
             match game.best_move(&moves) {
                 Ok((index, value)) => {
-                    // The next iteration searches this move first. So it wins among moves of equal
-                    // value, even if every move loses.
+                    // Searched first in the next iteration, so it wins among equals even if every
+                    // move loses.
                     moves[..=index].rotate_right(1);
                     best = Some((moves[0].0, depth));
                     // Every move leads to a catch, so deeper searches change nothing.
@@ -193,8 +192,7 @@ mod tests {
 
     #[test]
     fn does_not_wait_beside_a_threat_that_could_attack() {
-        // The bull faces up and cannot move up. By the rules, it would not come closer, but in the
-        // minimax search it may turn.
+        // The bull faces up and cannot move up. Only in the minimax search may it turn.
         let choice = first_move("..Pb", 4);
         assert_eq!((choice.player_move, choice.planned_tick), (Move::Left, Some(11)));
     }

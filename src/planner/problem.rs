@@ -1,12 +1,10 @@
-//! This game as a problem for the search grammar ([`search`](crate::search)).
-//!
-//! Guarantees: rollouts do not allocate with up to eight threats, and games end by tick 2000.
+//! This game as a problem for the search grammar ([`search`](crate::search)). Rollouts do not
+//! allocate with up to eight threats.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, Problem};
 
-/// The problem of surviving in a world. The reward is the final tick, which is proportional to the
-/// score.
+/// The problem of surviving in a world. The reward is the final tick, as the score.
 #[derive(Clone, Copy, Debug)]
 pub struct SurvivalProblem<'w> {
     world: &'w World,
@@ -63,9 +61,8 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// A random move if it is not fatal. Otherwise the first of the following moves that is not
-    /// fatal, in the cyclic order of [`Move::ALL`]. If all moves are fatal, the random move. Unlike
-    /// the server, this method detects a catch as soon as the move is tried.
+    /// A random move, or if it is fatal, the next that is not, in the cyclic order of
+    /// [`Move::ALL`]. Unlike the server, detects a catch as soon as the move is tried.
     #[inline]
     fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);

@@ -1,5 +1,3 @@
-//! Planners by name. The table of all planners is in the parent module.
-
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -102,8 +100,7 @@ fn name_list() -> String {
     NAMES.map(|(name, _)| name).join(", ")
 }
 
-/// The specification of a planner: a name such as `survival` or `lookahead:12`, or an expression of
-/// the search grammar.
+/// The specification of a planner: a name such as `survival` or `lookahead:12`, or an expression.
 ///
 /// ```
 /// use getaway::planner::PlannerSpec;
@@ -134,7 +131,7 @@ impl Default for PlannerSpec {
 }
 
 impl PlannerSpec {
-    /// Looks up the planner for a text. With a host, the text may also name an external planner.
+    /// Looks up the planner for a text, which may name an external planner of the host.
     ///
     /// # Errors
     /// See [`by_name`]. Also fails if the host has no such planner.
@@ -240,8 +237,7 @@ fn parse_parameter(entry: &PlannerEntry, parameter: &str) -> Result<u16, Planner
 /// Creates the planner for a name or an expression. `seed` determines its random numbers.
 ///
 /// # Errors
-/// If the text is neither a name nor an expression. The error lists the names or locates the fault
-/// in the expression.
+/// If the text is neither. The error lists the names or locates the fault in the expression.
 pub fn by_name(name_or_expression: &str, seed: u64) -> Result<Box<dyn Planner>, PlannerError> {
     Ok(name_or_expression.parse::<PlannerSpec>()?.build(seed))
 }

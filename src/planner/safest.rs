@@ -1,7 +1,6 @@
-//! `safest`: avoids a catch in the next tick, and moves towards the tile with the most margin.
-//! Other planners use it as their fallback.
-//!
-//! The *margin* of a tile is the number of ticks between the player's earliest arrival and the
+//! `safest`: avoids a catch in the next tick, and moves towards the tile with the most margin: the
+//! ticks between the player's earliest arrival and the first threat's. The fallback of other
+//! planners.
 //! first threat's, on shortest paths and at the threats' pace.
 
 use super::terrain::Terrain;
@@ -76,8 +75,7 @@ mod tests {
 
     #[test]
     fn avoids_a_catch_one_tick_ahead() {
-        // The tile on the right has the most margin, but the goldfish must move left onto it in
-        // tick 5.
+        // The right tile has the most margin, but the goldfish must move onto it in tick 5.
         let world =
             World::new(&Layout::parse("#P.g\n#.##\n#.##").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();

@@ -1,9 +1,7 @@
-//! `show-off`: survives with plans that let the threats come close.
-//!
-//! The planner first solves the game as `survival` does. In each tick, it then tries variations of
-//! its plan: a prefix of the plan, *daring* ticks that approach the threats, and a survival search
-//! to the end of the game. A variation replaces the plan if it survives and the threats come
-//! closer.
+//! `show-off`: survives with plans that let the threats come close. It solves the game as
+//! `survival` does, and in each tick tries variations: a prefix of the plan, *daring* ticks that
+//! approach the threats, and a survival search to the end. A variation that survives replaces the
+//! plan if the threats come closer.
 
 use super::follower::successor;
 use super::lookahead::threat_distance;
@@ -15,7 +13,6 @@ use crate::search::{BudgetMeter, Generator, Problem};
 
 /// Ticks over which plans are compared.
 const HORIZON_TICKS: usize = 48;
-/// Maximum ticks before a variation departs from the plan.
 const PREFIX_TICKS_MAX: usize = 24;
 const DARE_TICKS_MAX: usize = 24;
 const PROOF_TICKS_MAX: u64 = 12_000;
@@ -61,8 +58,8 @@ impl ShowOffPlanner {
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// The move after which a threat is nearest without a catch, or sometimes a random move.
-    /// Returns `None` if the budget is used up.
+    /// The threats come nearest without a catch, or the move is random. `None` if the budget is
+    /// used up.
     fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
         if self.random.below(RANDOM_TICK_INTERVAL) == 0 {
@@ -85,8 +82,8 @@ impl ShowOffPlanner {
     }
 }
 
-/// A measure of how close the threats come over the next ticks of a plan: the sum of the inverse
-/// distances of the nearest threat. Returns `None` if the budget is used up.
+/// The sum of the inverse distances of the nearest threat over the next ticks. `None` if the budget
+/// is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();

@@ -1,6 +1,6 @@
-//! The search signature: a hash of the moves that the planners play with a fixed seed and budget.
-//! It serves the same purpose as the node counts of chess engines: a change to the code that keeps
-//! the signature on many maps does not change any search.
+//! The search signature: a hash of the moves that the planners play with a fixed seed and budget. A
+//! change that keeps it on many maps does not change any search, as with node counts of chess
+//! engines.
 
 use std::sync::Mutex;
 use std::thread;
@@ -27,8 +27,8 @@ const PLANNERS: [(&str, Budget); 9] = [
 ];
 const TICKS: usize = 12;
 
-/// The search signature on these maps under the rules `BLITZ_2025` and `NO_JUMP`, as 16 hexadecimal
-/// digits. It does not depend on the machine or the number of threads.
+/// The search signature on these maps under `BLITZ_2025` and `NO_JUMP`, as 16 hexadecimal digits.
+/// It does not depend on the machine or the number of threads.
 ///
 /// # Errors
 /// If a map exceeds the limits of a [`World`].

@@ -1,22 +1,20 @@
-//! `smitsimax`: plays against unpredictable threats by simulating their planning. The method is
-//! known as decoupled UCT (Tak, Lanctot and Winands, 2014).
+//! `smitsimax`: plays against unpredictable threats by simulating their planning, as decoupled UCT
+//! (Tak, Lanctot and Winands, 2014).
 //!
-//! The player and each unmodelled threat are agents. Each agent has its own tree of bandits and its
-//! own reward. In each playout, all agents choose by the confidence bounds of their own bandits and
-//! learn from their own rewards. The other threats are predicted exactly.
+//! The player and each unmodelled threat are agents with their own trees of bandits and rewards. In
+//! each playout, all agents choose by the confidence bounds of their own bandits. The other threats
+//! are predicted exactly.
 //!
 //! The agent's observation selects the bandit. The player observes all threats. A threat observes
 //! its own tile and, as on the server, the player's tile after the player's move. A playout ends at
-//! the player's first new observation. The value of the playout is the player's *room*,
-//! as in `cautious`: the tiles that the player can reach before any threat. The room after a move
-//! is also the prior value of the move.
+//! the player's first new observation. Its value is the player's *room*, as in `cautious`: the
+//! tiles that the player can reach before any threat. The room after a move is also the move's
+//! prior value.
 //!
 //! A threat is *waiting* at a distance from the player if it has stayed there several times in a
-//! row although it could move. The planner expects it to stay at this distance until it moves for
-//! the first time.
+//! row although it could move. It is expected to stay at this distance until it moves.
 //!
-//! Guarantees: with a budget in ticks, the choice depends only on observed positions and the
-//! budget.
+//! With a budget in ticks, the choice depends only on observed positions and the budget.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -100,7 +98,7 @@ impl SmitsimaxRules {
     }
 
     /// Chooses a move. `world` contains the predictable threats and `state` their positions (see
-    /// [`World::state_at`]). Each of the `unmodelled` threats is an agent with its own reward.
+    /// [`World::state_at`]). Each `unmodelled` threat is an agent.
     pub fn choose(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat], budget: Budget) -> Choice {
         self.observe(world, state, unmodelled);
         let distances = Distances::refresh(&mut self.distances, world);
@@ -130,8 +128,7 @@ struct Habit {
     stays: u8,
     /// The minimum distance of the player during these stays.
     nearest: u16,
-    /// The threat waits while the player is at least this far away; [`UNREACHED`] if it does not
-    /// wait.
+    /// Minimum distance at which the threat waits; [`UNREACHED`] if it does not wait.
     waiting_distance: u16,
 }
 
@@ -140,8 +137,7 @@ impl Habit {
         Self { position, stays: 0, nearest: UNREACHED, waiting_distance: UNREACHED }
     }
 
-    /// Learns from a tick in which the threat could move. `distance` is the distance from the
-    /// threat's previous position to the player's new position.
+    /// The threat could move. `distance` is from its previous position to the player's new one.
     fn learn(&mut self, position: Position, distance: u16) {
         if position != self.position {
             let is_surprise = distance >= self.waiting_distance;
@@ -162,8 +158,7 @@ struct Bandit {
     legal: u8,
     visits: [u32; MOVES],
     rewards: [f32; MOVES],
-    /// The prior of each move: the expected reward for the player, the share of visits for a
-    /// threat.
+    /// By move: expected reward for the player, share of visits for a threat.
     expected: [f32; MOVES],
 }
 
@@ -209,7 +204,6 @@ impl Tree {
         }
     }
 
-    /// Chooses the player's move with the highest upper confidence bound in the bit set `moves`.
     fn select_by_bound(&mut self, index: u32, moves: u8) -> usize {
         let bandit = self.bandits[index as usize];
         let (low, span) = (self.range.0, self.span());
@@ -221,8 +215,8 @@ impl Tree {
         })
     }
 
-    /// Chooses a threat's move by its mean reward plus a bonus. The bonus grows with the move's
-    /// prior share and falls with its visits (PUCB of Rosin, 2011, in AlphaZero's form).
+    /// By mean reward plus a bonus that grows with the prior share and falls with visits (PUCB of
+    /// Rosin, 2011, in AlphaZero's form).
     fn select_by_share(&mut self, index: u32) -> usize {
         let bandit = self.bandits[index as usize];
         let (total, span) = (bandit.total_visits(), self.span());
@@ -262,7 +256,6 @@ struct UnmodelledThreat {
     start: u16,
     tile: u16,
     period_ticks: Option<u8>,
-    /// The threat stays if the player is at least this far away.
     waiting_distance: u16,
     moves: Vec<bool>,
     tree: Tree,
@@ -361,8 +354,7 @@ impl<'a> Agents<'a> {
         }
     }
 
-    /// Plays up to the player's first new observation, and updates the bandits of every agent.
-    /// Returns false if the budget is used up first.
+    /// Up to the player's first new observation. Returns false if the budget is used up first.
     fn play_out(&mut self, meter: &mut BudgetMeter) -> bool {
         self.player.path.clear();
         for threat in &mut self.unmodelled {
@@ -442,9 +434,9 @@ impl<'a> Agents<'a> {
         Some((bandit, best))
     }
 
-    /// Fills `arrivals` with the earliest arrival of any threat at each tile, and `occupied` with
-    /// predicted positions. Waiting threats arrive only on tiles within their waiting distance. The
-    /// predictions cover a few ticks and assume that the player stands still.
+    /// Fills `arrivals` with the earliest arrival at each tile, and `occupied` with predictions for
+    /// a few ticks in which the player stands still. Waiting threats arrive only within their
+    /// waiting distance.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();
@@ -484,8 +476,7 @@ impl<'a> Agents<'a> {
         Some(())
     }
 
-    /// The value of the player's room after a move onto a tile. Returns `None` if the move may be
-    /// fatal. Because of the square root, an additional tile counts more when room is scarce.
+    /// `None` if the move may be fatal. By the square root, a tile counts more when room is scarce.
     fn room(&mut self, next: u16) -> Option<f32> {
         let (arrivals, occupied) = (&self.arrivals, &self.occupied);
         let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)] && !occupied.contains(&(made, tile));
@@ -632,8 +623,7 @@ mod tests {
 
     #[test]
     fn threat_learns_to_follow_the_player_wherever_it_goes() {
-        // On a ring, a threat that could not observe the player's moves would lose the player
-        // immediately.
+        // On a ring, a threat that could not observe the player's moves would lose it at once.
         let world = world("P..\n.#.\n...", &Rules::BLITZ_2025);
         let state = world.state_at(1000, Position::new(1, 0), &[]).expect("a state");
         let mut distances = None;

@@ -1,8 +1,6 @@
-//! The text form and the JSON form of a solution.
-//!
-//! A text such as `survives 2001 2001 20553 LL.RU...` holds the outcome, last tick, bound,
-//! simulated ticks and moves (`-` for none). The JSON form has the fields of [`Solution`], with
-//! moves as text.
+//! Solutions as text and JSON. `survives 2001 2001 20553 LL.RU...` holds the outcome, last tick,
+//! bound, simulated ticks and moves (`-` for none). JSON has the fields of [`Solution`], with moves
+//! as text.
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,22 +1,20 @@
 //! The survival search: one search over the entire game, with exact predictions.
 //!
 //! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
-//! up to the width of the beam. A limited share of the next layer may have the player on the same
-//! tile. Beams that keep the states with the best scores do worse, because they fill with similar
-//! states that all lead to a catch.
+//! up to the width of the beam, with a limited share per tile of the player. Beams that keep the
+//! best scores do worse: they fill with similar states that all lead to a catch.
 //!
-//! The search begins with a narrow beam. At a dead end, it backtracks. Each further dead end near
-//! the same tick doubles the distance and the width of the beam. A layer that was never truncated
-//! holds *every* reachable state. If it has no successor, no line survives longer. Guarantees: with
-//! a budget in ticks, the answer depends only on the world, the state, the seed and the budget.
-//! Memory stays below the given bound.
+//! The beam is narrow at first. At a dead end, the search backtracks. Each further dead end near
+//! the same tick doubles the distance and the width. A layer that was never truncated holds *every*
+//! reachable state: without a successor, no line survives longer. With a budget in ticks, the
+//! answer depends only on the world, the state, the seed and the budget. Memory stays below the
+//! given bound.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::proof::Hopeless;
 use crate::search::{Budget, BudgetMeter, Generator};
 
 const BEAM_WIDTH_MIN: usize = 2;
-/// Ticks to backtrack at the first dead end.
 const BACKTRACK_TICKS_MIN: usize = 16;
 /// Ticks past a dead end for which the beam stays wide.
 const WIDE_TICKS: usize = 8;
@@ -32,8 +30,7 @@ const TILE_DIVISOR: usize = 32;
 pub enum Outcome {
     /// The line survives to the end of the game.
     Survives,
-    /// No line survives longer. With slack or a guard, no line with that slack and guard survives
-    /// longer.
+    /// No line survives longer, or with slack or a guard, no line with that slack and guard.
     Doomed,
     /// The budget was used up first. The line is the longest that was found.
     Undecided,
@@ -82,8 +79,8 @@ impl Solution {
     }
 }
 
-/// The ticks in which a line stays out of the threats' reach: after the player's move, no threat is
-/// on the player's tile or beside it.
+/// The ticks in which a line stays out of the threats' reach: no threat is on the player's new tile
+/// or beside it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// No ticks, for threats that follow the rules.
@@ -101,8 +98,8 @@ pub struct SurvivalOptions {
     pub seed: u64,
     /// Maximum memory for the layers, in bytes.
     pub memory_max_bytes: usize,
-    /// The *slack* of a line, in threat moves. In every state of the line, the player survives if
-    /// it stands still until the threats have moved this many times.
+    /// In every state of a line with this *slack*, the player survives if it stands still for this
+    /// many threat moves.
     pub slack_moves: u8,
     /// The ticks in which a line stays out of the threats' reach.
     pub guard: Guard,
@@ -123,9 +120,8 @@ impl Default for SurvivalOptions {
 }
 
 impl SurvivalOptions {
-    /// These options with at most 16 MB of memory, for a search with a budget of milliseconds. The
-    /// limit matters because some work cannot be interrupted: updating all layers after a move, and
-    /// freeing them.
+    /// These options with at most 16 MB of memory, for budgets of milliseconds: updating all layers
+    /// after a move and freeing them cannot be interrupted.
     #[must_use]
     pub fn for_play(self) -> Self {
         Self { memory_max_bytes: self.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES), ..self }
@@ -169,7 +165,6 @@ pub struct SurvivalSearch {
     sampler: CandidateSampler,
     width: usize,
     backtrack_ticks: usize,
-    /// The beam becomes narrow again after this layer.
     wide_until: usize,
     is_memory_limited: bool,
     best: Solution,
@@ -205,7 +200,7 @@ impl SurvivalSearch {
     }
 
     /// Searches from `state` until the answer is known or the budget is used up. Another call with
-    /// the same state or its successor continues the search. Use one search per world.
+    /// the same state or its successor continues. Use one search per world.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         self.solve_until(world, state, LAST_TICK + 1, budget)
     }
@@ -215,8 +210,7 @@ impl SurvivalSearch {
         self.solve_pruned(world, state, enough_tick, budget, None)
     }
 
-    /// Like [`SurvivalSearch::solve_until`], but skips hopeless states. If the search is
-    /// exhaustive, it proves that every longer line visits a hopeless state.
+    /// Skips hopeless states. An exhaustive search proves that every longer line visits one.
     pub(crate) fn solve_pruned(
         &mut self,
         world: &World,
@@ -246,8 +240,7 @@ impl SurvivalSearch {
                 }
                 Growth::Died(death) => self.handle_dead_end(death),
                 Growth::Interrupted => {
-                    // The layer is too wide for one call, so the search restarts with a narrow
-                    // beam.
+                    // Too wide for one call: the search restarts with a narrow beam.
                     if !has_grown {
                         self.width = BEAM_WIDTH_MIN;
                     }
@@ -311,8 +304,7 @@ impl SurvivalSearch {
         );
         self.frontier.clear();
         self.init_layers(root);
-        // For each node of the previous layer, its new index. The root's children map to the new
-        // root.
+        // By node of the previous layer, its new index. The root's children map to the new root.
         let mut new_indices: Vec<Option<u32>> = Vec::new();
         for (depth, layer) in layers.iter().enumerate().skip(1) {
             let nodes_end = layers.get(depth + 1).map_or(nodes.len(), |next| next.first_node);
@@ -470,10 +462,9 @@ impl SurvivalSearch {
         !is_due || before.tick() >= self.options.guard_until_tick || !world.is_within_reach(before, player_move)
     }
 
-    /// The maximum width of a layer within the memory bound. The layer under construction gets a
-    /// quarter of the memory. For each state, it holds a parent, a child, five candidates in two
-    /// lists, and four slots of the fingerprint table. A growing vector may take twice the memory
-    /// of its contents.
+    /// Within the memory bound. The layer under construction gets a quarter. For each state, it
+    /// holds a parent, a child, five candidates in two lists, and four slots of the fingerprint
+    /// table. A growing vector may take twice the memory of its contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
@@ -491,8 +482,7 @@ fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
     !ahead.is_caught()
 }
 
-/// Draws the moves that fill a layer, in random order. At first, a limited share of the layer may
-/// lead onto each tile. Later draws ignore this limit.
+/// Draws moves in random order. At first, each tile of the player gets a limited share.
 #[derive(Debug, Default)]
 struct CandidateSampler {
     candidates: Vec<Node>,
@@ -501,14 +491,12 @@ struct CandidateSampler {
     /// True if all candidates fit into the layer. Order and shares then do not matter.
     fits: bool,
     share: u32,
-    /// For each tile of the player, a layer number and the number of candidates that led onto the
-    /// tile in that layer.
+    /// By tile, a layer number and the number of candidates onto the tile in that layer.
     shares: Vec<(u32, u32)>,
     layer: u32,
     /// Open-addressing table of fingerprints; only entries with this layer's number are valid.
     known: Vec<(u64, u32)>,
-    /// The number of states in the table. While at most one candidate has led onto each tile, the
-    /// table is unused.
+    /// States in the table, which is unused while each tile has at most one candidate.
     fingerprinted: usize,
 }
 

@@ -1,6 +1,6 @@
-//! `survival`, the default planner: solves the entire game and plays the solution. Until the
-//! solution is complete, the planner continues to solve in each tick. If survival is impossible, it
-//! looks for the longest line. Without slack, it also proves that no line is longer.
+//! `survival`, the default planner: solves the entire game, over several ticks if needed, and plays
+//! the solution. If survival is impossible, it looks for the longest line. Without slack, it also
+//! proves that no line is longer.
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
@@ -68,7 +68,6 @@ impl Planner for SurvivalPlanner {
         }
         self.follower = None;
         let solution = self.solver.solve(world, state, budget);
-        // No longer line exists.
         let is_final = solution.is_optimal();
         let Solution { moves, final_tick, simulated_ticks, .. } = solution;
         let Some(&player_move) = moves.first() else {

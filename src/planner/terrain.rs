@@ -1,5 +1,3 @@
-//! The street graph, dead ends and distances of a map, for planners that do not predict.
-
 use crate::game::{BreadthFirst, Clock, Direction, Layout, Move, Mover, StreetGraph, UNREACHED};
 
 #[derive(Clone, Debug)]
@@ -45,9 +43,8 @@ impl Terrain {
         self.distances_where(mover, sources.into_iter().map(|source| (source, 0)), steps, |_, _| true);
     }
 
-    /// Like [`distances`](Self::distances), but enters a tile only if `enters(tile, steps)` returns
-    /// true. Each source has an initial distance. Sources must be in ascending order of this
-    /// distance. The search always enters them.
+    /// Enters other tiles than sources only if `enters(tile, steps)` is true. Sources must be in
+    /// ascending order of their initial distances.
     pub fn distances_where(
         &mut self,
         mover: Mover,
@@ -82,8 +79,8 @@ pub(super) fn move_delays(clock: &Clock, tick: u16) -> impl Iterator<Item = u16>
     clock.move_ticks(tick).map(move |other| other - tick + 1)
 }
 
-/// The ticks until a threat has made `steps` steps, by its own period or by `delays` from
-/// [`move_delays`]. Returns [`UNREACHED`] if `delays` is too short.
+/// By the threat's own period or by `delays` from [`move_delays`]. [`UNREACHED`] if it is too
+/// short.
 #[inline]
 pub(super) fn steps_delay(steps: u16, period_ticks: Option<u8>, delays: &[u16]) -> u16 {
     match (steps, period_ticks) {

@@ -1,5 +1,3 @@
-//! Exact verdicts on the moves of a state.
-
 use super::{Budget, Decider, Outcome, Solution, SurvivalOptions};
 use crate::game::{Move, State, World};
 
@@ -12,12 +10,9 @@ pub struct Verdict {
     pub solution: Solution,
 }
 
-/// Judges each distinct move of a state, in the order of [`World::moves`]. Each move gets the full
-/// `budget`. The list is empty if the game is over.
-///
-/// Guarantees: with a budget in simulated ticks, the verdicts depend only on the world, the state,
-/// the options and the budget. Verdicts are proven in the same way as the solution of a
-/// [`Decider`].
+/// Judges each distinct move of a state, in the order of [`World::moves`], with the full `budget`
+/// each. Empty if the game is over. With a budget in simulated ticks, the verdicts depend only on
+/// the arguments. They are proven like the solution of a [`Decider`].
 pub fn judge_moves(world: &World, state: &State, options: SurvivalOptions, budget: Budget) -> Vec<Verdict> {
     let judge = |(player_move, next): (Move, State)| {
         let mut solution = if next.is_over() {
@@ -37,7 +32,6 @@ mod tests {
     use super::*;
     use crate::game::{LAST_TICK, Layout, Rules};
 
-    /// The last tick of the longest line. Plays every line.
     fn longest(world: &World, state: &State, until: u16) -> u16 {
         if state.is_over() || state.tick() >= until {
             return state.tick();
