@@ -1,15 +1,11 @@
-//! Predicts threats and updates the beliefs about them. The belief about a threat is its observed
-//! pose and every hidden state that is consistent with the observations.
-//!
-//! Messages show a threat's position and direction, but not its draws or memory. In a game tracked
-//! from tick 1, the hidden state is known, so the threat has a single *hypothesis*. Otherwise it
-//! has one hypothesis per possible hidden state. The rules of the style predict each hypothesis,
-//! and a hypothesis that disagrees with the observation is dropped. Planning uses the first
-//! remaining hypothesis, the *best* one.
+//! The beliefs about threats. Messages show a threat's position and direction, but not its draws or
+//! memory. In a game tracked from tick 1, the hidden state is known, so the threat has a single
+//! *hypothesis*. Otherwise it has one per possible hidden state. The style's rules predict each
+//! hypothesis, which is dropped if it disagrees with the observation. Planning uses the first that
+//! remains, the *best* one.
 //!
 //! A threat of unknown style, or with too many mispredictions, is *unmodelled*: its moves are not
-//! predicted. The tracker compares the moves with all six styles, and gives the threat the first
-//! style that explains enough of them.
+//! predicted. It gets the first of the six styles that explains enough of its moves.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -25,14 +21,12 @@ use super::deadline::Deadlines;
 use super::observation::{Observation, ObservedPose};
 use super::records::KnownMap;
 
-/// Mispredictions after which a threat is unmodelled.
 const MISPREDICTIONS_MAX: u32 = 3;
 /// Maximum hypotheses per threat. Even a hawk on the largest map has fewer.
 const HYPOTHESES_MAX: usize = 10_000;
 /// Maximum total number of hypotheses. Predicting this many takes a few milliseconds per tick.
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
-/// Maximum hypotheses per threat after the deadline. With this limit, sixty threats take under a
-/// millisecond.
+/// Per threat after the deadline: sixty threats then take under a millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
 /// Maximum mispredictions of the best hypothesis while another hypothesis is right.
 const BEST_WRONG_MAX: u32 = 8;
@@ -74,8 +68,7 @@ struct StyleTrial {
 
 pub(super) struct BeliefStep<'a> {
     pub first_tick: u16,
-    /// The player's positions from the earlier to the later observation. Empty if nothing has to be
-    /// predicted.
+    /// From the earlier to the later observation. Empty if nothing has to be predicted.
     pub path: &'a [Position],
     /// The latest observations, of consecutive ticks. The update uses the last observation.
     pub log: &'a [Observation],
@@ -89,8 +82,7 @@ pub(super) struct BeliefStep<'a> {
 
 impl Beliefs {
     /// `world` must be built from the map's layout; unknown styles are `None`. After `deadline`,
-    /// only a few hypotheses are kept. Fails if the world cannot be built; the caller has checked
-    /// that it can.
+    /// only a few hypotheses are kept. The caller has checked that the world can be built.
     pub fn new(
         world: World,
         map: &mut KnownMap,
@@ -121,7 +113,6 @@ impl Beliefs {
         self.threats.iter().map(|threat| threat.mispredictions).collect()
     }
 
-    /// True if several hidden states of a predictable threat are possible.
     pub fn is_ambiguous(&self) -> bool {
         let is_ambiguous = |threat: &ThreatBelief| {
             threat.hypotheses.len() > 1 || threat.hypotheses.iter().any(|hypothesis| !hypothesis.are_draws_known)
@@ -144,8 +135,7 @@ impl Beliefs {
         self.message_indices.iter().filter_map(&mut draw).collect()
     }
 
-    /// The best hypothesis and the spawn of each predictable threat. For a deer, the spawn is its
-    /// home.
+    /// The best hypothesis and the spawn of each predictable threat. A deer's spawn is its home.
     pub fn likeliest(&self) -> Vec<(Spawn, Threat)> {
         let hypotheses = self.message_indices.iter().filter_map(|&index| {
             let threat = &self.threats[index];
@@ -154,9 +144,9 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// A few threats, in possible hidden states, that would catch a player on this path. The path
-    /// starts in `tick`. Each result is the number of moves before the catch, the threat's spawn
-    /// (for a deer, its home), and the threat. `None` if the deadline passes.
+    /// A few threats, in possible hidden states, that would catch a player on this path from
+    /// `tick`: moves before the catch, spawn (for a deer, its home), and threat. `None` if the
+    /// deadline passes.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -289,7 +279,6 @@ impl Beliefs {
     }
 }
 
-/// A possible hidden state of a threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Hypothesis {
     threat: Threat,
@@ -335,8 +324,7 @@ impl<'a> PriorContext<'a> {
         self.world.clock().moves_before(tick)
     }
 
-    /// True if a step along the shared path to `target` can have brought a threat with this
-    /// direction to this position.
+    /// True if a step along the shared path to `target` can have led to this pose.
     fn is_led_to(&self, position: Position, direction: Direction, target: Position) -> bool {
         let (graph, before) = (self.world.graph(), position.towards(direction.reverse()));
         let (Some(before), Some(target)) = (graph.tile(before), graph.tile(target)) else { return false };
@@ -375,8 +363,7 @@ struct HypothesisLimit {
 }
 
 impl HypothesisLimit {
-    /// `threats` is the number of predictions to make: the number of threats times the number of
-    /// ticks.
+    /// `threats` is the number of threats times the number of ticks to predict.
     fn new(threats: usize, deadline: Deadline) -> Self {
         Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
     }
@@ -388,8 +375,7 @@ impl HypothesisLimit {
 }
 
 impl StyleTrial {
-    /// Returns true if the style explains every move, false if it does not, and `None` if more work
-    /// is needed.
+    /// Whether the style explains every move; `None` if more work is needed.
     fn advance(&mut self, log: &[Observation], scratch: &World) -> Option<bool> {
         let next = log.partition_point(|observation| observation.tick <= self.tick);
         let Some(before) = next.checked_sub(1).map(|before| &log[before]) else { return Some(false) };
@@ -418,8 +404,7 @@ struct ThreatBelief {
     /// Moves that no hypothesis predicted, plus repeated failures of the best hypothesis.
     mispredictions: u32,
     best_wrong_count: u32,
-    /// The first tick that a new style must explain, and the number of moves at the last attempt to
-    /// find such a style.
+    /// The first tick that a new style must explain, and the number of moves at the last attempt.
     unexplained_since: u16,
     moves_at_last_attempt: u16,
 }
@@ -497,8 +482,7 @@ impl ThreatBelief {
         Some(catches)
     }
 
-    /// Predicts every hypothesis one tick ahead. The player moves from `stale` to `now` in this
-    /// tick. Drops hypotheses beyond the limit.
+    /// One tick ahead, in which the player moves from `stale` to `now`. Applies the limit.
     fn predict(
         &mut self,
         world: &World,
@@ -523,7 +507,6 @@ impl ThreatBelief {
                 predicted.push(Hypothesis { threat, ..*hypothesis });
                 continue;
             }
-            // A hypothesis with an unknown number of draws becomes one hypothesis per number.
             let threats = draws.clone().map(|draws| step(&Threat { draws, ..hypothesis.threat }));
             let hypotheses = threats.map(|threat| Hypothesis { threat, are_draws_known: true, home: None });
             predicted.extend(hypotheses.take(hypotheses_max - predicted.len()));
@@ -531,8 +514,8 @@ impl ThreatBelief {
         self.hypotheses = predicted;
     }
 
-    /// Drops the hypotheses that disagree with the observation. If `counts` is true, a disagreement
-    /// is a misprediction. Otherwise missing information explains it.
+    /// Drops the hypotheses that disagree with the observation, which are mispredictions if
+    /// `counts`.
     fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);
@@ -544,8 +527,8 @@ impl ThreatBelief {
         if self.hypotheses.iter().any(agrees) {
             self.hypotheses.retain(agrees);
             if self.hypotheses.len() > 1 {
-                // Hypotheses can become equal. For example, all hypotheses of an owl that has
-                // looked remember the same tile.
+                // Hypotheses can become equal: those of an owl that has looked remember the same
+                // tile.
                 let mut known = HashSet::new();
                 self.hypotheses.retain(|hypothesis| known.insert(*hypothesis));
             }
@@ -598,8 +581,8 @@ impl ThreatBelief {
         self.hypotheses = self.prior(context, false);
     }
 
-    /// Every possible hidden state of a threat, likeliest first. If `draws_on_schedule` is true,
-    /// the number of draws is known for styles that draw on every move.
+    /// Every possible hidden state, likeliest first. If `draws_on_schedule`, the number of draws is
+    /// known for styles that draw on every move.
     fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = context.moves_before(context.tick);
@@ -618,9 +601,9 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // Threats remember tiles where they saw the player, so tiles near the player are likelier,
-        // and so are tiles in the direction of the threat's last step. A threat that has kept the
-        // rules remembers a tile that the rules allow.
+        // Threats remember tiles where they saw the player. So tiles near the player, and tiles
+        // ahead of the threat, are likelier. A threat that keeps the rules remembers a tile that
+        // they allow.
         let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();

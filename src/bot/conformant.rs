@@ -1,9 +1,7 @@
-//! Conformant moves: this stage checks a planned move against all other explanations of the game.
-//!
-//! A plan is made for the best explanation. Each other explanation, with its own rules or hidden
-//! memories, is a *future* with a world and a state. A move is fatal in a future if the player is
-//! soon caught in every line that begins with the move. Each future may have its own line, because
-//! the threats' next moves will reveal the true future.
+//! Conformant moves: checks a planned move against all other explanations of the game. Each, with
+//! its own rules or hidden memories, is a *future* with a world and a state. A move is fatal in a
+//! future if the player is soon caught in every line that begins with it. Lines may differ between
+//! futures, because the threats' next moves will reveal the true one.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::{Choice, Source};
@@ -12,13 +10,12 @@ use crate::search::BudgetMeter;
 use super::lines::longest_survival;
 
 const FUTURE_TICKS: u16 = 40;
-/// Several times more states than most checks need, because a move without a found line counts as
-/// fatal.
+/// Several times more than most checks need, because a move without a found line counts as fatal.
 const FUTURE_STATES_MAX: u64 = 1_000;
 const END_STATES_MAX: u64 = 20_000;
 
-/// Replaces a move that is fatal in some future. The replacement is fatal in fewer futures. It
-/// survives to the end of the game in the first future, which is the best explanation.
+/// Replaces a move that is fatal in some future by one that is fatal in fewer, and that survives
+/// the game in the first future, the best explanation.
 pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> Choice {
     let Some(&(world, state)) = futures.first() else { return choice };
     let mut best = (count(choice.player_move, futures, meter), choice.player_move);

@@ -1,5 +1,3 @@
-//! The time limits of a decision's stages.
-
 use std::time::Instant;
 
 use crate::search::{Budget, Deadline, now};
@@ -9,7 +7,6 @@ pub(super) struct Deadlines {
     /// The deadline of gap reconstruction and style identification.
     pub inference: Deadline,
     pub learning: Deadline,
-    /// The deadline of the entire decision.
     pub decision: Deadline,
 }
 

@@ -1,5 +1,3 @@
-//! The answer to a message, or the error.
-
 use std::time::Duration;
 
 use thiserror::Error;

@@ -1,15 +1,14 @@
 //! Exploration: finds tiles that the player cannot enter before a plan depends on them.
 //!
-//! Messages do not distinguish see-through tiles from open tiles, so a plan may lead over a
-//! see-through tile. Once a tile has refused the player, every unvisited tile is an *unknown tile*.
-//! While threats are slow, the player explores the nearest unknown tiles. An exploring step is safe
-//! only if the player can survive on visited tiles for some time, even if the tile refuses the
-//! player. Once a search finds that the player can survive the game on visited tiles, these tiles
-//! become the *safe set*: all other tiles are excluded, and exploration stops.
+//! Messages do not distinguish see-through tiles from open tiles. Once a tile has refused the
+//! player, every unvisited tile is an *unknown tile*. While threats are slow, the player explores
+//! the nearest, if it would survive on visited tiles for some time even if refused. Once the player
+//! can survive the game on visited tiles, these become the *safe set*: all other tiles are
+//! excluded, and exploration stops.
 //!
-//! If no exploring step is due and safe, the plan is checked in two worlds. In the optimistic
-//! world, unknown tiles are open; in the pessimistic world, only visited tiles are. The bot keeps
-//! the plan if it survives in the optimistic world and is not much worse than another step in the
+//! Without a safe exploring step, the plan is checked in two worlds. In the optimistic world,
+//! unknown tiles are open; in the pessimistic world, only visited tiles are. The bot keeps the plan
+//! if it survives in the optimistic world and is not much worse than another step in the
 //! pessimistic world.
 
 use std::cell::{OnceCell, RefCell};
@@ -24,7 +23,6 @@ use super::tracker::Tracker;
 
 /// After this tick, threats are too fast for exploring detours.
 const EXPLORE_UNTIL_TICK: u16 = 700;
-/// Minimum ticks of survival on visited tiles.
 const PESSIMISTIC_TICKS: u16 = 60;
 /// Minimum ticks of survival after a detour, with unknown tiles open.
 const OPTIMISTIC_TICKS: u16 = 300;
@@ -33,8 +31,8 @@ const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
 /// With this limit, a search takes well under a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
-/// A new search is due after `SAFE_SET_RETRY_TICKS`, or earlier if the number of visited tiles has
-/// grown by at least `SAFE_SET_GROWTH_MIN` and by 1 / `SAFE_SET_GROWTH_DIVISOR`.
+/// A search is due after `SAFE_SET_RETRY_TICKS`, or once the visited tiles have grown by
+/// `SAFE_SET_GROWTH_MIN` and by 1 / `SAFE_SET_GROWTH_DIVISOR`.
 const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_DIVISOR: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;
@@ -52,8 +50,8 @@ pub(super) struct Exploration {
 }
 
 impl Exploration {
-    /// Searches for a safe set if one is due. Otherwise returns a safe step onto or towards an
-    /// unknown tile while threats are slow.
+    /// Searches for a safe set if due. Otherwise returns a safe step onto or towards an unknown
+    /// tile while threats are slow.
     pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
         if !tracker.map.should_explore() {
             return None;
@@ -79,7 +77,6 @@ impl Exploration {
         }
         self.visited_count = visited_count;
         self.retry_tick = state.tick() + SAFE_SET_RETRY_TICKS;
-        // Each attempt gets its own seed.
         let limits = SearchLimits { seed: limits.seed.wrapping_add(state.tick().into()), ..limits };
         let explorer = Explorer::new(tracker, state, limits);
         explorer.visited_world(Move::Stay).is_some_and(|(world, state)| {
@@ -101,7 +98,6 @@ pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits
 }
 
 impl KnownMap {
-    /// True if a tile has refused the player and at least one tile is unknown.
     pub fn should_explore(&self) -> bool {
         let has_refused = !self.refusals.is_empty() || self.layout.tiles.contains(&Tile::SeeThrough);
         has_refused && self.unvisited().next().is_some()
@@ -123,8 +119,7 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// The last tick that the player survives on visited tiles if it stays, or if a tile refuses
-    /// it.
+    /// On visited tiles, if the player stays or a tile refuses it.
     survival_staying: OnceCell<u16>,
 }
 
@@ -151,9 +146,8 @@ impl<'a> Explorer<'a> {
         Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
     }
 
-    /// The first step that is safe in both worlds, starting with the planned step. Otherwise, of
-    /// the steps that are safe in the optimistic world, the step with the longest survival in the
-    /// pessimistic world.
+    /// The first step that is safe in both worlds, starting with the planned step. Otherwise, the
+    /// step safe in the optimistic world that survives longest in the pessimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
         // A plan that stays on visited tiles needs no check.

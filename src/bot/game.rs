@@ -1,5 +1,3 @@
-//! The observe stage records a game's messages and the bot's answers.
-
 use crate::game::{LAST_TICK, Rules, Style};
 use crate::protocol::MessageMap;
 
@@ -20,7 +18,6 @@ pub(super) struct Game {
     message_tick: u32,
     pub answer: Option<Answer>,
     pub history: History,
-    /// `None` before the first message is processed.
     pub tracking: Option<Tracking>,
     pub planning: Planning,
     pub learning: Learning,
@@ -39,8 +36,7 @@ pub(super) enum Observed {
     New { learnt: Vec<String> },
 }
 
-/// Records a message and passes it to the tracker. A message that does not continue the game starts
-/// a new game. A repeated message changes nothing.
+/// A message that does not continue the game starts a new game. A repeated message changes nothing.
 pub(super) fn observe(
     game: &mut Option<Game>,
     decoded: &Decoded<'_>,

@@ -1,16 +1,15 @@
-//! Hedged plans: lines that survive under several possible memories of the threats.
+//! Hedged plans: lines that survive under several possible memories of the threats, for a bot that
+//! joins a running game.
 //!
-//! A bot that joins a running game does not know the threats' memories. A plan for the likeliest
-//! memories may fail under others. Given the player's path, the threats are independent of one
-//! another. So consider a world with a copy of each threat for each of its possible memories. A
-//! line that survives in this world survives under *every* combination of memories.
-//!
-//! Only a few memories affect a line. The world begins with copies for the likeliest memories.
-//! After each search, copies are added for the memories that defeat the line found. The loop ends
-//! when no memory defeats the line or no line survives longer (counterexample-guided refinement).
+//! Given the player's path, the threats are independent of one another. So a line survives under
+//! *every* combination of memories if it survives in a world with a copy of each threat for each of
+//! its memories. Few memories matter: the world begins with the likeliest, and after each search
+//! gets copies for the memories that defeat the line found, until none does or no line survives
+//! longer (counterexample-guided refinement).
 //!
 //! A hedged plan follows this line for some ticks, and then a line to the end of the game under the
-//! likeliest memories. The plan is renewed before its hedged part ends. By then, the threats' moves
+//! likeliest memories. It is renewed before its hedged part ends, when the threats' moves have
+//! ruled out more memories.
 //! have ruled out more memories.
 
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
@@ -20,12 +19,10 @@ use crate::search::{BudgetMeter, Deadline};
 use super::deadline::part;
 use super::tracker::Tracker;
 
-/// Target length and minimum length of the hedged part.
 const HEDGED_TICKS: u16 = 100;
 const HEDGED_TICKS_MIN: u16 = 12;
 /// A plan is renewed when fewer hedged ticks than this are left.
 const RENEW_TICKS: u16 = 40;
-/// Ticks from a failed renewal to the next attempt.
 const RETRY_TICKS: u16 = 4;
 /// Under the likeliest memories, a plan must survive for this many ticks or to the end of the game.
 const LIKELY_TICKS: u16 = 300;
@@ -41,7 +38,6 @@ pub(super) struct HedgedPlanner {
 }
 
 struct HedgedPlan {
-    /// The tick of the first move, and the player's position in this tick.
     tick: u16,
     player: Position,
     moves: Vec<Move>,
@@ -75,8 +71,8 @@ impl HedgedPlanner {
 }
 
 impl HedgedPlan {
-    /// Ranks plans by three criteria: the last hedged tick, capped at a sufficient tick; then
-    /// survival under the likeliest memories; then the last hedged tick without the cap.
+    /// By the last hedged tick, capped where it suffices; survival under the likeliest memories;
+    /// and the last hedged tick.
     fn rank(&self) -> (u16, bool, u16) {
         let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
         (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)
@@ -201,8 +197,7 @@ mod tests {
                 let threats: Vec<Threat> = tracker.beliefs.best.iter().map(recall).collect();
                 let mut state = world.state_at(tick, layout.player, &threats).expect("a state");
                 world.play_moves(&mut state, hedged);
-                // The owl looked in the previous tick, and the player has made at most one step
-                // since then.
+                // Since the owl's look in the previous tick, the player has made at most one step.
                 let is_possible = style == Style::Hawk || tile.manhattan_distance(layout.player) <= 1;
                 assert!(!state.is_caught() || !is_possible, "a {style} that remembers {tile}");
                 memories += 1;

@@ -1,11 +1,10 @@
 //! Infers the server's rules once the threats break the expected rules.
 //!
-//! While every prediction holds, this stage only keeps the observations. After the first
-//! misprediction, or if a style has an unknown name, a [`Learner`] follows the game. Whenever its
-//! best explanation changes, a new tracker replays the game under the new rules. The new tracker
-//! replaces the old tracker if it has fewer mispredictions. If no rules explain a threat of known
-//! style, the bot returns to the expected rules and stops learning for this game. Other rules that
-//! also explain the game serve to check moves (`conformant`).
+//! After the first misprediction, or if a style has an unknown name, a [`Learner`] follows the
+//! game. Whenever its best explanation changes, a new tracker replays the game, and replaces the
+//! old if it has fewer mispredictions. If no rules explain a threat of known style, the bot returns
+//! to the expected rules for the rest of the game. Other explanations serve to check moves
+//! (`conformant`).
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
 use crate::inference::{Learner, Sight, Streets, StyleWord, differences};
@@ -35,8 +34,7 @@ pub(super) struct Learning {
     learnt: Option<Explanation>,
     /// The latest explanation that did not reduce the number of mispredictions.
     rejected: Option<Explanation>,
-    /// A replay of the game under another explanation, or under the expected rules after learning
-    /// has stopped.
+    /// Under another explanation, or under the expected rules after learning has stopped.
     replay: Option<(Explanation, Box<Replay>)>,
     alternatives: Vec<Alternative>,
     words: Vec<StyleWord>,
@@ -77,8 +75,8 @@ impl Learning {
         }
     }
 
-    /// Learns until the deadline. Replaces the tracker if the rules or styles have changed. Returns
-    /// the new findings as sentences.
+    /// Replaces the tracker if the rules or styles have changed. Returns the new findings as
+    /// sentences.
     pub fn learn(
         &mut self,
         tracker: &mut Tracker,
@@ -171,8 +169,7 @@ impl Learning {
         Some(learner)
     }
 
-    /// Replays the game under an explanation until the deadline. Returns true once the replay
-    /// reaches the latest observation.
+    /// Returns true once the replay reaches the latest observation.
     fn follow_again(&mut self, tracker: &Tracker, explanation: &Explanation, deadline: Deadline) -> bool {
         if self.replay.as_ref().is_none_or(|(known, _)| known != explanation) {
             self.begin_replay(tracker, explanation.clone());
@@ -212,8 +209,7 @@ impl Learning {
         }
     }
 
-    /// Advances the other explanations by one tick and drops those that the observation
-    /// contradicts.
+    /// Drops the explanations that the observation contradicts.
     fn play_alternatives(&mut self) {
         let Some([before, now]) = self.log.last_chunk::<2>() else { return };
         self.alternatives.retain_mut(|alternative| {
@@ -263,8 +259,8 @@ impl Learning {
         agrees(world, &state, self.log.last()?).then_some(state)
     }
 
-    /// Rules and learnt words that explain the game and a catch after its last move. No message
-    /// follows a catch, so the bot does not observe the threats' last moves.
+    /// Rules and learnt words that explain the game and a catch after its last move, which no
+    /// message follows.
     pub fn explain_loss(
         &self,
         map: &MessageMap,

@@ -1,11 +1,8 @@
-//! The player's longest survival from a state.
-
 use crate::game::{LAST_TICK, State, World};
 use crate::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
 
-/// The last tick of the longest line that a search of at most `states_max` states finds, up to
-/// `target_tick`.
+/// The last tick of the longest line within `states_max` states, up to `target_tick`.
 pub(super) fn longest_survival(
     world: &World,
     state: &State,

@@ -1,5 +1,3 @@
-//! The knowledge that a bot keeps between games.
-
 use serde::{Deserialize, Serialize};
 
 use crate::game::{Rules, Style};

@@ -1,21 +1,14 @@
-//! The bot: turns each server message into a move.
+//! The bot: a [`Bot`] answers each server message with a [`Decision`] within its budget. It builds
+//! its own simulation from the first message, and checks it against every later message, in stages:
 //!
-//! A [`Bot`] answers each server message with a [`Decision`] within its budget. The bot builds its
-//! own simulation of the game from the first message, and checks the simulation against every later
-//! message. A message passes through these stages:
-//!
-//! | stage | file | result |
-//! |---|---|---|
-//! | decode | `observation` | the message, validated |
-//! | observe | `game` | the game's record |
-//! | predict, update | `tracker`, with `reconstruct` and `belief` | the tracked state |
-//! | learn | `learning` | the rules, once the threats break the expected ones |
-//! | plan, decide | `plan`, with `exploration` and `fallback` | the move |
+//! decode (`observation`); observe (`game`); predict and update (`tracker`, with `reconstruct` and
+//! `belief`); learn (`learning`), once the threats break the expected rules; plan and decide
+//! (`plan`, with `exploration` and `fallback`).
 //!
 //! Guarantees: every message gets a decision or one clear error, without a panic and within the
-//! budget. The bot does no work in the background. It splits work that takes longer than a tick,
-//! such as the tables of the largest maps, into slices. Until the work is complete, it plays with
-//! the cautious planner.
+//! budget. The bot does no work in the background. It slices work that takes longer than a tick,
+//! such as the tables of the largest maps, and plays with the cautious planner until it is
+//! complete.
 
 use std::time::{Duration, Instant};
 
@@ -50,8 +43,7 @@ pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
 
-/// Safety margin, at most a quarter of a budget. The system may preempt the process between two
-/// checks of the clock.
+/// At most a quarter of a budget: the system may preempt the process between two checks.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 /// Gap reconstruction and style identification may take 1 / `INFERENCE_DIVISOR` of the budget.
@@ -105,10 +97,9 @@ impl Bot {
         self.next_action_since(message, now())
     }
 
-    /// Decides on a message that arrived at `arrival`, when its budget started.
-    ///
-    /// A repeated message gets the same decision. A message with an earlier tick, another map or
-    /// another number of threats starts a new game.
+    /// Decides on a message that arrived at `arrival`, when its budget started. A repeated message
+    /// gets the same decision. An earlier tick, another map or another number of threats starts a
+    /// new game.
     ///
     /// # Errors
     /// If the message is inconsistent, the player is not on an open tile, or an external planner
@@ -138,8 +129,7 @@ impl Bot {
 
         let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
         let elapsed = elapsed();
-        // The sum can fall: a new game starts without mispredictions, and new rules may explain
-        // earlier mispredictions.
+        // The sum can fall with a new game, or with rules that explain earlier mispredictions.
         let mispredictions = self.mispredictions_by_threat().iter().sum::<u32>().saturating_sub(counted);
         let tick = message.tick;
         let decision =
@@ -156,8 +146,7 @@ impl Bot {
         self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
     }
 
-    /// The rules that best explain the game. While every prediction holds, these are the rules of
-    /// the options.
+    /// The rules that best explain the game: those of the options while every prediction holds.
     pub fn rules(&self) -> Rules {
         self.best_explanation().map_or(self.options.rules, |(rules, _)| rules)
     }
@@ -167,8 +156,8 @@ impl Bot {
         self.memory_with(self.best_explanation())
     }
 
-    /// The knowledge for the next game after a catch. If the bot had a plan, the knowledge includes
-    /// rules that explain the catch. No message follows a catch, so the bot has not observed it.
+    /// The knowledge for the next game after a catch, with rules that explain the catch if the bot
+    /// had a plan.
     pub fn memory_after_catch(&self) -> Memory {
         let planned = self.game.as_ref().filter(|game| game.has_ended_unexpectedly());
         let explained = planned.and_then(|game| game.explain_loss(&self.options));

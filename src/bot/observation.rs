@@ -26,7 +26,6 @@ pub(super) struct Observation {
     /// The tick, clamped to the range of the rules.
     pub tick: u16,
     pub player: Position,
-    /// The threats, in message order.
     pub threats: Vec<ObservedPose>,
     /// The reported personality, if it is the same for all threats.
     pub personality: Option<Personality>,
@@ -45,8 +44,8 @@ impl ObservedPose {
     }
 }
 
-/// Reads a message. `words` are the server's other names for styles. Fails if the sizes disagree or
-/// the player is not on an open tile, because the bot then cannot decide.
+/// `words` are the server's other names for styles. Fails if the sizes disagree or the player is
+/// not on an open tile, because the bot then cannot decide.
 pub(super) fn decode<'a>(message: &'a GameMessage, words: &[(String, Style)]) -> Result<Decoded<'a>, BotError> {
     message.validate()?;
     let player = message.your_character.position;

@@ -1,5 +1,3 @@
-//! The options of a bot.
-
 use std::time::Duration;
 
 use thiserror::Error;
@@ -9,7 +7,6 @@ use crate::planner::{Budget, PlannerError, PlannerSpec};
 
 /// The default time per decision: three quarters of the real server's time per tick.
 pub const BUDGET_DEFAULT: Budget = Budget::time(Duration::from_millis(75));
-/// The maximum slack, in threat moves.
 pub(super) const SLACK_MOVES_MAX: u8 = 4;
 
 /// The options of a bot.
@@ -17,8 +14,7 @@ pub(super) const SLACK_MOVES_MAX: u8 = 4;
 pub struct BotOptions {
     /// The planner.
     pub planner: PlannerSpec,
-    /// The budget of a decision. It starts with the call, or with the arrival of the message if the
-    /// caller passes it.
+    /// The budget of a decision, from the call or from the arrival of the message.
     pub budget: Budget,
     /// The seed of the random number generator.
     pub seed: u64,
@@ -27,12 +23,11 @@ pub struct BotOptions {
     /// The server's other names for styles, each with its style.
     pub words: Vec<(String, Style)>,
     /// True if an earlier game has put the rules in doubt. Plans then avoid the threats' reach if
-    /// possible, so that the first unexpected move is not fatal.
+    /// possible.
     pub doubts_rules: bool,
     /// True if the bot infers new rules when the threats break the expected ones.
     pub learns: bool,
-    /// The slack of `survival` plans, in threat moves; 0 for none. A plan with slack survives lost
-    /// commands. Other planners ignore this option.
+    /// The slack of `survival` plans, in threat moves; 0 for none. Other planners ignore it.
     pub slack_moves: u8,
 }
 

@@ -1,26 +1,21 @@
-//! The plan and decide stages choose the move for the tracked state. They use the first method that
-//! applies:
+//! The plan and decide stages choose the move by the first method that applies:
 //!
-//! 1. from the positions alone, if there is no time or no state to plan for (`fallback`);
-//! 2. with `smitsimax` and predictions, if some threats are unmodelled. If many are, or the map is
-//!    large, the cautious planner decides;
-//! 3. with an exploring step, if one is due and safe (`exploration`);
-//! 4. with the planner, by the plan with the most slack. If a tile has refused the player,
-//!    `exploration` checks the move.
+//! 1. positions alone, if there is no time or no state to plan for (`fallback`); 2. `smitsimax` and
+//! predictions, if some threats are unmodelled, or the cautious planner if many are or the map is
+//! large; 3. a safe exploring step (`exploration`); 4. the plan with the most slack, checked by
+//! `exploration` if a tile has refused the player.
 //!
-//! A plan without slack may escape a threat by a single tick, so one late command can be fatal. In
-//! a plan with slack `n`, the player can at any time stand still for the threats' next `n` moves
-//! and survive (see [`SurvivalOptions::slack_moves`]). So the plan survives the loss of `n`
-//! commands in a row. A plan with slack 4 exists for nearly every map. The bot follows the
-//! surviving plan with the most slack.
+//! A plan without slack may escape a threat by a single tick, so one late command can be fatal.
+//! With slack `n`, the player can at any time stand still for the threats' next `n` moves and
+//! survive (see [`SurvivalOptions::slack_moves`]), so the loss of `n` commands in a row is not
+//! fatal. A plan with slack 4 exists for nearly every map.
 //!
 //! The threats' next moves are in doubt if rules were learnt in this game, if an earlier game was
 //! lost despite a plan, or after an unexpected move. Plans then avoid the threats' reach (see
-//! [`Guard`]) as long as possible, so that the bot survives an unexpected move and learns from it.
-//! In the first two cases, plans are also ready for an early next phase (`readiness`). A move into
-//! the threats' reach is checked against other explanations (`conformant`). After the bot joins a
-//! running game, the threats' memories are ambiguous for a time. Meanwhile, every move is checked
-//! unless the plan is hedged against the memories (`hedge`).
+//! [`Guard`]) as long as possible, to survive an unexpected move and learn from it. In the first
+//! two cases, they are also ready for an early next phase (`readiness`). A move into the threats'
+//! reach is checked against other explanations (`conformant`). In a joined game, moves are checked
+//! while memories are ambiguous, unless the plan is hedged (`hedge`).
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -45,13 +40,11 @@ use super::options::BotOptions;
 use super::readiness::{EarlyPhase, Readiness};
 use super::tracker::Tracker;
 
-/// The largest map, in open tiles, on which a decision leaves time for exploration, slack and
-/// playouts.
+/// In open tiles: larger maps leave no time for exploration, slack and playouts.
 const COPIED_TILES_MAX: usize = 1024;
 /// Several times more states than most maps need.
 const FIRST_STATES_MAX: u64 = 40_000;
-/// The first interval between attempts to find more slack. Each failed attempt quadruples the
-/// interval.
+/// First interval between attempts to find more slack. Each failure quadruples it.
 const RETRY_TICKS: u16 = 16;
 /// With more unmodelled threats than this, a `smitsimax` playout takes too long.
 const PLAYED_OUT_MAX: usize = 32;
@@ -72,7 +65,6 @@ const ATTEMPTS: [Attempt; 8] = [
     Attempt { is_ready: false, guard: Guard::Always, guard_ticks: 30 },
     Attempt { is_ready: false, guard: Guard::OnMoves, guard_ticks: 30 },
 ];
-/// The number of ticks in which a plan is ready for an early next phase.
 const READY_TICKS: u16 = 60;
 /// Each attempt at a guarded plan gets 1 / `GUARD_DIVISOR` of the remaining budget.
 const GUARD_DIVISOR: u32 = 6;
@@ -91,7 +83,6 @@ pub(super) struct Planning {
 /// The part of the bot's knowledge that is in doubt.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Doubt {
-    /// No doubt: a single explanation of the game remains.
     #[default]
     None,
     /// The threats' hidden memories, because the bot joined a running game.
@@ -137,8 +128,7 @@ pub(super) fn decide(
     let is_late = budget.deadline.is_some_and(|deadline| now() >= deadline);
     let state = tracked_state(tracker).ok().filter(|state| !state.is_over());
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
-        // The time is up, or the game continues although a threat is on the player's tile, which
-        // the rules exclude.
+        // No time is left, or the game continues although the player is caught, against the rules.
         return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
     };
     let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
@@ -185,7 +175,6 @@ fn may_hedge(tracker: &Tracker, options: &BotOptions) -> bool {
     is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX && !tracker.map.should_explore()
 }
 
-/// The part of the remaining budget for plans; the other part is reserved for the check.
 fn most(budget: Budget) -> Budget {
     let now = now();
     let earlier = |deadline: Instant| deadline - deadline.saturating_duration_since(now) / CHECK_DIVISOR;
@@ -225,7 +214,6 @@ impl Planning {
         matches!(&self.planner, Some((_, ActivePlanner::Guarded(planner))) if planner.is_guarded(state))
     }
 
-    /// Attempts that may fail, for example exploration, get half of the remaining budget.
     fn decide(
         &mut self,
         tracker: &mut Tracker,
@@ -323,8 +311,7 @@ impl SlackPlanner {
         }
     }
 
-    /// Follows the surviving plan with the most slack. If no plan survives, follows the plan of
-    /// level 0.
+    /// Follows the surviving plan with the most slack, or the plan of level 0.
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let mut meter = BudgetMeter::new(budget);
         let choice = self.decide_within(world, state, &mut meter);
@@ -402,12 +389,9 @@ struct GuardedPlanner {
     slack: SlackPlanner,
 }
 
-/// A guarded plan to search for.
 struct Attempt {
-    /// True if the plan is also ready for an early next phase (`readiness`).
     is_ready: bool,
     guard: Guard,
-    /// The number of ticks in which the plan is guarded.
     guard_ticks: u16,
 }
 
@@ -507,7 +491,6 @@ impl GuardedPlanner {
     }
 }
 
-/// Runs a search with the budget `share`, and counts its work.
 fn within<T>(meter: &mut BudgetMeter, share: Budget, seed: u64, search: impl FnOnce(SearchLimits<'_>) -> T) -> T {
     let shared = RefCell::new(BudgetMeter::new(share));
     let found = search(SearchLimits { meter: &shared, seed });

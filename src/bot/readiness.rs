@@ -1,10 +1,6 @@
-//! Readiness: a state is *ready* if the player survives even if the threats' next phase begins in
-//! its tick.
-//!
-//! If the rules are in doubt, the bot cannot predict the start of a phase, and a plan for slow
-//! threats may fail at their first early move. So some line from a ready state must survive for a
-//! while with the period of a quicker phase. If the next states of a plan are all ready, the bot
-//! can leave the plan in any of them.
+//! Readiness: a state is *ready* if some line survives for a while if a phase with a quicker period
+//! begins in its tick. When the rules are in doubt, the bot cannot predict the start of a phase. If
+//! a plan's next states are all ready, the bot can leave it in any of them.
 
 use std::cell::RefCell;
 
@@ -28,8 +24,7 @@ pub(super) struct EarlyPhase {
 }
 
 impl EarlyPhase {
-    /// The worlds for the first quicker phase after the phase of `tick`; `None` if no quicker phase
-    /// follows.
+    /// `None` if no quicker phase follows the phase of `tick`.
     pub fn new(world: &World, tick: u16) -> Option<Self> {
         let period_ticks = Self::period_after(world, tick)?;
         let early = |first_tick: u8| {
@@ -70,8 +65,7 @@ impl EarlyPhase {
         &self.worlds[usize::from((first_move - 1) % u16::from(self.period_ticks))]
     }
 
-    /// Detects states before `until_tick` that are not ready. Once the budget is used up, no state
-    /// counts as ready.
+    /// Detects unready states before `until_tick`, and none once the budget is used up.
     pub fn until(&self, until_tick: u16, budget: Budget) -> Readiness<'_> {
         Readiness { early: self, until_tick, meter: RefCell::new(BudgetMeter::new(budget)) }
     }
@@ -88,7 +82,6 @@ impl Readiness<'_> {
         self.meter.borrow().ticks()
     }
 
-    /// True if the player would survive if the phase began in the tick of this state.
     pub fn is_ready(&self, world: &World, state: &State) -> bool {
         let until = state.tick().saturating_add(READY_TICKS);
         let early = self.early.world_from(world, state);

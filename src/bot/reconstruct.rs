@@ -22,10 +22,10 @@ pub(super) struct Gap<'a> {
     pub ticks: usize,
 }
 
-/// Returns the first path that explains all `threats`, otherwise the path that explains the most.
-/// The paths are tried in this order: all commands as sent, no commands, one command late, random
-/// paths. If no path connects the two positions, the path stays and then jumps. `threats` pairs
-/// each threat before the gap, in world order, with its observation after the gap.
+/// Returns the first path that explains all `threats`, or else the most. Tries all commands as
+/// sent, none, one command late, then random paths. If no path connects the two positions, stays
+/// and then jumps. `threats` pairs each threat before the gap, in world order, with its observation
+/// after it.
 pub(super) fn reconstruct(
     gap: &Gap<'_>,
     sent: &[Sent],
@@ -108,7 +108,6 @@ impl Gap<'_> {
     }
 
     fn random_paths(&self) -> impl Iterator<Item = Option<Path>> {
-        // The random paths are created only after the likely paths have failed.
         let mut drawn: Option<(Vec<u16>, Generator)> = None;
         (0..RANDOM_PATHS_MAX).map(move |_| {
             let (distances, random) =

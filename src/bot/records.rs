@@ -1,5 +1,3 @@
-//! The record of a game shared by the stages: messages, sent moves, and the known map.
-
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::game::{Layout, Move, Position, Style};

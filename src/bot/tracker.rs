@@ -1,9 +1,7 @@
-//! The predict and update stages track a game through its observations.
-//!
-//! A game that keeps the rules is tracked exactly, even if commands are late or lost: the player's
-//! position shows the played move. After missed messages, the tracker tries the commands as sent,
-//! no commands, and other paths to the player's observed position, until the predicted threats
-//! match the observed threats. A game that breaks the rules is tracked by its observed positions.
+//! Tracks a game through its observations. A game that keeps the rules is tracked exactly, even if
+//! commands are late or lost: the player's position shows the played move. After missed messages,
+//! the tracker tries paths to the player's observed position until the predicted threats match the
+//! observed ones. Otherwise it follows the observed positions.
 //!
 //! The tracker follows the player and the map; `belief` follows the threats.
 
@@ -23,22 +21,18 @@ use super::reconstruct::{Gap, Path, reconstruct};
 use super::records::{History, KnownMap, Sent};
 
 const LOG_TICKS_MAX: usize = 200;
-/// For this many ticks after the bot joins a running game, missing information explains
-/// mispredictions.
+/// After the bot joins a running game, missing information explains mispredictions for this long.
 const GRACE_TICKS: u16 = 100;
-/// A tile counts as closed if late commands explain its refusals with a probability below this.
-/// With the initial late share, two refusals suffice.
+/// A tile is closed once late commands are less likely to explain its refusals. With the initial
+/// late share, two refusals suffice.
 const LATE_CHANCE_MIN: f64 = 1e-3;
 /// The prior of the late share: this many timely commands, and one late command.
 const PRIOR_COMMANDS: u32 = 50;
-/// After a gap of at least this many ticks, the tracker rejoins the game instead of reconstructing
-/// the gap.
+/// After this long a gap, the tracker rejoins the game instead of reconstructing the gap.
 const REJOIN_TICKS: u16 = 200;
-/// Between two checks of the clock, routes are built for this many tiles. This takes half a
-/// millisecond on the largest map.
+/// Half a millisecond of routes on the largest map, between two checks of the clock.
 const TILES_PER_SLICE: usize = 16;
-/// Minimum observations to process per message while the bot catches up. It exceeds 1, so that the
-/// queue shrinks.
+/// Per message while the bot catches up. Above 1, so that the queue shrinks.
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
 pub(super) enum Tracking {
@@ -122,7 +116,7 @@ fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
 
 impl Tracker {
     /// `world` must be built from `layout`; unknown styles are `None`. After `deadline` only a few
-    /// hypotheses are kept. Fails if the world cannot be built; the caller has checked that it can.
+    /// hypotheses are kept. The caller has checked that the world can be built.
     pub fn new(
         layout: Layout,
         world: World,
@@ -173,8 +167,7 @@ impl Tracker {
         (self.tick, self.player) = (observation.tick, observation.player);
         self.map.visited.insert(self.player);
         self.map.refusals.remove(&self.player);
-        // After a guessed path, the hypotheses are guesses too, so their mispredictions do not
-        // count.
+        // After a guessed path, the hypotheses are guesses too.
         let counts_mispredictions = ticks == 1 && self.tick > self.grace_until;
         let is_rejoin = ticks >= REJOIN_TICKS;
         if is_rejoin {
@@ -201,9 +194,8 @@ impl Tracker {
         reconstruct(&gap, sent, &threats, deadline)
     }
 
-    /// Notes the effect of a command. A command without effect was late, or its target tile is
-    /// see-through. A visited tile is never see-through. An unvisited tile counts as see-through
-    /// after several refusals.
+    /// A command without effect was late, or its target is see-through: never a visited tile, and
+    /// an unvisited tile after several refusals.
     fn note_refusal(&mut self, sent: &[Sent], player: Position) {
         let Some(sent) = sent.iter().find(|sent| sent.tick == self.tick) else { return };
         let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
@@ -223,8 +215,7 @@ impl Tracker {
         }
     }
 
-    /// Closes a tile, unless the player would then have no exit left. In that case, the commands
-    /// were lost.
+    /// Does nothing if the player would have no exit left: the commands were lost.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
@@ -365,8 +356,8 @@ mod tests {
         Deadlines { inference: Deadline::NEVER, learning: Deadline::NEVER, decision: Deadline::NEVER }
     }
 
-    /// `delivery` turns each command into the moves played in this tick and in the following ticks
-    /// without messages. After every message, the tracked state must equal the server's state.
+    /// `delivery` turns each command into the moves played until the next message. After every
+    /// message, the tracked state must equal the server's state.
     fn track_games(delivery: impl Fn(&mut Generator, Move) -> Vec<Move>) {
         let layout = Layout::parse(DRAWING).expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
@@ -417,7 +408,6 @@ mod tests {
         let mut state = world.start();
         let mut tracked = Tracked::new(&layout, &world, &state);
         for (sent, played) in [
-            // Two late commands with a timely command between them.
             (Move::Right, Move::Stay),
             (Move::Right, Move::Right),
             (Move::Left, Move::Left),
