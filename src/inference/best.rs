@@ -1,5 +1,3 @@
-//! The best explanation of the observations, and alternative explanations.
-
 use crate::game::{Direction, Personalities, Personality, Rules, Style, StyleNames, View};
 use crate::search::Deadline;
 
@@ -130,9 +128,8 @@ impl Learner {
         }
     }
 
-    /// These rules if they fit every hawk, otherwise rules with other values for hawks and owls.
-    /// Both styles share their path order. Returns `Some(None)` if no rules fit, and `None` at the
-    /// deadline.
+    /// These rules if they fit every hawk, otherwise with other values for hawks and owls, which
+    /// share their path order. `Some(None)` if no rules fit, and `None` at the deadline.
     fn with_hawks(&self, rules: &Rules, of_owls: Orders, deadline: Deadline) -> Option<Option<Rules>> {
         let Some(game) = &self.game else { return Some(Some(*rules)) };
         let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
@@ -144,7 +141,6 @@ impl Learner {
             orders: Orders::of(rules.shared_path_order),
             patience: bit(rules.hawk_patience_moves.into()),
             rest: bit(rules.hawk_rest_moves.into()),
-            // A count above the number of intersections means all of them.
             counts: bit(rules.hawk_posts.min(posts_told_apart(places) as u16)),
         };
         let is_told_apart = usize::from(rules.hawk_posts) <= POSTS_MAX || places <= POSTS_MAX;
@@ -210,7 +206,7 @@ impl Learner {
     }
 
     /// At most `count` other rules that explain the game, the most similar first. Each differs from
-    /// the best rules in the values for one style, for the picks, or for the shared path.
+    /// the best in the values for one style, for the picks, or for the shared path.
     pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
         self.alternatives_until(best, count, Deadline::NEVER)
     }
@@ -289,20 +285,18 @@ impl Learner {
         found
     }
 
-    /// Variants of the best rules in which the next phase began in one of the last ticks up to
-    /// `tick`. There is no observation after `tick`. Earlier moves may contradict these variants.
+    /// Variants in which the next phase began in one of the last ticks up to `tick`, the last
+    /// observed. Earlier moves may contradict them.
     pub fn early_phases(&self, best: &Rules, tick: u16) -> Vec<Rules> {
         let clock = tick.saturating_sub(1);
         let Some(next) = phase_after(best, tick) else { return Vec::new() };
-        // A message reports a phase that has begun, so an earlier beginning would have been
-        // noticed.
+        // An earlier beginning would have been reported.
         let reports = self.game.as_ref().is_some_and(|game| game.reports_personalities && game.trusting.explains());
         let earliest = if reports { clock } else { clock.saturating_sub(EARLY_PHASE_TICKS) };
         let expected = best.period_ticks.of(next);
         let periods = std::iter::once(expected).chain((1..=EARLY_PERIOD_MAX).filter(|&period| period != expected));
         let mut found = Vec::new();
         for period_ticks in periods {
-            // The phase begins when the clock exceeds this value.
             for begun in (earliest.max(1)..=clock).rev().map(|clock| clock - 1) {
                 let mut rules = *best;
                 *phase_clock_mut(&mut rules.phase_clocks, next) = begun;
@@ -372,8 +366,7 @@ fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
     found.into_iter()
 }
 
-/// The expected value if it is in the range, otherwise the first square number in the range,
-/// otherwise the minimum of the range.
+/// The expected value if it is in the range, otherwise its first square number or its minimum.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;

@@ -1,9 +1,6 @@
-//! The periods and phases that explain when threats move.
-//!
-//! All threats move in the same ticks. A hypothesis is a phase, its period, and the ticks since the
-//! last move. Phases may begin at any clock, with any period. For each hypothesis, [`ClockFilter`]
-//! keeps the history nearest to the expected rules, so the best explanation is available after
-//! every tick. [`clock_sets`] finds every value that a parameter has in some explanation.
+//! The periods and phases that explain when threats move. All threats move in the same ticks. A
+//! hypothesis is a phase, its period, and the ticks since the last move. For each, [`ClockFilter`]
+//! keeps the history nearest to the expected rules. [`clock_sets`] finds all values of a parameter.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -38,8 +35,7 @@ struct History {
     clocks: [u16; 4],
 }
 
-/// The cheapest histories with the same phase and period, in ascending order of the ticks since the
-/// last move.
+/// The cheapest histories of a phase and period, by ticks since the last move, ascending.
 type Lane = Vec<(u8, History)>;
 
 const PERIODS: usize = u8::MAX as usize;
@@ -54,7 +50,6 @@ pub struct ClockFilter {
     clock: u16,
 }
 
-/// A history after which a phase can begin in this tick, with any period.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     history: History,
@@ -144,8 +139,8 @@ impl ClockFilter {
         entries
     }
 
-    /// The expected rules with the periods and phases of the best explanation. Later phases keep
-    /// their expected start if possible.
+    /// The expected rules with the best periods and phases. Later phases keep their start if
+    /// possible.
     pub fn best(&self) -> Option<Rules> {
         let expected = PeriodsAndClocks::of(&self.expected);
         let total = |&(phase, history): &(usize, &History)| {
@@ -166,8 +161,7 @@ impl ClockFilter {
 }
 
 impl ClockFilter {
-    /// The assumed start of the next phase. It changes rarely, because every change invalidates
-    /// plans.
+    /// It changes rarely, because every change invalidates plans.
     fn next_guess(&self, expected: u16) -> u16 {
         match self.clock.checked_sub(expected) {
             None | Some(0) => expected,
@@ -195,7 +189,6 @@ fn advance(
     let (waiting, moving) = lane.split_at(lane.partition_point(|&(since, _)| waits(since)));
     let first_moving = entries.all.partition_point(|entry| waits(entry.since));
     if moved != Some(false) {
-        // At most one of the lane's own hypotheses moves.
         let stays = moving.first().map(|&(_, history)| history);
         after.extend(cheaper(stays, entries.cheapest_from.get(first_moving)).map(|history| (0, history)));
     }
@@ -242,8 +235,7 @@ fn cost(found: u16, expected: u16) -> u32 {
     if found == expected { 0 } else { CHANGE_COST + u32::from(found.abs_diff(expected)) }
 }
 
-/// The ticks since the last move after this tick. `None` if the evidence contradicts the
-/// hypothesis.
+/// The ticks since the last move; `None` if the evidence contradicts the hypothesis.
 fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u8> {
     let since = since.saturating_add(1);
     let moves = since >= period;
@@ -257,8 +249,8 @@ pub struct ClockSets {
     pub periods: [BTreeSet<u8>; 5],
     /// The clocks at which each phase after lazy may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// For each personality, the first and last tick in which threats can have it. (0, 0) if no
-    /// threat can ever have it.
+    /// For each personality, the first and last tick in which threats can have it; (0, 0) for
+    /// never.
     pub seen: [(u16, u16); 5],
 }
 
@@ -293,9 +285,7 @@ impl ClockSets {
 }
 
 /// Returns the allowed values that explain a game. `evidence` must hold every tick from 1, in
-/// order.
-///
-/// A forward pass finds the hypotheses; a backward pass drops those that contradict later ticks.
+/// order. A backward pass drops hypotheses that contradict later ticks.
 pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowed: &ClockSets) -> Option<ClockSets> {
     let start: HashSet<Phase> = allowed.periods[0].iter().map(|&period| (0, period, 0)).collect();
     let mut forward: Vec<HashSet<Phase>> = vec![start];
@@ -345,7 +335,6 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
     for &(phase, period, _) in &alive {
         sets.periods[usize::from(phase)].insert(period);
     }
-    // Without evidence, a phase may have any period.
     for index in 0..5 {
         let is_skipped = index > 0 && index < 4 && !sets.clocks[index - 1].is_disjoint(&sets.clocks[index]);
         if sets.periods[index].is_empty() || is_skipped || index > usize::from(reached) {

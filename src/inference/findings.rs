@@ -1,5 +1,3 @@
-//! The findings of a learner: certain parameters, and parameters with several possible values.
-
 use std::collections::BTreeSet;
 
 use serde::Serialize;
@@ -202,8 +200,7 @@ impl Learner {
         }
     }
 
-    /// `None` if the scale is certain: its range is so narrow that the simplest number in the range
-    /// cannot be a coincidence.
+    /// `None` if the scale is certain: its range is too narrow to hold a simple number by chance.
     fn open_scale(&self) -> Option<String> {
         let range = |one: &PickExplanation| format!("{} to {}", one.scales.0, one.scales.1);
         let single = self.open_picks(range);
@@ -238,8 +235,7 @@ fn factor_of(parameter: Parameter) -> Option<Factor> {
     })
 }
 
-/// The clock values that explain every game. The flag is true if the reported personalities agree
-/// with these values.
+/// The flag is true if the reported personalities agree with the values.
 fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
     for trusts in [true, false] {
         let mut sets = Some(ClockSets::any());

@@ -1,8 +1,6 @@
-//! The views, orders, patience, rest and posts that explain the steps of hawks.
-//!
-//! The values of a hypothesis depend on one another: a patience may be possible only with a certain
-//! rest, or only with certain posts. So a [`HawkExplanation`] holds values that are compatible with
-//! each other.
+//! Explanations of the steps of hawks. The values of a hypothesis depend on one another: a patience
+//! may be possible only with a certain rest, or only with certain posts. So a [`HawkExplanation`]
+//! holds compatible values.
 
 use crate::search::Deadline;
 
@@ -15,7 +13,6 @@ use super::streets::{Step, Streets};
 pub const MOVES_MAX: u8 = 100;
 /// With more hypotheses than this, the learner makes no claims about hawks.
 const HYPOTHESES_MAX: usize = 4_000;
-/// Maximum hypotheses after a move of a hawk, so that the move takes a few milliseconds.
 const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
 /// The rank of a post that became unknown because the hawk saw the player on its way there.
 const FORGOTTEN: u16 = u16::MAX;
@@ -28,7 +25,6 @@ pub enum Aim {
     Post(u16),
     Idle {
         waited: u8,
-        /// True if the hawk rests at a post.
         rests: bool,
     },
 }
@@ -54,16 +50,13 @@ pub struct Hawk {
     pub hypotheses: Vec<HawkHypothesis>,
     /// True if too many hypotheses were found and some were dropped.
     pub is_truncated: bool,
-    /// The draw numbers of the first `counted_posts` posts are known. If no tick was missed, all
-    /// draw numbers are known.
+    /// The draw numbers of this many posts are known: all, if no tick was missed.
     counted_posts: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HawkSets {
-    /// The possible orders, by view.
     pub orders: [Orders; 2],
-    /// The possible patience values, as bits.
     pub patience: u128,
     pub rest: u128,
 }
@@ -114,7 +107,6 @@ impl Hawk {
         self.merge();
     }
 
-    /// The hawk after the next step, with the hypotheses that explain the step.
     pub fn after(&self, streets: &Streets, step: &Step, threat: usize) -> Option<Self> {
         let mut after = Vec::with_capacity(self.hypotheses.len());
         let mut hypotheses = self.hypotheses.iter();
@@ -173,7 +165,6 @@ impl Hawk {
         });
     }
 
-    /// The posts on which all hypotheses agree, each as a draw and a rank.
     pub fn known_posts(&self) -> Vec<(u16, u16)> {
         let mut hypotheses = self.hypotheses.iter().filter(|_| !self.is_truncated);
         let Some(first) = hypotheses.next() else { return Vec::new() };
@@ -206,17 +197,14 @@ impl Hawk {
 
 /// The posts that draws pick on a map, for every number of posts.
 pub struct PostDraws {
-    /// For each draw from 1 and each rank bit, the post counts with which the draw picks the rank,
-    /// as bits.
+    /// For each draw from 1 and each rank bit, the post counts that pick the rank, as bits.
     counts: Vec<[u128; 128]>,
     all: u128,
 }
 
-/// Maximum distinguishable posts on any map, and on a map with few intersections.
 pub const POSTS_MAX: usize = 100;
 pub const FEW_POSTS_MAX: usize = 20;
 
-/// Maximum distinguishable posts on a map.
 pub fn posts_told_apart(intersections: usize) -> usize {
     intersections.clamp(FEW_POSTS_MAX, POSTS_MAX)
 }
@@ -242,7 +230,6 @@ impl PostDraws {
     fn counts(&self, posts: impl Iterator<Item = u128>, counted: usize, within: u128) -> u128 {
         posts.zip(&self.counts).enumerate().fold(self.all & within, |counts, (index, (post, sent_to))| {
             if index >= counted {
-                // Every post count above a rank includes the rank.
                 return counts & u128::MAX.checked_shl(post.trailing_zeros() + 1).unwrap_or(0);
             }
             let mut ranks = post;
@@ -258,10 +245,8 @@ impl PostDraws {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HawkExplanation {
-    /// 0 for the player's stale position, 1 for its current position.
     pub view: usize,
     pub orders: Orders,
-    /// Patience values, as bits.
     pub patience: u128,
     pub rest: u128,
     pub counts: u128,
@@ -324,7 +309,6 @@ fn keep_cheapest(found: &mut Vec<HawkExplanation>, cost: impl Fn(&HawkExplanatio
 }
 
 impl HawkHypothesis {
-    /// For each post, its possible ranks as bits.
     fn ranks(&self) -> impl Iterator<Item = u128> {
         let mut forgotten = self.forgotten.iter().copied();
         self.posts.iter().map(move |&post| match post {
@@ -380,8 +364,7 @@ impl HawkHypothesis {
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {
-            // The hawk's count of idle moves starts at minus the rest. The hawk waits while the
-            // count is at most the patience.
+            // The count of idle moves starts at minus the rest. The hawk waits up to its patience.
             let rest = if rests {
                 (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1)
             } else if waited <= patience {

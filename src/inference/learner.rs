@@ -1,11 +1,10 @@
 //! The learner follows games and keeps every explanation of the threats' moves.
 //!
-//! Given the player's path, threats are independent of one another. So the learner keeps separate
-//! sets of hypotheses for the clock, the sharks, the deer, the owls, the hawks and the picks. The
-//! sets depend on each other only through shared orders. The sets are exact if it is certain in
-//! which ticks the threats moved. For uncertain ticks, the learner assumes the moves of the best
-//! clock. Guarantees: the learner never drops rules that explain every tick. A threat that no rules
-//! explain is reported with its first counterexample and then ignored.
+//! Given the player's path, threats are independent. So there are separate sets of hypotheses for
+//! the clock, the sharks, the deer, the owls, the hawks and the picks, linked only by shared
+//! orders. For ticks in which it is uncertain whether threats moved, the learner assumes the best
+//! clock. It never drops rules that explain every tick. It reports an unexplained threat with its
+//! first counterexample, and then ignores it.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +25,6 @@ const SOLVE_MOVES: u16 = 8;
 pub(super) struct Sets {
     pub sharks: Sharks,
     pub deer: Deer,
-    /// `None` until an owl appears.
     pub owls: Option<Owls>,
     pub hawks: HawkSets,
     pub picks: Picks,
@@ -106,8 +104,7 @@ pub(super) struct ObservedGame {
     pub evidence: Vec<ClockEvidence>,
     /// The explanations of the clock under which the reported personalities are the phases.
     pub trusting: ClockFilter,
-    /// The explanations of the clock that ignore the reported personalities. Updated only after
-    /// `trusting` fails.
+    /// These ignore the reported personalities. Updated only after `trusting` fails.
     pub distrusting: ClockFilter,
     distrusting_seen: usize,
     pub clock: (Clock, Rules),
@@ -120,8 +117,7 @@ pub(super) struct ObservedGame {
     identified_at: u16,
 }
 
-/// The learner's next task. A caller with a deadline can interrupt the work between two parts of a
-/// task.
+/// The learner's next task, which a deadline can interrupt between two parts.
 #[derive(Clone, Debug, Default)]
 enum Task {
     #[default]
@@ -186,8 +182,8 @@ impl Learner {
         &self.expected
     }
 
-    /// Begins another game with its first message. The learner ignores the threats' spawns in the
-    /// layout. Fails if the layout cannot be played.
+    /// Begins another game with its first message. The threats' spawns in the layout do not matter.
+    /// Fails if the layout cannot be played.
     pub fn begin(&mut self, layout: &Layout, named: Vec<StyleWord>, first: Sight) -> Result<(), WorldError> {
         self.begin_on(Streets::new(layout)?, named, first);
         Ok(())
@@ -227,7 +223,6 @@ impl Learner {
         if is_whole {
             self.first_direction = self.first_direction.or(game.first_facing.iter().flatten().next().copied());
         } else {
-            // In missed ticks, it is unknown whether the threats moved.
             for tick in FIRST_TICK..game.last.tick {
                 let evidence = ClockEvidence { tick, moved: None, personality: None };
                 game.trusting.update(&evidence);
@@ -278,16 +273,15 @@ impl Learner {
         while self.advance() {}
     }
 
-    /// Takes the next message of the game. [`advance`](Self::advance) must have returned false for
-    /// the previous one.
+    /// Takes the next message, after [`advance`](Self::advance) has returned false.
     pub(crate) fn show(&mut self, sight: &Sight) {
         if self.accept(sight) {
             self.task = Task::Clock;
         }
     }
 
-    /// Does the next part of the work. Returns false once the explanations cover the entire game. A
-    /// part takes under a millisecond, unless a hawk has thousands of hypotheses.
+    /// Does the next part of the work. Returns false once the explanations cover the entire game.
+    /// Takes under a millisecond, unless a hawk has thousands of hypotheses.
     pub(crate) fn advance(&mut self) -> bool {
         self.task = match std::mem::take(&mut self.task) {
             Task::Wait => return false,
@@ -453,8 +447,7 @@ impl Learner {
         true
     }
 
-    /// If an attempt is due, begins to identify the styles of threats with an unknown word or an
-    /// unexplained move.
+    /// If due, for threats with an unknown word or an unexplained move.
     fn begin_identification(&mut self) -> Option<Box<Identification>> {
         let game = self.game.as_mut()?;
         let moves = game.moves.iter().filter(|&&is_move| is_move).count() as u16;
@@ -505,8 +498,7 @@ impl Learner {
         self.explanations.found.retain(|one| !post_counts(&posts, one).is_empty());
     }
 
-    /// The known posts of hawks, each as draw, rank and number of intersections. `None` at the
-    /// deadline.
+    /// Each as draw, rank and number of intersections. `None` at the deadline.
     pub(super) fn posts(&self, deadline: Deadline) -> Option<Vec<(u16, u16, u16)>> {
         let mut posts = self.sets.posts.clone();
         if let Some(game) = &self.game {
@@ -584,8 +576,7 @@ impl Learner {
 }
 
 impl ObservedGame {
-    /// The step from the last message to this one. `None` if a position is not an open tile or a
-    /// threat moved more than one tile.
+    /// `None` if a position is not an open tile or a threat moved more than one tile.
     fn step_to(&self, sight: &Sight) -> Option<Step> {
         let graph = self.streets.graph();
         let (before, now) = (graph.tile(self.last.player)?, graph.tile(sight.player)?);
@@ -602,7 +593,6 @@ impl ObservedGame {
         Some(Step { tick: self.last.tick, player: Views { stale, present: now }, threats, facing })
     }
 
-    /// True if the threats moved in a step; `None` if unknown.
     fn moved(&self, step: &Step) -> Option<bool> {
         if step.threats.iter().any(|(_, direction)| direction.is_some()) {
             return Some(true);
@@ -619,8 +609,7 @@ impl ObservedGame {
         step.threats.iter().enumerate().any(must_move).then_some(false)
     }
 
-    /// Adopts the best clock. Returns true if it changes whether threats are assumed to move in a
-    /// past tick.
+    /// Returns true if the best clock changes past moves.
     fn adopt_clock(&mut self, trusts: bool) -> bool {
         let filter = if trusts { &self.trusting } else { &self.distrusting };
         let Some(rules) = filter.best().filter(|rules| *rules != self.clock.1) else { return false };
@@ -643,7 +632,6 @@ struct Identification {
 }
 
 impl Identification {
-    /// Returns false if no comparison is left.
     fn advance(&mut self, game: &ObservedGame) -> bool {
         if let Some(trial) = &mut self.trial {
             match trial.advance(game) {

@@ -1,8 +1,5 @@
-//! Infers a server's rules from the moves of its threats.
-//!
-//! A [`Learner`] follows the messages of one or more games, live or recorded, and keeps every
-//! explanation of the threats' moves. [`Learner::best`] returns the explanation that changes the
-//! fewest expected rules.
+//! Infers a server's rules from the moves of its threats. A [`Learner`] follows the messages of
+//! games. [`Learner::best`] returns the explanation that changes the fewest expected rules.
 
 mod best;
 mod clock;

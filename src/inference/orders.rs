@@ -1,5 +1,3 @@
-//! Sets of orders of the four directions.
-
 use std::sync::LazyLock;
 
 use crate::game::Direction;
@@ -17,8 +15,8 @@ static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     orders
 });
 
-/// For each set of directions (as bits) and each direction, the orders in which the direction comes
-/// before all others of the set.
+/// For each set of directions (as bits) and each direction, the orders that put it before the
+/// others.
 static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
     let mut table = [[Orders::NONE; 4]; 16];
     for (set, row) in table.iter_mut().enumerate() {

@@ -1,6 +1,5 @@
-//! The views, orders and numbers that explain the steps of sharks, deer and owls.
-//!
-//! Every set is exact: it holds all hypotheses that explain the observed steps, and no others.
+//! Explanations of the steps of sharks, deer and owls. The sets hold all hypotheses that explain
+//! the observed steps, and no others.
 
 use super::orders::Orders;
 use super::streets::{Step, Streets};
@@ -38,8 +37,7 @@ impl Sharks {
     }
 }
 
-/// For each view (0 stale, 1 present) and each option order, the minimum and maximum squared shy
-/// distance.
+/// For each view (0 stale, 1 present) and option order, the range of the squared shy distance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deer(pub [Vec<(u32, u32)>; 2]);
 
@@ -130,7 +128,6 @@ pub fn squared_distance(a: Position, b: Position) -> u32 {
 /// A range of window lengths that explain the owls' steps with the same memories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
-    /// Minimum and maximum length.
     pub from: u16,
     pub to: u16,
     /// The remembered tile; the tile count if there is none.
@@ -165,12 +162,10 @@ impl Owls {
         }
     }
 
-    /// Drops the hypotheses that contradict the next step. If all contradict it, changes nothing
-    /// and returns false.
+    /// Drops the hypotheses that contradict the next step, or returns false if all do.
     pub fn update(&mut self, streets: &Streets, step: &Step, threat: usize) -> bool {
         let (tile, direction) = step.threats[threat];
-        // The orders are computed once per remembered tile, because there may be far more
-        // hypotheses than tiles.
+        // Once per remembered tile: there may be far more hypotheses than tiles.
         let orders: Vec<Orders> =
             (0..=streets.nowhere()).map(|memory| orders_of_step(streets, memory, tile, direction)).collect();
         let orders_of = |memory: u16| orders.get(usize::from(memory)).copied().unwrap_or(Orders::ALL);

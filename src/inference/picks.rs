@@ -1,16 +1,13 @@
-//! The option orders, first seeds and scales that explain the picks of goldfish, bulls and hawks.
-//!
-//! All threats draw the same sequence of numbers, so each pick bounds one number of this sequence.
-//! For a given seed, the scales that bring a number into its bounds form periodic intervals. The
-//! sieve intersects the intervals of all draws. It starts with the draws that have the widest
-//! intervals, so that it holds few intervals at a time.
+//! Explanations of the picks of goldfish, bulls and hawks. All threats draw the same sequence of
+//! numbers, so each pick bounds one number. For a given seed, the scales that bring a number into
+//! its bounds form periodic intervals. The sieve intersects the intervals of all draws, the widest
+//! first, so that it holds few at a time.
 
 use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
-/// The entire range of a number, in units of 1/12. Picks from lists of up to four entries change at
-/// multiples of 1/12.
+/// In units of 1/12: picks from lists of up to four entries change at multiples of 1/12.
 const WHOLE: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
 /// Minimum number of known draws. With fewer draws, too many seeds explain the picks.
@@ -67,8 +64,7 @@ pub struct PickExplanation {
     pub order: [Direction; 4],
     /// The first seed.
     pub first_seed: i32,
-    /// The scale: the expected scale if it is in the range, otherwise the simplest number of the
-    /// range.
+    /// The scale: the expected if it is in the range, otherwise the range's simplest number.
     pub scale: f64,
     /// The lowest and highest scale that explain the picks.
     pub scales: (f64, f64),
@@ -147,8 +143,7 @@ impl Picks {
         search.finish()
     }
 
-    /// The scales that explain the picks with a seed: the simplest number and the ends of each
-    /// interval. `None` if there are too many intervals.
+    /// The simplest number and ends of each interval of scales. `None` if there are too many.
     fn sieve(&self, order: usize, first_seed: i32, scale_max: f64, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
         let mut search = ScaleSearch::new(self, order, first_seed, scale_max);
         while search.advance(self) {}
@@ -165,7 +160,6 @@ impl Picks {
     }
 }
 
-/// An interruptible search for explanations of picks.
 #[derive(Clone, Debug)]
 pub struct PickSearch {
     picks: Picks,
@@ -179,12 +173,10 @@ pub struct PickSearch {
 
 #[derive(Clone, Debug)]
 enum Stage {
-    /// Searches for scales with the expected seed. Holds the remaining orders and the current
-    /// search.
+    /// Searches for scales with the expected seed: the remaining orders and the current search.
     Scales(Vec<usize>, Option<ScaleSearch>),
     /// Tries other seeds with the expected scale. Holds the known draws and the seed.
     Seeds(Vec<usize>, i32),
-    /// Tries other seeds with any scale.
     Both,
     Finished,
 }
@@ -339,7 +331,6 @@ struct ScaleSearch {
     order: usize,
     first_seed: i32,
     scale_max: f64,
-    /// Positive scales first.
     sieves: Vec<Sieve>,
 }
 
@@ -377,8 +368,7 @@ impl ScaleSearch {
 
 const SIGNS: [f64; 2] = [1.0, -1.0];
 
-/// Finds the scales of one sign that explain the picks, as absolute values. Applies the widest
-/// intervals first.
+/// Finds the absolute scales of one sign that explain the picks, widest intervals first.
 #[derive(Clone, Debug)]
 struct Sieve {
     /// The sines of the draws and the bounds of their numbers.
@@ -408,8 +398,7 @@ impl Sieve {
     }
 }
 
-/// The intervals within `intervals` that bring the number into its bounds. `None` if there are too
-/// many.
+/// The parts of `intervals` that bring the number into its bounds. `None` if there are too many.
 fn narrowed(intervals: &[(f64, f64)], sine: f64, (low, high): (u8, u8)) -> Option<Vec<(f64, f64)>> {
     let (low, high) = (f64::from(low) / 12.0, f64::from(high) / 12.0);
     let (slope, low, high) = if sine < 0.0 { (-sine, 1.0 - high, 1.0 - low) } else { (sine, low, high) };

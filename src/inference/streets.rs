@@ -39,7 +39,6 @@ impl Streets {
         self.world.graph()
     }
 
-    /// The tile number that means "no tile".
     pub fn nowhere(&self) -> u16 {
         self.graph().len() as u16
     }
@@ -93,8 +92,7 @@ impl Sight {
 #[derive(Clone, Debug)]
 pub struct Step {
     pub tick: u16,
-    /// The player's tiles. In the first tick, the stale tile is "no tile", because no threat has
-    /// seen the player yet.
+    /// The stale tile is "no tile" in the first tick: no threat has seen the player yet.
     pub player: Views,
     /// Each threat's tile before the step, and the direction of its step, if any.
     pub threats: Vec<(u16, Option<Direction>)>,
@@ -104,9 +102,7 @@ pub struct Step {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Views {
-    /// The player's tile before its command.
     pub stale: u16,
-    /// The player's tile after its command.
     pub present: u16,
 }
 

@@ -1,5 +1,3 @@
-//! Variants of the rules, and differences between two sets of rules.
-
 use std::fmt;
 
 use crate::game::{
@@ -158,7 +156,6 @@ impl Parameter {
             Self::SharkPathOrder => random.shuffle(&mut rules.shark_path_order),
             Self::FirstDirection => rules.spawn_order.swap(0, between(1, 3)),
             Self::FirstSeed => rules.first_seed = between(0, 2000) as i32 - 1000,
-            // Two to four digits, from 10 to 99,990.
             Self::PickScale => {
                 let digits = between(10, 9999) as f64;
                 rules.pick_scale = if digits < 1000.0 { digits } else { digits * 10.0 };
@@ -193,8 +190,7 @@ impl fmt::Display for Parameter {
     }
 }
 
-/// The server's rules with `changes` random changes, at most one per parameter. The seed determines
-/// the changes.
+/// The server's rules with `changes` random changes, at most one per parameter, by seed.
 pub fn variant(seed: u64, changes: usize) -> Rules {
     let mut random = Generator::from_seed(seed);
     let mut parameters = Parameter::ALL.to_vec();
