@@ -1,8 +1,7 @@
-//! The component `adapt`: nested rollout policy adaptation. See `docs/adapt.md`.
-//!
-//! Each level passes a copy of its policy to the level below, and then adapts its own policy to the
-//! best sequence of the level (Rosin 2011). The stabilised form plays several rollouts per
-//! adaptation; the generalised form adds a prior to the weights (Cazenave and others 2020).
+//! The component `adapt`: nested rollout policy adaptation (Rosin 2011). Each level passes a copy
+//! of its policy down, and then adapts its own to its best sequence. The stabilised form plays
+//! several rollouts per adaptation; the generalised form adds a prior to the weights (Cazenave and
+//! others 2020). See `docs/adapt.md`.
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::policy::{Rollout, Weights};

@@ -1,5 +1,3 @@
-//! The parameters and working memory of the component `adapt`.
-
 use super::policy::{Rollout, Weights};
 
 #[derive(Clone, Copy)]

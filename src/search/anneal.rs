@@ -5,9 +5,9 @@ use super::run::{Run, Stop};
 
 impl<P: Problem> Run<'_, P> {
     /// Anneals from the best known sequence if it passes through `state`, otherwise from a random
-    /// sequence. Each iteration replaces one random action. Later actions stay if they are legal,
-    /// and are otherwise drawn at random. A worse sequence is accepted with probability exp(-loss /
-    /// temperature). The loss is relative to the range of rewards seen.
+    /// one. Each iteration replaces one random action, and later actions only if they become
+    /// illegal. A worse sequence is accepted with probability exp(-loss / temperature); the loss is
+    /// relative to the range of rewards seen.
     pub(super) fn anneal(
         &mut self,
         component: usize,
@@ -47,8 +47,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(returned)
     }
 
-    /// Plays and evaluates `sequence` with one changed action. Afterwards, the path holds the
-    /// changed sequence.
+    /// Afterwards, the path holds the changed sequence.
     fn change(&mut self, component: usize, state: &P::State, sequence: &[P::Action]) -> Result<f64, Stop> {
         self.check_limits()?;
         let mut state = state.clone();
@@ -79,8 +78,8 @@ impl<P: Problem> Run<'_, P> {
     }
 }
 
-/// The temperature after the fraction `share` of the iterations. It falls linearly if `hot` or
-/// `cold` is 0, otherwise exponentially.
+/// `share` is the fraction of the iterations. Falls linearly if `hot` or `cold` is 0, else
+/// exponentially.
 fn temperature(share: f64, hot: f64, cold: f64) -> f64 {
     if hot > 0.0 && cold > 0.0 { hot * libm::pow(cold / hot, share) } else { hot + (cold - hot) * share }
 }

@@ -10,8 +10,7 @@ struct Kept<S, A> {
 }
 
 impl<P: Problem> Run<'_, P> {
-    /// At each step, invokes the next component from every successor of the kept states, and keeps
-    /// the `width` successors with the best known sequences. See `docs/beam.md`.
+    /// Keeps the `width` successors with the best known sequences. See `docs/beam.md`.
     pub(super) fn beam(&mut self, component: usize, state: &P::State, width: usize) -> Result<(), Stop> {
         let start = self.search.path.len();
         let mut beam = vec![Kept { state: state.clone(), path: self.search.path.clone(), best: None }];

@@ -6,22 +6,19 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::deadline::{DeadlineWatch, now};
 
-/// The work limits of a search or planner. It stops at the first limit that it reaches.
-///
-/// Work is counted in *simulated ticks*: states that a search steps to their successors. Steps that
-/// follow the game or a known line do not count, and neither do steps of the `safest` rule. The
-/// JSON form is an object with the fields `budget_ticks`, `budget_ms` and `budget_evals`; it omits
-/// limits that are not set.
+/// The work limits of a search or planner, which stops at the first it reaches. Work is counted in
+/// *simulated ticks*: states that a search steps to their successors, but not steps along the game
+/// or a known line, or of the `safest` rule. The JSON form is an object with the fields
+/// `budget_ticks`, `budget_ms` and `budget_evals` of the limits that are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Simulated ticks. The limit is exact, except that `greedy` may exceed it by the five states
-    /// of a trial.
+    /// Simulated ticks. Exact, except that `greedy` may exceed the limit by the five states of a
+    /// trial.
     pub ticks: Option<u64>,
     /// Time from the start of the call.
     pub time: Option<Duration>,
-    /// The time at which to stop. The search overruns it by a few microseconds at most. On a busy
-    /// machine, the search stops earlier by the longest recent stall, but never in the first
-    /// quarter of the time.
+    /// The time at which to stop, overrun by microseconds at most. On a busy machine, the search
+    /// stops earlier by the longest recent stall, but never in the first quarter of the time.
     pub deadline: Option<Instant>,
     /// Evaluations of complete sequences. The limit is exact. Only the search grammar uses it.
     pub evaluations: Option<u64>,
@@ -138,12 +135,11 @@ pub enum StopReason {
     Passes,
     /// The best reward reached the upper bound of the problem.
     Optimal,
-    /// Nothing is left to explore: the state was final, or a tree is fully explored. If rollouts
-    /// have no horizon, the best line is optimal.
+    /// Nothing is left to explore. If rollouts have no horizon, the best line is optimal.
     Exhausted,
 }
 
-/// Counts the work of one call against its budget. The meter reads the clock only about every 20
+/// Counts the work of one call against its budget. Reads the clock only about every 20
 /// microseconds, because reading it often takes longer than a step.
 #[derive(Clone, Debug)]
 pub struct BudgetMeter {
@@ -154,7 +150,6 @@ pub struct BudgetMeter {
     next_check: u64,
     interval_ticks: u64,
     steps: usize,
-    /// True if [`step`](Self::step) succeeds even after the deadline.
     is_patient: bool,
     ending: Option<StopReason>,
 }
@@ -186,7 +181,7 @@ impl BudgetMeter {
     /// Counts one simulated tick, unless a limit is reached.
     ///
     /// # Errors
-    /// The reached limit: the ticks are used up, or the deadline has passed.
+    /// The ticks are used up, or the deadline has passed.
     #[inline]
     pub fn tick(&mut self) -> Result<(), StopReason> {
         if self.ticks >= self.next_check {
@@ -199,7 +194,7 @@ impl BudgetMeter {
     /// Checks ticks and deadline without counting a tick.
     ///
     /// # Errors
-    /// The reached limit: the ticks are used up, or the deadline has passed.
+    /// Like [`tick`](Self::tick).
     #[cold]
     pub fn check(&mut self) -> Result<(), StopReason> {
         if let Some(ending) = self.ending {
@@ -222,8 +217,8 @@ impl BudgetMeter {
         self.ending.map_or(Ok(()), Err)
     }
 
-    /// Counts steps within a tick. A step takes at most a microsecond. Only the deadline limits
-    /// steps, so they do not affect the results of a budget in ticks.
+    /// Counts steps within a tick, of at most a microsecond. Only the deadline limits them, so they
+    /// do not affect the results of a budget in ticks.
     ///
     /// # Errors
     /// [`StopReason::Deadline`] once the deadline has passed.
@@ -244,8 +239,7 @@ impl BudgetMeter {
         if self.is_patient { Ok(()) } else { Err(StopReason::Deadline) }
     }
 
-    /// Sets whether [`step`](Self::step) succeeds even after the deadline, so that work that cannot
-    /// be resumed can complete in the next budget.
+    /// Sets whether [`step`](Self::step) ignores the deadline, for work that cannot be resumed.
     pub fn set_patient(&mut self, is_patient: bool) {
         self.is_patient = is_patient;
     }
@@ -273,8 +267,7 @@ impl BudgetMeter {
         }
     }
 
-    /// Checks whether another evaluation may start. The check comes before an evaluation, so that
-    /// the last evaluation is still offered and backed up completely.
+    /// Checks whether another evaluation may start, so that the last is still backed up completely.
     ///
     /// # Errors
     /// [`StopReason::Evaluations`] if the evaluations are used up.

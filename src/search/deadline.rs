@@ -1,8 +1,6 @@
-//! Deadlines on a busy machine, and the clock that measures them.
-//!
-//! The system can preempt a thread for entire time slices. Then a few microseconds of work between
-//! two checks take milliseconds. These stalls come in series. So a deadline counts as reached once
-//! the remaining time is at most the longest recent stall of this thread.
+//! Deadlines on a busy machine. The system can preempt a thread for entire time slices, so a few
+//! microseconds of work take milliseconds. These stalls come in series. So a deadline counts as
+//! reached once the remaining time is at most the longest recent stall of this thread.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -19,7 +17,6 @@ pub trait TimeSource: fmt::Debug {
 }
 
 thread_local! {
-    /// The clock of this thread; `None` for the system clock.
     static TIME_SOURCE: RefCell<Option<Rc<dyn TimeSource>>> = const { RefCell::new(None) };
 }
 
@@ -27,16 +24,15 @@ pub(crate) fn now() -> Instant {
     TIME_SOURCE.with_borrow(|source| source.as_ref().map_or_else(Instant::now, |source| source.now()))
 }
 
-/// A guard that holds a time source. Until it is dropped, the time source is the clock of this
-/// thread.
+/// Until this guard is dropped, its time source is the clock of this thread.
 #[derive(Debug)]
 pub struct Installed<T> {
     time_source: Rc<T>,
     before: Option<Rc<dyn TimeSource>>,
 }
 
-/// Makes a time source the clock for all budgets and deadlines of this thread until the returned
-/// guard is dropped.
+/// Makes a time source the clock of this thread's budgets and deadlines, until the guard is
+/// dropped.
 ///
 /// ```
 /// use std::time::Duration;
@@ -87,8 +83,7 @@ impl ManualTimeSource {
         Self::with_reading(Duration::ZERO)
     }
 
-    /// A clock that also advances by `reading` on every read, as if a search worked for this time
-    /// between two readings.
+    /// A clock that also advances by `reading` on every read.
     pub fn with_reading(reading: Duration) -> Self {
         Self { now: Cell::new(Instant::now()), reading, readings: Cell::new(0) }
     }
@@ -149,7 +144,6 @@ impl Deadline {
         Self { at: Some(at), reserve_max: at.saturating_duration_since(now) / 4 * 3 }
     }
 
-    /// The deadline of a budget for work that begins now.
     pub fn of(budget: Budget) -> Self {
         budget.deadline.map_or(Self::NEVER, |at| Self::new(at, now()))
     }
@@ -176,7 +170,6 @@ impl DeadlineWatch {
         Self { deadline: Deadline::new(at, now), last_check: Some(now) }
     }
 
-    /// The time since the last check, or `None` if the deadline has passed.
     pub fn check(&mut self) -> Option<Duration> {
         let now = now();
         let elapsed = self.last_check.replace(now).map_or(Duration::ZERO, |last| now.saturating_duration_since(last));

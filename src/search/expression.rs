@@ -1,7 +1,5 @@
-//! A search as a value: the components of an expression, their limits, and their text form. Each
-//! component except the last wraps exactly one other component, so an expression is a list.
-//! [`FromStr`](std::str::FromStr) parses the output of [`Display`](fmt::Display) to an equal
-//! expression.
+//! A search as a value. Each component except the last wraps exactly one other, so an expression is
+//! a list. Its text form parses to an equal expression.
 
 use std::fmt;
 
@@ -51,22 +49,21 @@ pub enum Component {
     Simulate {
         /// The rule that chooses actions.
         policy: Policy,
-        /// Maximum actions of the rollout, 1 to [`HORIZON_MAX`]; `None` for no limit. A rollout
-        /// that reaches the maximum is evaluated there.
+        /// Maximum actions, 1 to [`HORIZON_MAX`], after which the rollout is evaluated; `None` for
+        /// no limit.
         horizon: Option<u32>,
     },
     /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state.
     Repeat(u32),
     /// Invokes the next component from every successor.
     Lookahead,
-    /// Repeatedly invokes the next component and plays the next action of the best sequence, until
-    /// a final state.
+    /// Invokes the next component and plays the next action of the best sequence, to the end.
     Step,
-    /// Invokes the next component from a leaf of a tree that grows by UCB1. The number is the
-    /// constant of UCB1, 0 to [`C_MAX`].
+    /// Invokes the next component from a leaf of a tree that grows by UCB1 with this constant, 0 to
+    /// [`C_MAX`].
     Select(f64),
-    /// Invokes the next component from each successor of the kept states, and keeps the successors
-    /// with the best known sequences. The number of kept states is 1 to [`WIDTH_MAX`].
+    /// Invokes the next component from each successor of the kept states, 1 to [`WIDTH_MAX`], and
+    /// keeps the successors with the best known sequences.
     Beam(u32),
     /// Nested rollout policy adaptation: adapts the policy of rollouts to the best rollout so far.
     Adapt {
@@ -76,11 +73,10 @@ pub enum Component {
         iterations: u32,
         /// Step of the adaptation, 0 to [`RATE_MAX`].
         alpha: f64,
-        /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`]. More than one rollout
-        /// gives the stabilised form.
+        /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`]; above 1, the
+        /// stabilised form.
         rollouts: u32,
-        /// True if [`Problem::prior`](super::Problem::prior) biases the policy (the generalised
-        /// form).
+        /// True if [`Problem::prior`](super::Problem::prior) biases the policy (generalised form).
         prior: bool,
     },
     /// Simulated annealing over the sequence of actions.
@@ -136,8 +132,7 @@ fn is_number(number: f64, most: f64) -> bool {
     number.is_sign_positive() && (0.0..=most).contains(&number)
 }
 
-/// Prints the shortest digits that parse to the number, with an exponent if the number is below
-/// 1e-4.
+/// Prints the shortest digits that parse to the number, with an exponent below 1e-4.
 struct Number(f64);
 
 impl fmt::Display for Number {
@@ -174,7 +169,7 @@ impl Expression {
     /// Creates an expression from components, outermost first.
     ///
     /// # Errors
-    /// If the number of components or a constant is out of range, or if a leaf is missing or
+    /// If the number of components or a constant is out of range, or a leaf is missing or
     /// misplaced.
     pub fn new(components: Vec<Component>) -> Result<Self, ExpressionError> {
         if components.is_empty() || components.len() > DEPTH_MAX {

@@ -1,9 +1,7 @@
-//! A grammar of Monte Carlo searches for any one-player problem.
+//! A grammar of Monte Carlo searches for any one-player [`Problem`]. An [`Expression`] composes a
+//! search from components. Five come from Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search
+//! Algorithm Discovery for One Player Games* (arXiv 1208.4692):
 //!
-//! A [`Problem`] lists the legal actions of a state, applies an action, recognises final states and
-//! returns their reward. An [`Expression`] composes a search from components. Five components come
-//! from Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player
-//! Games* (arXiv 1208.4692):
 //!
 //! - `simulate(P)`, `simulate(P, H)`: follows policy `P` (`random`, `greedy`) to a final state or
 //!   for at most `H` actions, and evaluates the last state.
@@ -23,14 +21,13 @@
 //! - `beam(W, S)`: like `step(lookahead(S))`, but keeps the best `W` states at each step instead of
 //!   one.
 //!
-//! `simulate` alone means `simulate(random)`. Many known algorithms are expressions: iterative
-//! sampling is `step(repeat(100, simulate))`, nested Monte Carlo search of level 1 is
-//! `step(lookahead(simulate))`, and UCT is `step(repeat(100, select(1.41, simulate)))`.
+//! `simulate` alone means `simulate(random)`. Iterative sampling is `step(repeat(100, simulate))`,
+//! nested Monte Carlo search of level 1 is `step(lookahead(simulate))`, and UCT is
+//! `step(repeat(100, select(1.41, simulate)))`.
 //!
-//! **Guarantees.** The result is the best of *all* evaluated complete sequences; only a strictly
-//! better sequence replaces it. A budget in evaluations is exact. The search overruns a deadline by
-//! microseconds at most, and discards an interrupted rollout. The same expression, seed, problem
-//! and budget in evaluations give the same answer on every platform. Memory is bounded, and
+//! **Guarantees.** The result is the best of *all* evaluated complete sequences. A budget in
+//! evaluations is exact, and gives the same answer on every platform. The search overruns a
+//! deadline by microseconds at most, and discards an interrupted rollout. Memory is bounded, and
 //! rollouts do not allocate per action.
 //!
 //! ```

@@ -1,5 +1,4 @@
-//! Parses expressions. The result is either an expression within the limits, or an error with its
-//! position and the expected token.
+//! Parses expressions within the limits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -67,8 +66,7 @@ impl std::error::Error for ParseError {}
 impl FromStr for Expression {
     type Err = ParseError;
 
-    /// Parses the output of [`Display`](fmt::Display) and ignores whitespace. `simulate` alone
-    /// means `simulate(random)`.
+    /// Parses the output of [`Display`](fmt::Display). `simulate` alone means `simulate(random)`.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         Parser { text, characters: text.chars().collect(), position: 0 }.expression()
     }
@@ -109,7 +107,6 @@ impl Parser<'_> {
         if end < self.characters.len() {
             return Err(self.error(end, "the end"));
         }
-        // The parser has already checked the limits of numbers.
         Expression::new(components).map_err(|error| self.error(end, error.to_string()))
     }
 

@@ -2,8 +2,7 @@
 
 use super::problem::Generator;
 
-/// Maximum absolute weight. Weights are clamped, so that their exponentials stay finite and
-/// positive.
+/// Clamping keeps exponentials finite and positive.
 const WEIGHT_MAX: f64 = 500.0;
 const CAPACITY_FIRST: usize = 64;
 
@@ -63,7 +62,6 @@ impl Weights {
         index
     }
 
-    /// The exponential of a weight; initially 1.
     #[inline]
     pub(super) fn factor(&self, code: u64) -> f64 {
         if self.slots.is_empty() {
@@ -73,8 +71,7 @@ impl Weights {
         if slot.is_empty() { 1.0 } else { slot.factor }
     }
 
-    /// The index of the slot with this code. Inserts the code if it is missing. The index is valid
-    /// until the table grows.
+    /// Inserts the code if it is missing. The index is valid until the table grows.
     #[inline]
     fn slot(&mut self, code: u64) -> usize {
         if (self.count + 1) * 2 > self.slots.len() {
@@ -88,7 +85,6 @@ impl Weights {
         index
     }
 
-    /// Changes a weight. Its exponential is stale until [`refresh`](Self::refresh).
     #[inline]
     fn add(&mut self, slot: usize, change: f64) {
         let slot = &mut self.slots[slot];
@@ -126,7 +122,6 @@ pub(super) struct Rollout {
 
 #[derive(Clone, Copy, Debug)]
 struct RolloutStep {
-    /// The end of the step's codes. They start at the end of the previous step's codes.
     end: usize,
     played: usize,
 }
@@ -160,7 +155,7 @@ impl Rollout {
     }
 
     /// Ends the step: draws an action with a probability proportional to the exponential of weight
-    /// plus prior. Returns the action's index within the step.
+    /// plus prior. Returns the action's index.
     #[inline]
     pub(super) fn draw(&mut self, weights: &Weights, random: &mut Generator, factors: &mut Vec<f64>) -> usize {
         let first = self.steps.last().map_or(0, |step| step.end);
@@ -178,9 +173,8 @@ impl Rollout {
         chosen
     }
 
-    /// Moves the weights in each step by `alpha` towards the played action, and by `alpha` times an
-    /// action's probability away from every action (Rosin 2011). `changes` and `slots` are scratch
-    /// space.
+    /// Moves the weights by `alpha` towards the played action, and by `alpha` times its probability
+    /// away from every action (Rosin 2011). `changes` and `slots` are scratch space.
     pub(super) fn adapt(&self, weights: &mut Weights, alpha: f64, changes: &mut Vec<f64>, slots: &mut Vec<usize>) {
         let capacity = weights.slots.len();
         slots.clear();
@@ -201,9 +195,8 @@ impl Rollout {
             }
             first = step.end;
         }
-        // The changes are applied last. So all of them use the probabilities from before the
-        // adaptation, even if a code occurs twice. The exponentials come even later, because most
-        // codes change in many steps.
+        // Changes come last, so all use the probabilities from before the adaptation, even if a
+        // code occurs twice. Exponentials come even later: most codes change in many steps.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);
         }

@@ -3,8 +3,7 @@
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// The random number generator of every search: PCG XSL 128/64 (MCG) by O'Neill (2014), with the
-/// same stream on every platform.
+/// PCG XSL 128/64 (MCG) by O'Neill (2014), with the same stream on every platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generator(Pcg64Mcg);
 
@@ -26,10 +25,9 @@ impl Generator {
         self.0.next_u64()
     }
 
-    /// A uniformly random index below `count` (1 to `2^32`), from one draw of 32 bits.
-    ///
-    /// The method multiplies without rejection (Lemire 2019, section 4). So the relative error of
-    /// an index's probability is at most `count / 2^32`.
+    /// A uniformly random index below `count` (1 to `2^32`), from one draw of 32 bits. Without
+    /// rejection (Lemire 2019, section 4), so a probability's relative error is at most `count /
+    /// 2^32`.
     #[inline]
     pub fn below(&mut self, count: usize) -> usize {
         debug_assert!(count > 0 && count as u64 <= 1 << 32);
@@ -51,16 +49,16 @@ impl Generator {
     }
 }
 
-/// A deterministic one-player problem. Methods use reusable buffers and do not allocate results,
-/// because searches call them tens of millions of times per second.
+/// A deterministic one-player problem. Searches call it tens of millions of times per second, so
+/// methods use reusable buffers.
 pub trait Problem {
     /// A state: everything that determines how a sequence can continue. Cloned once per rollout.
     type State: Clone;
     /// An action: one decision.
     type Action: Copy + Eq;
 
-    /// Appends the legal actions of `state` to the empty list `actions`, each once and always in
-    /// the same order. A state that is not final has at least one legal action.
+    /// Appends the legal actions of `state`, at least one if it is not final, to the empty list
+    /// `actions`, each once and always in the same order.
     fn actions(&self, state: &Self::State, actions: &mut Vec<Self::Action>);
 
     /// Plays a legal action.
@@ -70,8 +68,8 @@ pub trait Problem {
     /// have a horizon or the search has a deadline.
     fn is_final(&self, state: &Self::State) -> bool;
 
-    /// The reward of a sequence that ends in `state`. It must be finite; higher is better. Called
-    /// for final states and at the horizon of a rollout.
+    /// The finite reward of a sequence that ends in `state`, final or at a rollout's horizon;
+    /// higher is better.
     fn reward(&self, state: &Self::State) -> f64;
 
     /// An upper bound on the reward. A search stops when it reaches the bound.
@@ -80,8 +78,7 @@ pub trait Problem {
     }
 
     /// A uniformly random action of the non-final `state`. `actions` is scratch space with
-    /// unspecified contents. Override this method if an action can be drawn without listing all
-    /// actions.
+    /// unspecified contents. Override this if an action can be drawn without listing all.
     #[inline]
     fn random(&self, state: &Self::State, actions: &mut Vec<Self::Action>, random: &mut Generator) -> Self::Action {
         actions.clear();
@@ -89,14 +86,12 @@ pub trait Problem {
         actions[random.below(actions.len())]
     }
 
-    /// Called with the first state of a `greedy` rollout. The method may store parameters for the
-    /// rollout in the state, but must not change anything else. By default, it does nothing.
+    /// Called with the first state of a `greedy` rollout, in which it may store parameters.
     #[inline]
     fn begin_greedy(&self, _state: &mut Self::State) {}
 
     /// The action of the policy `greedy` in the non-final `state`; by default, a random action.
-    /// `actions` is scratch space with unspecified contents. An implementation that steps states
-    /// for trials adds the number of these steps to `_trial_ticks`.
+    /// `actions` is scratch space. Steps of trials are added to `_trial_ticks`.
     #[inline]
     fn greedy(
         &self,
@@ -108,17 +103,16 @@ pub trait Problem {
         self.random(state, actions, random)
     }
 
-    /// The code of a legal action after `depth` actions. `index` is the action's index among the
-    /// legal actions. Actions with the same code share one weight of a learnt policy, so a good
-    /// code contains only the features that matter. The default combines `depth` and `index`.
+    /// The code of a legal action after `depth` actions, with its index among the legal actions.
+    /// Actions with the same code share one learnt weight, so a good code contains only the
+    /// features that matter. The default combines `depth` and `index`.
     #[inline]
     fn code(&self, _state: &Self::State, _action: Self::Action, depth: usize, index: usize) -> u64 {
         (depth as u64) << 32 | index as u64
     }
 
-    /// The prior weight of a legal action. Before learning, the probability of an action is
-    /// proportional to the exponential of this weight. The default is 0 for all actions, so that
-    /// all are equally likely.
+    /// The prior weight of a legal action, 0 by default. Before learning, its probability is
+    /// proportional to the exponential of this weight.
     #[inline]
     fn prior(&self, _state: &Self::State, _action: Self::Action) -> f64 {
         0.0

@@ -1,6 +1,5 @@
 //! Runs an expression, and implements the components of the first paper. Each evaluated sequence is
-//! offered to the enclosing components, innermost first. Each component keeps the best sequence of
-//! its invocation.
+//! offered to the enclosing components, innermost first, which keep the best of their invocation.
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::budget::{Budget, BudgetMeter, StopReason};
@@ -57,15 +56,14 @@ impl<A: Copy> Record<A> {
 }
 
 /// A search that keeps the best sequence and the trees between runs. Call
-/// [`advance`](Self::advance) after an action has been played, and [`reset`](Self::reset) after any
-/// other change of state.
+/// [`advance`](Self::advance) after a played action, and [`reset`](Self::reset) after any other
+/// change of state.
 #[derive(Clone)]
 pub struct Search<A> {
     expression: Expression,
     pub(super) random: Generator,
     pub(super) best: Record<A>,
     pub(super) records: Vec<Record<A>>,
-    /// One tree per component. Only a `select` uses its tree.
     trees: Vec<Tree<A>>,
     pub(super) action_buffers: Vec<Vec<A>>,
     pub(super) path: Vec<A>,
@@ -102,10 +100,9 @@ impl<A: Copy + Eq> Search<A> {
         &self.expression
     }
 
-    /// Searches from `state` until the budget is used up or nothing is left to find. The search
-    /// first replays the best sequence of an earlier run to update its reward. The replay does not
-    /// count against the budget. If the sequence cannot be played from `state`, the search resets
-    /// itself.
+    /// Searches from `state` until the budget is used up or nothing is left to find. First replays
+    /// the best earlier sequence to update its reward, outside the budget. If that is impossible,
+    /// the search resets itself.
     pub fn run<P>(&mut self, problem: &P, state: &P::State, budget: Budget) -> SearchOutcome<A>
     where
         P: Problem<Action = A>,
@@ -127,10 +124,9 @@ impl<A: Copy + Eq> Search<A> {
         SearchOutcome { best, evaluations, simulated_ticks, passes, ending }
     }
 
-    /// Moves the root to the successor by `action`. If the best sequence starts with the action,
-    /// the search keeps the remaining sequence and the subtrees below the action. Otherwise, it
-    /// resets itself and returns false. Without the best sequence, the trees are useless, because a
-    /// search never revisits their fully explored parts.
+    /// Moves the root to the successor by `action`. Keeps the rest of the best sequence and the
+    /// subtrees if the sequence starts with the action. Otherwise resets and returns false, because
+    /// a search never revisits fully explored parts of the trees.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
@@ -148,8 +144,7 @@ impl<A: Copy + Eq> Search<A> {
         self.trees.iter_mut().for_each(Tree::clear);
     }
 
-    /// Updates the reward of the best sequence. Resets the search if the sequence cannot be played
-    /// or does not end in a final state.
+    /// Resets the search if the best sequence cannot be played to a final state.
     fn replay<P: Problem<Action = A>>(&mut self, problem: &P, state: &P::State) {
         if self.best.reward.is_none() {
             return;
@@ -192,7 +187,6 @@ impl<P: Problem> Run<'_, P> {
             match self.invoke(0, self.root) {
                 Err(Stop(ending)) => return (ending, pass),
                 Ok(None) => return (StopReason::Exhausted, pass),
-                // A final state has no successors, so one pass is enough.
                 Ok(Some(_)) if self.problem.is_final(self.root) => {
                     return (StopReason::Exhausted, pass + 1);
                 }
@@ -202,8 +196,8 @@ impl<P: Problem> Run<'_, P> {
         (StopReason::Passes, passes_max)
     }
 
-    /// Runs the component from `state`, or evaluates `state` if it is final. Returns the best
-    /// reward of this invocation, or `None` if all states below `state` have been explored.
+    /// Runs the component, or evaluates `state` if it is final. Returns the best reward of this
+    /// invocation, or `None` if all states below `state` have been explored.
     pub(super) fn invoke(&mut self, component: usize, state: &P::State) -> Result<Option<f64>, Stop> {
         if self.problem.is_final(state) {
             self.check_limits()?;
@@ -333,8 +327,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(())
     }
 
-    /// Descends the tree of a `select` from `state` to a leaf. A leaf is an unvisited node, or a
-    /// node with children that do not fit into the tree.
+    /// A leaf is an unvisited node, or a node whose children do not fit into the tree.
     fn descend(&mut self, component: usize, state: &P::State, c: f64) -> Result<P::State, Stop> {
         let mut state = state.clone();
         while self.expand(component, &state) {
@@ -348,8 +341,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(state)
     }
 
-    /// Follows the path in the tree of a `select` and expands nodes as needed. Returns false if the
-    /// tree is full.
+    /// Expands nodes as needed. Returns false if the tree is full.
     fn follow_path(&mut self, component: usize) -> Result<bool, Stop> {
         let mut replayed: Option<P::State> = None;
         loop {
@@ -404,8 +396,7 @@ impl<P: Problem> Run<'_, P> {
         self.search.trees.iter_mut().for_each(|tree| tree.truncate_path(length));
     }
 
-    /// Evaluates the path and offers it to the enclosing components, innermost first, and to the
-    /// search.
+    /// Offers the path to the enclosing components, innermost first, and to the search.
     pub(super) fn evaluate(&mut self, component: usize, state: &P::State) -> f64 {
         let reward = self.problem.reward(state);
         debug_assert!(reward.is_finite(), "a reward is finite");

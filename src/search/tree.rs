@@ -1,5 +1,4 @@
-//! The tree of one `select`: a vector in which the children of a node are adjacent. A full tree
-//! stops growing but still updates its statistics.
+//! The tree of one `select`, with adjacent children. A full tree still updates its statistics.
 
 use super::problem::Generator;
 
@@ -10,12 +9,11 @@ const ROOT: u32 = 0;
 
 #[derive(Clone, Copy)]
 struct Node<A> {
-    /// The sum of rewards, relative to the first reward of the tree. So adding a constant to all
-    /// rewards does not change a single bit of the result.
+    /// Relative to the tree's first reward, so a constant added to all rewards changes no bit of
+    /// the result.
     sum: f64,
     visits: u32,
-    /// The index of the first of the node's `count` children. The node has no children until it is
-    /// expanded.
+    /// The first of the node's `count` children, once it is expanded.
     first: u32,
     count: u32,
     open: u32,
@@ -35,7 +33,6 @@ pub(super) struct Tree<A> {
     nodes_max: usize,
     /// The nodes along the played actions: `path[i]` is the node after `i` actions.
     path: Vec<u32>,
-    /// The first reward backed up; other rewards are stored relative to it.
     reward_origin: Option<f64>,
     reward_min: f64,
     reward_max: f64,
@@ -108,11 +105,10 @@ impl<A: Copy + Eq> Tree<A> {
         (node.first..node.first + node.count).find(|&child| self.nodes[child as usize].action == Some(action))
     }
 
-    /// Moves to a child that is not fully explored. If there are unvisited children, a random
-    /// unvisited child is chosen. Otherwise, the child with the highest mean + C sqrt(ln n / n_k)
-    /// is chosen, and ties are broken at random. Rewards are scaled to 0..1 by the range seen
-    /// (UCB1: Auer, Cesa-Bianchi and Fischer 2002, figure 1, where C is sqrt(2)). The node must be
-    /// expanded, and at least one child must not be fully explored.
+    /// Moves to a child that is not fully explored, of which there must be one: a random unvisited
+    /// child, otherwise the child with the highest mean + C sqrt(ln n / n_k). Ties are broken at
+    /// random. Rewards are scaled to 0..1 by the range seen (UCB1: Auer, Cesa-Bianchi and Fischer
+    /// 2002, figure 1, where C is sqrt(2)).
     pub(super) fn descend(&mut self, c: f64, random: &mut Generator) -> A {
         let node = self.current();
         let first = node.first as usize;
@@ -159,7 +155,6 @@ impl<A: Copy + Eq> Tree<A> {
         }
     }
 
-    /// Marks the node as fully explored, and each ancestor without another unexplored child.
     pub(super) fn mark_explored(&mut self) {
         for (depth, &index) in self.path.iter().enumerate().rev() {
             let node = &mut self.nodes[index as usize];
@@ -180,8 +175,7 @@ impl<A: Copy + Eq> Tree<A> {
         };
         let mut root = self.nodes[child as usize];
         root.action = None;
-        // The copy is breadth-first: the children of a node are appended after all nodes copied so
-        // far.
+        // Breadth-first: children are appended after all nodes copied so far.
         let mut kept = vec![root];
         let mut next = 0;
         while next < kept.len() {
