@@ -5,8 +5,8 @@ use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Styl
 
 use super::observation::{FAR_STEPS, ticks_until_move};
 
-/// The number of features before the features of the actions: the tick; the ticks until the threats
-/// move, 0 if they move in the next step; and the ticks between two of their moves.
+/// The number of features before those of the actions: the tick; the ticks until the threats move,
+/// 0 if they move in the next step; and the ticks between two of their moves.
 pub const FEATURES_HEADER: usize = 3;
 /// The number of features per action (left, right, up, down, stay). They describe the state after
 /// the tick in which the action is played. All are -1 if the action is blocked or the game is over:
@@ -27,7 +27,6 @@ pub const FEATURES_HEADER: usize = 3;
 /// 8. and following: for each style of [`Style::ALL`], the steps from the nearest threat of this
 ///    style, in the form of feature 1.
 pub const FEATURES_ACTION: usize = FEATURES_STYLES + Style::ALL.len();
-/// The index of the first style feature among the features of an action.
 const FEATURES_STYLES: usize = 7;
 /// The maximum lead per tile in the sum of the leads, in ticks.
 pub const LEAD_TICKS_MAX: u8 = 4;
@@ -36,27 +35,22 @@ pub const LIFE_TICKS_MAX: u16 = 4;
 /// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
-/// The number of tiles whose arrivals are computed together. It is a multiple of [`LANES`]. The sum
-/// of the leads in one lane fits into a byte.
+/// Tiles whose arrivals are computed together: a multiple of [`LANES`] for which the sum of the
+/// leads in one lane fits into a byte.
 const BLOCK: usize = 240;
 const _: () = assert!(BLOCK.is_multiple_of(LANES) && BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
-/// The number of bytes in a vector register. Rows are padded to a multiple of this number.
 const LANES: usize = 16;
-/// Stands for steps or ticks that do not fit into a row.
 const FAR: u8 = u8::MAX;
 
-/// The tables from which the features of a world are computed.
 #[derive(Clone, Debug)]
 pub(super) struct Features {
-    /// The length of a row.
     row: usize,
     /// Index `player * row + tile`: the player's steps to the tile, at most [`FAR`].
     player_steps: Vec<u8>,
     /// Index `threat * row + tile`: a threat's steps to the tile, at most [`FAR`].
     threat_steps: Vec<u8>,
-    /// For each period of the rules in ticks, at index `threat * row + tile`: the ticks until the
-    /// arrival of a threat that moves in the next step, at most [`FAR`]; 0 on the threat's own
-    /// tile.
+    /// For each period of the rules, at index `threat * row + tile`: the ticks until the arrival of
+    /// a threat that moves in the next step, at most [`FAR`]; 0 on the threat's own tile.
     arrivals: Vec<(u8, Vec<u8>)>,
     /// For each tile, the depth of its dead end, and the number of its exits.
     places: Vec<[i16; 2]>,
@@ -64,11 +58,9 @@ pub(super) struct Features {
     paces: Vec<Pace>,
     /// For each tick and number of further ticks, how often a threat moves in these ticks.
     moves_within: Vec<[u8; LIFE_TICKS_MAX as usize + 1]>,
-    /// The styles of the threats, in the order of a state.
     styles: Vec<StyleCount>,
 }
 
-/// The number of adjacent threats of one style.
 #[derive(Clone, Copy, Debug)]
 struct StyleCount {
     style: Style,
@@ -77,9 +69,7 @@ struct StyleCount {
 
 #[derive(Clone, Copy, Debug)]
 struct Pace {
-    /// Ticks until the threats move; 0 if they move in the next step.
     wait: u8,
-    /// Ticks between two moves.
     period: u8,
 }
 
@@ -153,7 +143,6 @@ impl Features {
         self.write_outcomes(world, state, &outcomes, pace, actions);
     }
 
-    /// Writes the features of each of these moves.
     fn write_outcomes(&self, world: &World, state: &State, outcomes: &Outcomes, pace: Pace, actions: &mut [i16]) {
         let moves = &outcomes.moves[..outcomes.count];
         let threats = &outcomes.threats[..outcomes.threat_count];
@@ -184,15 +173,14 @@ impl Features {
         }
     }
 
-    /// The player's leads after each of these moves.
     fn leads(&self, moves: &[(Move, u16)], threats: &[u16], pace: Pace) -> [Leads; Move::ALL.len()] {
         let table = self.arrivals.iter().find(|&&(period, _)| period == pace.period);
         let arrivals = table.map_or(&[][..], |(_, arrivals)| arrivals);
         let mut leads = [Leads::default(); Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            // If the player cannot reach a tile, its steps are at least every arrival, so the lead
-            // is 0.
+            // If the player cannot reach a tile, its steps are at least every arrival: the lead is
+            // 0.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);
@@ -207,8 +195,7 @@ impl Features {
             for &threat in fours.remainder() {
                 ticks[..length].iter_mut().zip(row(threat)).for_each(|(ticks, &row)| *ticks = row.min(*ticks));
             }
-            // A threat waits before its first step, but a threat that is already on the tile does
-            // not.
+            // A threat waits before its first step, unless it is already on the tile.
             ticks[..length].iter_mut().for_each(|ticks| *ticks += if *ticks == 0 { 0 } else { pace.wait });
             for (leads, &(_, player)) in leads.iter_mut().zip(moves) {
                 leads.add(&self.player_steps[self.at(player) + start..][..length], &ticks[..length]);
@@ -217,15 +204,14 @@ impl Features {
         leads
     }
 
-    /// True if threats at this distance cannot arrive within `ticks` ticks from `tick` on. A player
-    /// that stays then survives these ticks.
+    /// True if threats at this distance cannot arrive within `ticks` ticks from `tick` on, so a
+    /// player that stays survives.
     #[inline]
     fn is_out_of_reach(&self, nearest_steps: u8, tick: u16, ticks: u16) -> bool {
         nearest_steps > self.moves_within[usize::from(tick)][usize::from(ticks)]
     }
 
-    /// The number of ticks that the player can survive from this state, at most `ticks`. The player
-    /// must not be caught yet.
+    /// At most `ticks` ticks of survival. The player must not be caught yet.
     #[cold]
     fn life(&self, world: &World, state: &State, ticks: u16) -> u16 {
         let mut longest = 0;
@@ -241,7 +227,6 @@ impl Features {
         longest
     }
 
-    /// The steps from the nearest threat to the player.
     fn nearest(&self, world: &World, state: &State) -> u8 {
         let steps = &self.threat_steps[self.at(world.tile_after(state, Move::Stay))..][..self.row];
         let threats = &threat_tiles(world, state)[..world.threat_count()];
@@ -274,7 +259,6 @@ impl Outcomes {
     }
 }
 
-/// The tiles of the threats, followed by zeros.
 #[inline]
 fn threat_tiles(world: &World, state: &State) -> [u16; MAX_THREATS] {
     let mut tiles = [0; MAX_THREATS];
@@ -282,25 +266,19 @@ fn threat_tiles(world: &World, state: &State) -> [u16; MAX_THREATS] {
     tiles
 }
 
-/// Converts a number of steps to the form in an observation.
 fn to_steps(steps: u8) -> i16 {
     if steps == FAR { FAR_STEPS } else { steps.into() }
 }
 
-/// Statistics of the tiles that the player reaches before every threat.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leads {
-    /// The number of these tiles.
     tiles: u16,
-    /// The largest lead in ticks.
     most: u8,
-    /// The sum of the leads, each at most [`LEAD_TICKS_MAX`].
     sum: u16,
 }
 
 impl Leads {
-    /// Adds at most [`BLOCK`] tiles, with the player's `steps` to each and the `ticks` until a
-    /// threat arrives.
+    /// `steps` are the player's to at most [`BLOCK`] tiles, `ticks` those until a threat arrives.
     #[inline]
     fn add(&mut self, steps: &[u8], ticks: &[u8]) {
         // One sum and one maximum per lane, so that the compiler emits vector instructions.
@@ -324,21 +302,18 @@ impl Leads {
     }
 }
 
-/// For each tick and number of further ticks, how often a threat moves in these ticks.
 fn moves_within(paces: &[Pace]) -> Vec<[u8; LIFE_TICKS_MAX as usize + 1]> {
     let moves = |tick: usize, ticks: usize| paces[tick..].iter().take(ticks).filter(|pace| pace.wait == 0).count();
     (0..paces.len()).map(|tick| std::array::from_fn(|ticks| moves(tick, ticks) as u8)).collect()
 }
 
-/// For every tile, the player's steps to the nearest tile outside dead ends: 0 for tiles outside
-/// dead ends, [`FAR_STEPS`] on streets without a loop.
+/// For every tile, the player's steps out of dead ends; [`FAR_STEPS`] on streets without a loop.
 fn dead_end_depths(world: &World) -> Vec<i16> {
     let graph = world.graph();
     let ways = |tile| graph.ways(Mover::Player, tile).map(|(_, next)| usize::from(next));
     let is_open = |tile: u16| world.layout().tile(graph.position(tile)) == Tile::Open;
     let mut exits: Vec<usize> =
         (0..graph.len() as u16).map(|tile| if is_open(tile) { ways(tile).count() } else { 0 }).collect();
-    // Removes every dead end, tile by tile.
     let mut ends: Vec<usize> = (0..graph.len()).filter(|&tile| exits[tile] == 1).collect();
     while let Some(end) = ends.pop() {
         exits[end] = 0;

@@ -1,11 +1,7 @@
-//! Steps thousands of games at once, and describes each game to a learner.
-//!
-//! A [`Batch`] keeps its games in one array and steps all of them. [`Batch::parts`] lends disjoint
-//! parts of the batch to threads. Games may have different worlds, and so different maps and rules.
-//! Nothing is random: a game depends only on its own moves, and not on how the batch is divided.
-//!
-//! The step after a game has ended resets the game and ignores the game's move. Gymnasium calls
-//! this next-step autoreset.
+//! Steps thousands of games at once, and describes each game to a learner. [`Batch::parts`] lends
+//! disjoint parts of the games to threads. Games may have different worlds. A game depends only on
+//! its own moves. The step after its end resets the game and ignores the game's move (Gymnasium's
+//! next-step autoreset).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -36,8 +32,7 @@ pub use observation::{
 use observation::{Observer, read_state};
 pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
-/// Number of games to step before their results are read. These games fit into the first-level
-/// cache.
+/// Games stepped before their results are read. They fit into the first-level cache.
 const CHUNK_GAMES: usize = 64;
 
 /// Games that are stepped together: see the [module documentation](self).
@@ -50,7 +45,6 @@ pub struct Batch {
     shape: Shape,
 }
 
-/// A world, with the data shared by all its games.
 #[derive(Clone, Debug)]
 struct WorldSetup {
     world: Arc<World>,
@@ -59,8 +53,8 @@ struct WorldSetup {
 }
 
 impl Batch {
-    /// Creates games at their start. Game `i` is played in `worlds[world_of[i]]`. Stepping is
-    /// fastest if games in the same world are adjacent.
+    /// Creates games at their start, game `i` in `worlds[world_of[i]]`. Stepping is fastest if
+    /// games in the same world are adjacent.
     ///
     /// # Panics
     /// If a world does not exist.
@@ -118,8 +112,7 @@ impl Batch {
         self.states[game] = state;
     }
 
-    /// Builds a state of a game's world from its numbers, in the form of
-    /// [`BatchPart::write_states`].
+    /// Builds a state of a game's world from numbers in the form of [`BatchPart::write_states`].
     ///
     /// # Errors
     /// If the numbers are not a state of the world.
@@ -139,8 +132,7 @@ impl Batch {
         BatchPart { setups: &self.setups, setup_of, states, shape: self.shape }
     }
 
-    /// Divides the games into at most `count` parts of nearly equal length, in order. Threads can
-    /// step the parts at the same time.
+    /// Divides the games into at most `count` parts of nearly equal length, in order.
     pub fn parts(&mut self, count: usize) -> impl Iterator<Item = BatchPart<'_>> {
         let games = self.part_games(count);
         let (setups, shape) = (&self.setups, self.shape);
@@ -148,8 +140,7 @@ impl Batch {
         parts.map(move |(states, setup_of)| BatchPart { setups, setup_of, states, shape })
     }
 
-    /// The number of games in each part that [`Batch::parts`] returns. The last part may be
-    /// shorter.
+    /// The number of games in each part of [`Batch::parts`]. The last may be shorter.
     pub fn part_games(&self, count: usize) -> usize {
         self.len().div_ceil(count.max(1)).max(1)
     }
@@ -162,10 +153,7 @@ impl Batch {
         self.part(0..self.len()).reset(marks);
     }
 
-    /// Steps every game once: see [`BatchPart::step`].
-    ///
-    /// # Panics
-    /// See [`BatchPart::step`].
+    /// Steps every game once. Panics like [`BatchPart::step`].
     pub fn step(&mut self, moves: &[Move], rewards: &mut [f32], terminations: &mut [bool]) {
         self.part(0..self.len()).step(moves, rewards, terminations);
     }
@@ -202,10 +190,9 @@ impl BatchPart<'_> {
         }
     }
 
-    /// Steps every game once. A running game plays its move. The reward is the number of ticks
-    /// gained: 1, or 0 if the player is caught within the tick in the no-jump variant. The
-    /// termination is true if the move ended the game. A finished game is reset: its move is
-    /// ignored, its reward is 0, and its termination is false.
+    /// Steps every game once. The reward is the number of ticks gained: 1, or 0 if the player is
+    /// caught within the tick in the no-jump variant. The termination is true if the move ended the
+    /// game. A finished game is reset, with reward 0 and termination false.
     ///
     /// # Panics
     /// If the numbers of moves, rewards and terminations differ from the number of games.
@@ -266,8 +253,7 @@ impl BatchPart<'_> {
         self.write(out, FEATURES, Observer::write_features);
     }
 
-    /// Writes a number for every game and move, in the order of [`Move::ALL`]: 1 if the move is not
-    /// blocked.
+    /// Writes a number for every game and move, in the order of [`Move::ALL`]: 1 unless blocked.
     ///
     /// # Panics
     /// If `out` has a different length.
@@ -285,7 +271,6 @@ impl BatchPart<'_> {
     }
 }
 
-/// Steps games of one world, at most [`CHUNK_GAMES`] of them.
 fn step_chunk(
     setup: &WorldSetup,
     states: &mut [State],

@@ -1,8 +1,5 @@
-//! Observations: a game's state as numbers, for a learner.
-//!
-//! There are five forms. Each has a fixed size for the worlds of a batch. If a map is smaller or
-//! has fewer threats than others in the batch, missing tiles and threats are -1 in vectors and 0 in
-//! planes.
+//! Observations: a game's state as numbers, in five forms of fixed size. Missing tiles and threats
+//! of smaller maps in a batch are -1 in vectors and 0 in planes.
 
 use std::sync::OnceLock;
 
@@ -18,13 +15,12 @@ use crate::game::{
 /// The number of elements before the threats in a compact observation: the tick; the ticks until
 /// the threats move, 0 if they move in the next step; the player's x and y; and the clearances.
 pub const COMPACT_HEADER: usize = CLEARANCE + Move::ALL.len();
-/// The index of the first clearance. There is one clearance for each move (left, right, up, down,
-/// stay): the steps along the streets from the nearest threat to the player's tile after the move.
-/// It is -1 if the move is blocked, and [`FAR_STEPS`] if no threat can arrive.
+/// The index of the first clearance, one per move: the steps along the streets from the nearest
+/// threat to the player's tile after the move; -1 if blocked, and [`FAR_STEPS`] if no threat can
+/// arrive.
 pub const CLEARANCE: usize = 4;
-/// The number of elements for each threat in a compact observation. In map order, each threat has
-/// its x, y, direction (0 to 3: left, right, up, down), style (0 to 5: as in `Style::ALL`), and
-/// steps to the player along the streets ([`FAR_STEPS`] if there is no path).
+/// The number of elements per threat, in map order: x, y, direction (0 to 3: left, right, up,
+/// down), style (as in `Style::ALL`), and steps to the player ([`FAR_STEPS`] without a path).
 pub const COMPACT_THREAT: usize = 5;
 /// Stands for the steps to a tile that a threat cannot reach.
 pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
@@ -32,9 +28,9 @@ pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
 /// The number of elements before the threats in a complete state: the tick, the ticks since the
 /// threats' last move, and the player's x and y.
 pub const STATE_HEADER: usize = 4;
-/// The number of elements for each threat in a complete state. In map order, each threat has its x,
-/// y, direction, style, number of draws, kind of remembered position (0: none, 1: the player's
-/// position, 2: a hawk's post), x and y of the remembered position (-1 for none), and idle rounds.
+/// The number of elements per threat in a complete state, in map order: x, y, direction, style,
+/// draws, kind of remembered position (0: none, 1: the player's position, 2: a hawk's post), x and
+/// y of the remembered position (-1 for none), and idle rounds.
 pub const STATE_THREAT: usize = 9;
 
 /// Number of planes of an image: tiles that the player may enter; tiles that threats may enter; the
@@ -73,8 +69,7 @@ impl Shape {
         })
     }
 
-    /// The length of a compact observation: [`COMPACT_HEADER`], plus [`COMPACT_THREAT`] for each
-    /// threat.
+    /// The length of a compact observation: [`COMPACT_HEADER`], plus [`COMPACT_THREAT`] per threat.
     pub fn compact(self) -> usize {
         COMPACT_HEADER + COMPACT_THREAT * self.threats
     }
@@ -122,26 +117,21 @@ pub enum NumbersError {
     Placement(#[from] PlacementError),
 }
 
-/// The ticks until the threats move, at most 255; 0 if they move in this tick.
 pub(super) fn ticks_until_move(world: &World, tick: u16) -> u8 {
     world.clock().move_ticks(tick).next().map_or(u8::MAX, |next| (next - tick).min(255) as u8)
 }
 
-/// A tick, scaled to 0 to 255.
 pub(super) fn scaled_tick(tick: u16) -> u8 {
     (u32::from(tick) * 255 / u32::from(LAST_TICK + 1)) as u8
 }
 
-/// On maps with more open tiles than this, reaches are not tabulated, because their table would
-/// take more than 16 MiB.
+/// In open tiles. On larger maps, the table of reaches would take more than 16 MiB.
 const TABULATED_TILES: usize = 1024;
 
-/// For each move, the steps of one threat, or of the nearest threat, to the player's tile after the
-/// move; -1 if the move is blocked. The array has the length of a vector register, so its last
-/// three elements are unused.
+/// For each move, the steps of one threat, or of the nearest, to the player's tile after the move;
+/// -1 if blocked. A vector register long: the last three elements are unused.
 type Reach = [i16; 8];
 
-/// The tables from which the observations of a world are computed.
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     shape: Shape,
@@ -151,14 +141,11 @@ pub(super) struct Observer {
     next: Vec<[u16; Move::ALL.len()]>,
     /// Index `threat * tiles + tile`: the steps of a threat on the tile `threat` to `tile`.
     steps: Vec<i16>,
-    /// Index `player * tiles + threat`: see [`Observer::computed_reach`]. Empty above
-    /// [`TABULATED_TILES`].
+    /// Index `player * tiles + threat`. Empty above [`TABULATED_TILES`].
     reaches: Vec<Reach>,
     /// For each tick, the ticks until the threats move.
     waits: Vec<u8>,
-    /// For each threat, its style.
     styles: Vec<u8>,
-    /// The planes without the player and the threats.
     streets: Vec<u8>,
     /// The windows, computed at their first use, because few batches need them.
     windows: OnceLock<Windows>,
@@ -196,7 +183,6 @@ impl Observer {
         observer
     }
 
-    /// The clearance of each of the player's moves. `steps` returns the steps to a tile.
     fn reach_by(&self, player: usize, steps: impl Fn(usize) -> i16) -> Reach {
         let mut reach = [0; 8];
         for (index, (reach, &next)) in reach.iter_mut().zip(&self.next[player]).enumerate() {
@@ -206,12 +192,10 @@ impl Observer {
         reach
     }
 
-    /// The reach of a threat on the tile `threat` for a player on the tile `player`.
     fn computed_reach(&self, player: usize, threat: usize) -> Reach {
         self.reach_by(player, |next| self.steps[threat * self.places.len() + next])
     }
 
-    /// Like [`Self::computed_reach`], but takes the reach from the table if there is one.
     #[inline(always)]
     fn reach(&self, player: usize, threat: usize) -> Reach {
         match self.reaches.get(player * self.places.len() + threat) {
@@ -220,7 +204,6 @@ impl Observer {
         }
     }
 
-    /// Ticks until the threats move.
     fn wait(&self, state: &State) -> u8 {
         self.waits[usize::from(state.tick())]
     }
@@ -297,7 +280,6 @@ impl Observer {
         self.features.get_or_init(|| Features::new(world)).write(world, state, out);
     }
 
-    /// Writes 1 for each move that is not blocked, and 0 for each blocked move.
     pub fn write_action_mask(&self, world: &World, state: &State, out: &mut [u8]) {
         let player = world.tile_after(state, Move::Stay);
         for (index, (out, &next)) in out.iter_mut().zip(&self.next[usize::from(player)]).enumerate() {
@@ -306,7 +288,6 @@ impl Observer {
     }
 }
 
-/// Builds a state from its numbers, in the form of [`Observer::write_state`].
 pub(super) fn read_state(world: &World, numbers: &[i16]) -> Result<State, NumbersError> {
     let count = world.threat_count();
     let expected = STATE_HEADER + STATE_THREAT * count;

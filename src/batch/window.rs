@@ -9,8 +9,8 @@ pub const WINDOW_SIDE: usize = 9;
 /// The largest number of rows and columns.
 pub const WINDOW_SIDE_MAX: usize = 63;
 /// Number of planes of a window: tiles that the player may enter; tiles that threats may enter;
-/// threats by style (six planes); threats by direction (four planes); a constant plane with the
-/// ticks until the threats move; a constant plane with the tick, scaled to 0 to 255.
+/// threats by style (six); threats by direction (four); and constant planes with the ticks until
+/// the threats move and the tick, scaled to 0 to 255.
 pub const WINDOW_PLANES: usize = PLANE_TICK + 1;
 
 const PLANE_STYLES: usize = 2;
@@ -18,7 +18,6 @@ const PLANE_DIRECTIONS: usize = PLANE_STYLES + Style::ALL.len();
 const PLANE_WAIT: usize = PLANE_DIRECTIONS + Direction::ALL.len();
 const PLANE_TICK: usize = PLANE_WAIT + 1;
 
-/// The tables from which the windows of a world are computed.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     side: usize,
@@ -28,7 +27,6 @@ pub(super) struct Windows {
     streets: Vec<u8>,
     /// For each tick, the ticks until the threats move, and the scaled tick.
     ticks: Vec<[u8; 2]>,
-    /// For each threat, its style.
     styles: Vec<u8>,
 }
 
