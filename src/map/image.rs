@@ -1,8 +1,6 @@
-//! Converts between `layout.png` and [`Layout`].
-//!
-//! Guarantees: any bytes result in a layout or one clear error, without a panic and within 100 MB
-//! of memory. An image that the server accepts results in the server's tiles. [`decode_layout`]
-//! reads back the output of [`encode_layout`].
+//! Converts between `layout.png` and [`Layout`]. Any bytes result in a layout with the server's
+//! tiles or one clear error, without a panic and within 100 MB. [`decode_layout`] reads back the
+//! output of [`encode_layout`].
 
 use crate::game::{Layout, Position, Spawn, Style, Tile};
 
@@ -20,7 +18,7 @@ enum Pixel {
     Threat(Style),
 }
 
-/// The server's colours. Any two colours differ by more than twice the tolerance, so the match is
+/// Any two of the server's colours differ by more than twice the tolerance, so matches are
 /// unambiguous.
 const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
     let mut palette = [([0, 0, 0], Pixel::Wall); 3 + Style::ALL.len()];
@@ -35,14 +33,13 @@ const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
 };
 
 /// Decodes a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits,
-/// interlaced or not). Checks the size before it decompresses anything, and the limits on tiles and
-/// threats afterwards.
+/// interlaced or not). Checks the size before it decompresses, and tiles and threats afterwards.
 pub fn decode_layout(bytes: &[u8]) -> Result<Layout, LayoutError> {
     build_layout(&decode_picture(bytes)?)
 }
 
-/// Encodes a layout as an 8-bit RGBA image, with the same bytes on every machine. Fails if the
-/// image would not decode to the same layout.
+/// Encodes a layout as 8-bit RGBA, the same bytes on every machine. Fails if it would not decode to
+/// the same layout.
 pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     check_limits(layout)?;
     let (Ok(width), Ok(height)) = (u32::try_from(layout.width), u32::try_from(layout.height)) else {
@@ -66,8 +63,7 @@ pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     }
 
     let mut bytes = Vec::new();
-    // Encoding to memory fails only if a side is zero, which is impossible for a layout with an
-    // open tile.
+    // Fails only if a side is zero, which no layout with an open tile has.
     write_png(&mut bytes, width, height, &pixels).map_err(|_| LayoutError::NotDrawable)?;
     // An image cannot hold two spawns on one tile, or threats in another order than the server's.
     if decode_layout(&bytes)? != *layout {
@@ -76,8 +72,7 @@ pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     Ok(bytes)
 }
 
-/// Converts pixels to tiles and spawns, row by row, and lists the threats in this order. If several
-/// pixels spawn the player, the last pixel counts.
+/// Threats are listed row by row. Of several pixels that spawn the player, the last counts.
 fn build_layout(picture: &Picture) -> Result<Layout, LayoutError> {
     let &Picture { width, height, .. } = picture;
     let mut tiles = Vec::with_capacity(picture.pixels.len());
@@ -129,8 +124,7 @@ fn write_png(bytes: &mut Vec<u8>, width: u32, height: u32, pixels: &[u8]) -> Res
     let mut encoder = png::Encoder::new(bytes, width, height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
-    // The image is not compressed, so that its bytes do not depend on a compressor's version. A map
-    // takes a few kilobytes.
+    // Uncompressed, so that the bytes do not depend on a compressor. A map takes a few kilobytes.
     encoder.set_compression(png::Compression::NoCompression);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(pixels)?;
@@ -155,7 +149,6 @@ mod tests {
     fn colour_matches_up_to_distance_19() {
         for (color, pixel) in PALETTE {
             assert_eq!(pixel_of(color), pixel);
-            // Shifts the colour on one channel, and then spreads the shift over all three channels.
             let away = |by: [u8; 3]| {
                 let mut shifted = color;
                 for (channel, by) in shifted.iter_mut().zip(by) {

@@ -7,10 +7,9 @@ use std::path::{Path, PathBuf};
 use super::bundled;
 use super::{LAYOUT_FILE, META_FILE, Map, MapError, TEXT_EXTENSION, text_name};
 
-/// Maximum number of folders above the executable in which to look for `maps/`. The deepest build
-/// folder is `target/TRIPLE/release/deps/`.
+/// Above the executable, where `maps/` may be. The deepest build folder is
+/// `target/TRIPLE/release/deps/`.
 const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
-/// Maximum number of names in an error.
 const MAX_NAMES_IN_ERROR: usize = 20;
 
 /// Folders of maps, searched in order.
@@ -41,15 +40,13 @@ impl MapEntry {
 }
 
 impl MapLibrary {
-    /// A library of the maps in these folders. If two folders contain a map of the same name, the
-    /// map in the first folder wins.
+    /// A library of these folders. The first folder with a map of some name wins.
     pub fn new(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
 
-    /// A library of the maps in these folders, followed by the default maps. The default maps come
-    /// from the first of these sources that exists: `maps/` in the working directory, the nearest
-    /// `maps/` beside or above the executable, the bundled maps.
+    /// A library of these folders, then of the first that exists of: `maps/` in the working
+    /// directory, the nearest `maps/` beside or above the executable, the bundled maps.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         let our_maps = our_maps_dir();
@@ -63,8 +60,8 @@ impl MapLibrary {
         &self.dirs
     }
 
-    /// Lists the maps by name, without reading them. A map is a subfolder with `layout.png` or
-    /// `meta.json`, or a file `NAME.txt`. A missing folder is an error.
+    /// Lists the maps by name, without reading them: subfolders with `layout.png` or `meta.json`,
+    /// and files `NAME.txt`. A missing folder is an error.
     pub fn list(&self) -> Result<Vec<MapEntry>, MapError> {
         let mut entries = BTreeMap::new();
         for dir in &self.dirs {
@@ -81,8 +78,7 @@ impl MapLibrary {
         Ok(entries.into_values().collect())
     }
 
-    /// Reads the map with this name or at this path. Text that looks like a path (`./hall`,
-    /// `../maps/hall`) counts as a path. A bare name is looked up in the library first.
+    /// Reads the map with this name or at this path. A bare name is looked up in the library first.
     pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
         let path = Path::new(name_or_path);
         let is_name = path.file_name() == Some(path.as_os_str());

@@ -1,11 +1,9 @@
-//! The limits of a map, and the errors for invalid images and layouts.
-
 use thiserror::Error;
 
 use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Position};
 
-/// Maximum side of an image, in pixels. A winding street of [`MAX_OPEN_TILES`] tiles still fits.
-/// The largest image (16-bit RGBA) decompresses to only 8 MB.
+/// Maximum side in pixels. A winding street of [`MAX_OPEN_TILES`] tiles still fits, and the largest
+/// image (16-bit RGBA) takes 8 MB.
 pub const MAX_SIDE: u32 = 1024;
 /// Minimum number of open tiles. On a single tile, the player could not move.
 pub const MIN_OPEN_TILES: usize = 2;
@@ -65,8 +63,7 @@ pub enum LayoutError {
     NotDrawable,
 }
 
-/// Checks the limits of a layout from text, including the sides. For an image, the header has
-/// already been checked.
+/// Includes the sides, which for an image the header has shown.
 pub(super) fn check_text(layout: &Layout) -> Result<(), LayoutError> {
     let [width, height] = [layout.width, layout.height].map(|side| side.unsigned_abs());
     if width.max(height) > MAX_SIDE {

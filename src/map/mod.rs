@@ -1,9 +1,5 @@
-//! Reads and generates maps.
-//!
-//! A map on disk is a folder with `layout.png` and `meta.json`, or a text file `NAME.txt` with a
-//! letter per tile. [`Map::load`] reads a map by path, [`MapLibrary`] finds a map by name,
-//! [`generate`] generates a map, and [`Map::save`] writes a map in the format of the real
-//! challenge.
+//! Reads and generates maps. A map on disk is a folder with `layout.png` and `meta.json`, in the
+//! format of the real challenge, or a text file `NAME.txt` with a letter per tile.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -32,11 +28,9 @@ pub use limits::{LayoutError, MAX_SIDE, MIN_OPEN_TILES};
 const LAYOUT_FILE: &str = "layout.png";
 const META_FILE: &str = "meta.json";
 const TEXT_EXTENSION: &str = "txt";
-/// Maximum size of an image file. The largest valid image is 8 MB uncompressed, so a larger file is
-/// not a map.
+/// The largest valid image is 8 MB uncompressed.
 const MAX_LAYOUT_FILE_BYTES: u64 = 16 << 20;
-/// Maximum size of a description. A description has two short strings, so a larger file is not a
-/// description.
+/// A description has two short strings.
 const MAX_META_FILE_BYTES: u64 = 64 << 10;
 /// Maximum size of a drawing. The largest drawing has a letter per tile, plus spaces and line ends.
 const MAX_TEXT_FILE_BYTES: u64 = 4 << 20;
@@ -55,7 +49,6 @@ pub struct Map {
     pub layout: Layout,
 }
 
-/// The contents of `meta.json`. Unknown fields are ignored.
 #[derive(Serialize, Deserialize)]
 struct Meta {
     #[serde(rename = "type")]
@@ -63,8 +56,7 @@ struct Meta {
     difficulty: String,
 }
 
-/// The error for a map that cannot be read, found or written, with the path and the expected
-/// content.
+/// The error for a map that cannot be read, found or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MapError {
@@ -174,22 +166,21 @@ impl Map {
         Ok(Self { name: folder_name(folder), kind: meta.kind, difficulty: meta.difficulty, layout })
     }
 
-    /// Writes the map as a new folder, and creates missing parents. The write is atomic: it renames
-    /// a complete temporary folder. It never overwrites an existing file or folder.
+    /// Writes the map as a new folder, and creates missing parents. Atomic: renames a complete
+    /// temporary folder. Never overwrites a file or folder.
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if folder.symlink_metadata().is_ok() {
             return Err(MapError::Exists { path: folder.to_owned() });
         }
-        // As intended, this fails if another process has created the map since the check.
         self.write(folder, |partial| fs::rename(partial, folder))
     }
 
     /// Writes the map into an existing folder. Other files in the folder stay.
     ///
     /// # Errors
-    /// If the folder or a file in it cannot be written. The old map then stays intact, unless the
-    /// disk fails between the renames of the two files.
+    /// If a file cannot be written. The old map stays intact, unless the disk fails between the
+    /// renames of the two files.
     pub fn overwrite(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if !folder.is_dir() {
@@ -204,8 +195,7 @@ impl Map {
         })
     }
 
-    /// Writes the files to a temporary folder next to `folder`. `finish` moves the temporary folder
-    /// or its files.
+    /// Writes to a temporary folder next to `folder`. `finish` moves it or its files.
     fn write(&self, folder: &Path, finish: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), MapError> {
         let picture = encode_layout(&self.layout)
             .map_err(|source| MapError::Layout { path: folder.join(LAYOUT_FILE), source })?;

@@ -1,7 +1,5 @@
-//! Decodes any PNG to 8-bit RGBA, exactly as the server does.
-//!
-//! The `png` crate truncates 16-bit samples, but the server rounds them. So the crate only
-//! decompresses, and this module handles samples, colour keys and palettes.
+//! Decodes any PNG to 8-bit RGBA, exactly as the server does. The `png` crate truncates 16-bit
+//! samples, but the server rounds them. So the crate only decompresses.
 
 use std::io::Cursor;
 
@@ -9,8 +7,7 @@ use crate::game::Position;
 
 use super::limits::{LayoutError, MAX_SIDE};
 
-/// Maximum memory that the `png` crate may allocate in addition to the frame. A map needs at most a
-/// palette.
+/// For the `png` crate, in addition to the frame. A map needs at most a palette.
 const PNG_LIMIT_BYTES: usize = 16 << 20;
 
 /// A decoded image of at most [`MAX_SIDE`] pixels per side.
@@ -63,7 +60,6 @@ struct RawImage<'a> {
     line_bytes: usize,
     color_type: png::ColorType,
     depth: png::BitDepth,
-    /// Three bytes per colour.
     palette: &'a [u8],
     /// The `tRNS` chunk: the alpha of each palette colour, or the only transparent colour.
     transparency: Option<&'a [u8]>,
@@ -84,8 +80,7 @@ impl RawImage<'_> {
         }
     }
 
-    /// Scales a sample to 8 bits as the server does: `floor(v * 255 / max + 0.5)`. Other decoders
-    /// truncate.
+    /// As the server does: `floor(v * 255 / max + 0.5)`. Other decoders truncate.
     fn scaled(&self, sample: u16) -> u8 {
         let max = (1_u32 << self.depth as u32) - 1;
         ((u32::from(sample) * 510 + max) / (2 * max)) as u8
@@ -107,8 +102,7 @@ impl RawImage<'_> {
         })
     }
 
-    /// The alpha of a pixel without an alpha channel: 0 if `tRNS` holds exactly the pixel's colour
-    /// (all 16 bits), otherwise opaque.
+    /// 0 if `tRNS` holds exactly the pixel's colour (all 16 bits), otherwise opaque.
     fn keyed_alpha(&self, raw: &[u16]) -> u8 {
         let Some(key) = self.transparency else {
             return 255;
@@ -143,8 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// The header of a PNG that the tests write themselves, because the `png` crate cannot write
-    /// interlaced or damaged images.
+    /// The `png` crate cannot write interlaced or damaged images.
     #[derive(Clone, Copy, Debug)]
     struct Header {
         width: u32,
@@ -224,7 +217,6 @@ mod tests {
         (16, ColorType::Rgba, 4),
     ];
 
-    /// The server's scaling in floating point.
     fn server_scale(sample: u16, depth: u8) -> u8 {
         let max = f64::from((1_u32 << depth) - 1);
         (f64::from(sample) * 255.0 / max + 0.5).floor() as u8
@@ -252,7 +244,6 @@ mod tests {
             let is_indexed = color_type == ColorType::Indexed;
             let has_alpha = matches!(color_type, ColorType::GrayscaleAlpha | ColorType::Rgba);
             let colors = if is_indexed { usize::from(mask) + 1 } else { 0 };
-            // The colour of the first pixel is transparent.
             let key: Vec<u8> = samples[..channels].iter().flat_map(|sample| sample.to_be_bytes()).collect();
             let alphas = &alphas[..alphas.len().min(colors)];
             let plte: Vec<u8> = palette[..colors].concat();
@@ -323,8 +314,8 @@ mod tests {
                 assert_eq!(raw(depth).scaled(sample), server_scale(sample, depth as u8), "{sample} in {depth:?}");
             }
         }
-        // The high byte of 0xFF7E is 255, so a decoder that truncates returns 255 (opaque). The
-        // server rounds the value to 254.
+        // The high byte of 0xFF7E is 255, which a truncating decoder returns. The server rounds to
+        // 254.
         let alpha = |sample| raw(BitDepth::Sixteen).scaled(sample);
         assert_eq!([0xFF7F, 0xFF7E, 0xFE7E, 0xFE7D].map(alpha), [255, 254, 254, 253]);
     }

@@ -1,7 +1,6 @@
-//! Generates cities: streets around blocks of houses. Some streets are closed, some small blocks
-//! become plazas, and alleys lead into blocks. The braid extends an alley to the street behind it,
-//! or fills it. Every junction keeps at least two streets, and every street keeps both ends, so
-//! alleys are the only dead ends.
+//! Generates cities: streets around blocks of houses. Some streets are closed, small blocks become
+//! plazas, and alleys lead into blocks, until the braid extends or fills them. Every junction keeps
+//! two streets, and every street both ends, so alleys are the only dead ends.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
@@ -12,8 +11,7 @@ const MIN_BLOCK: i32 = 2;
 const MAX_BLOCK: i32 = 5;
 const BUILT_OVER_ONE_IN: usize = 3;
 const PLAZA_ONE_IN: usize = 8;
-/// Maximum side of a plaza. Larger plazas make the map too easy, because threats cannot corner the
-/// player there.
+/// Threats cannot corner the player in larger plazas.
 const MAX_PLAZA: i32 = 3;
 const ALLEY_ONE_IN: usize = 2;
 
@@ -62,14 +60,12 @@ pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     streets
 }
 
-/// The coordinates of the streets along one side of the map: next to both walls, and at random
-/// distances between them.
+/// Next to both walls, and at random distances between them.
 fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     let last = side - 2;
     let mut lines = vec![1];
     let mut line = 1;
     while last - line > MAX_BLOCK + 1 {
-        // Leaves room for a complete block after this block.
         let longest = MAX_BLOCK.min(last - line - 2 - MIN_BLOCK);
         line += dice.between(MIN_BLOCK, longest) + 1;
         lines.push(line);
@@ -119,8 +115,8 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// Cuts alleys into blocks, and removes the share of alleys that the braid requires. An alley is
-/// removed by extending it to the street behind it, or by filling it if there is none.
+/// Removes the share of alleys that the braid requires: extends an alley to the street behind it,
+/// or fills it if there is none.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();
     for block in houses {
@@ -129,7 +125,6 @@ fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, di
         }
     }
     let to_remove = (alleys.len() * braid_permille as usize + 500) / 1000;
-    // The blocks were shuffled, so the first alleys are a random sample.
     for alley in &alleys[..to_remove] {
         let behind = alley.last.towards(alley.direction);
         let is_street_behind = streets.is_open(behind.towards(alley.direction));
@@ -152,8 +147,7 @@ struct Alley {
     direction: Direction,
 }
 
-/// Cuts an alley from a random side, if that side has a street and the block keeps houses on both
-/// sides of the alley.
+/// Cuts from a random side, if that side has a street and the block keeps houses on both sides.
 fn cut_alley(streets: &mut Streets, block: Block, dice: &mut Dice) -> Option<Alley> {
     let direction = Direction::ALL[dice.below(4)];
     let is_across = matches!(direction, Direction::Left | Direction::Right);

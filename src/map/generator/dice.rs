@@ -1,12 +1,9 @@
-//! Random numbers that do not depend on the machine or the version.
-
 use rand_pcg::Pcg32;
 use rand_pcg::rand_core::Rng;
 
-/// The random number generator of one map: stream `index` of PCG32 (O'Neill, *PCG: A Family of
-/// Simple Fast Space-Efficient Statistically Good Algorithms for Random Number Generation*, 2014)
-/// with `seed`. Range sampling and shuffling are implemented in this module, because a crate may
-/// change its algorithms in a new version.
+/// Stream `index` of PCG32 (O'Neill, *PCG: A Family of Simple Fast Space-Efficient Statistically
+/// Good Algorithms for Random Number Generation*, 2014). Ranges and shuffles are implemented here,
+/// because a crate may change its algorithms in a new version.
 pub(super) struct Dice {
     rng: Pcg32,
 }
@@ -35,7 +32,6 @@ impl Dice {
         self.below(count) == 0
     }
 
-    /// Shuffles items (Fisher-Yates, from the last item to the first).
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

@@ -1,17 +1,13 @@
 //! Generates mazes and labyrinths: a spanning tree joins cells at odd coordinates, and the braid
-//! opens dead ends.
-//!
-//! The tree of a maze is uniformly random. About 30% of the cells are dead ends, so the braid
-//! creates many loops. The tree of a labyrinth comes from a depth-first search: it has long
-//! corridors, few dead ends and few loops. The player cannot survive most labyrinths in the no-jump
-//! variant.
+//! opens dead ends. A maze's tree is uniformly random, with about 30% dead ends, so the braid
+//! creates many loops. A labyrinth's comes from a depth-first search: it has long corridors and few
+//! loops, and is rarely survivable in the no-jump variant.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
 use super::streets::Streets;
 use crate::game::{Direction, Position};
 
-/// Carves a uniform spanning tree and opens a share of its dead ends.
 pub(super) fn carve_maze(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     let mut streets = Streets::new(options.width, options.height);
     wander(&mut streets, dice);
@@ -19,7 +15,6 @@ pub(super) fn carve_maze(options: &GeneratorOptions, dice: &mut Dice) -> Streets
     streets
 }
 
-/// Carves a depth-first tree and opens a share of its dead ends.
 pub(super) fn carve_labyrinth(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     let mut streets = Streets::new(options.width, options.height);
     walk(&mut streets, dice);
@@ -36,9 +31,8 @@ fn random_cell(streets: &Streets, dice: &mut Dice) -> Position {
     Position::new(2 * dice.below(columns) as i32 + 1, 2 * dice.below(rows) as i32 + 1)
 }
 
-/// Wilson's algorithm (*Generating random spanning trees more quickly than the cover time*, 1996).
-/// From each cell, a random walk continues until it meets the tree. The walk is then added to the
-/// tree, without its loops. Keeping only the last exit of each cell erases the loops.
+/// Wilson's algorithm (*Generating random spanning trees more quickly than the cover time*, 1996):
+/// random walks to the tree, without their loops. Keeping each cell's last exit erases loops.
 fn wander(streets: &mut Streets, dice: &mut Dice) {
     let (columns, rows) = cells(streets);
     let root = random_cell(streets, dice);
@@ -84,10 +78,8 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Opens dead ends in random order towards a neighbouring cell. While at least two dead ends remain
-/// to be removed, the neighbour is another dead end if possible, because the loops are then longer.
-/// The last dead end is opened only towards a cell that is not a dead end. So one dead end too many
-/// may remain.
+/// Opens dead ends in random order, towards another dead end if possible, because the loops are
+/// then longer. The last is opened only towards other cells, so one too many may remain.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();
@@ -97,7 +89,6 @@ fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
         if to_remove == 0 {
             return;
         }
-        // A neighbour may already have opened this cell.
         if streets.open_neighbours(cell) != 1 {
             continue;
         }
@@ -121,8 +112,7 @@ fn cell_towards(cell: Position, direction: Direction) -> Position {
     cell.towards(direction).towards(direction)
 }
 
-/// The directions with a neighbouring cell. There are at least two, because the grid has at least
-/// three cells per side.
+/// At least two, because the grid has at least three cells per side.
 fn cell_exits(streets: &Streets, cell: Position) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(|&direction| streets.index(cell_towards(cell, direction)).is_some()).collect()
 }

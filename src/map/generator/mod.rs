@@ -1,11 +1,7 @@
-//! Generates maps: braided mazes, labyrinths and cities.
-//!
-//! Guarantees: the same options and seed give the same map, byte for byte, on every machine. All
-//! open tiles are connected. No threat starts within 5 steps of the player. Generated maps satisfy
-//! the limits of maps on disk.
-//!
-//! For these guarantees, the generator draws only integers, with fixed algorithms, and does not
-//! depend on the order of a hash map.
+//! Generates braided mazes, labyrinths and cities. The same options and seed give the same map,
+//! byte for byte, on every machine: the generator draws only integers, with fixed algorithms. All
+//! open tiles are connected. No threat starts within 5 steps of the player. Maps satisfy the limits
+//! of maps on disk.
 
 use thiserror::Error;
 
@@ -29,8 +25,7 @@ pub const MIN_PLAYER_DISTANCE: u16 = 6;
 
 /// The minimum side. In the outer ring of a 7x7 map, some tiles are more than 5 steps apart.
 const MIN_SIDE: i32 = 7;
-/// The maximum area. Streets fill at least a quarter of a city, so a larger map would exceed the
-/// limit on open tiles.
+/// Streets fill at least a quarter of a city, so a larger map would exceed the limit on open tiles.
 const MAX_AREA: i32 = 4 * super::MAX_OPEN_TILES as i32;
 
 /// The error for options with which no map can be generated.
@@ -90,8 +85,8 @@ pub fn generate(options: &GeneratorOptions, seed: u64) -> Result<Map, GeneratorE
     generate_nth(options, seed, 0)
 }
 
-/// Generates the map with this index, without generating earlier maps. The map's name contains the
-/// kind, size, seed and index, but not the threats and the braid.
+/// Generates the map with this index directly. Its name contains the kind, size, seed and index,
+/// but not the threats and the braid.
 pub fn generate_nth(options: &GeneratorOptions, seed: u64, index: u64) -> Result<Map, GeneratorError> {
     check_options(options)?;
     let mut dice = Dice::new(seed, index);

@@ -1,5 +1,3 @@
-//! The options of the generator.
-
 use std::fmt;
 
 use crate::game::Style;
@@ -43,8 +41,8 @@ pub struct GeneratorOptions {
     pub height: i32,
     /// Number of threats.
     pub threats: usize,
-    /// The styles of the threats. They form a deck that is shuffled, dealt, and reshuffled when
-    /// empty. A repeated style is more frequent.
+    /// A deck of styles that is shuffled, dealt, and reshuffled when empty. A repeated style is
+    /// more frequent.
     pub styles: Vec<Style>,
     /// The share of dead ends to remove, in thousandths.
     pub braid_permille: u32,

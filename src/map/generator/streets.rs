@@ -1,5 +1,3 @@
-//! The streets of a map during generation.
-
 use crate::game::{BreadthFirst, Direction, Layout, Mover, Position, StreetGraph, Tile};
 
 pub(super) struct Streets {
@@ -48,7 +46,6 @@ impl Streets {
     }
 }
 
-/// The tiles at least `distance` steps away, nearest first.
 pub(super) fn positions_from(graph: &StreetGraph, start: Position, distance: u16) -> Vec<Position> {
     let (mut search, mut steps) = (BreadthFirst::default(), Vec::new());
     let sources = graph.tile(start).map(|tile| (tile, 0));
