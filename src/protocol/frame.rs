@@ -1,13 +1,10 @@
-//! Frames from clients: registrations of bots and viewers, and commands.
-
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
 use super::{ProtocolError, from_json, kind, parse_actions, shortened};
 use crate::game::Action;
 
-/// Maximum size of a client's frame. Several hundred actions fit; a usual command takes under 100
-/// bytes.
+/// Several hundred actions fit; a usual command takes under 100 bytes.
 pub const MAX_CLIENT_FRAME_BYTES: usize = 64 << 10;
 /// Maximum length of a team name in characters. The name is printed and sent with every state.
 pub const MAX_TEAM_NAME_CHARS: usize = 100;
@@ -19,16 +16,14 @@ const COMMAND: &str = "COMMAND";
 /// A bot's first frame. It contains a token if the environment provides one, otherwise a team name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Register {
-    /// The secret that identifies the team to the real server. It must never be logged or
-    /// displayed.
+    /// The secret that identifies the team to the real server. Never log or display it.
     pub token: Option<String>,
     /// The team's name.
     pub team_name: Option<String>,
 }
 
 impl Serialize for Register {
-    /// Writes `{"type":"REGISTER","token":"..."}`, or `teamName` instead of `token` if there is no
-    /// token.
+    /// Writes `{"type":"REGISTER","token":"..."}`; without a token, `teamName` replaces it.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -83,7 +78,7 @@ pub enum ClientFrame {
 }
 
 impl ClientFrame {
-    /// Parses a frame. Like the server, accepts any JSON value as a frame.
+    /// Parses a frame. Like the server, accepts any JSON value.
     ///
     /// # Errors
     /// If the frame is too long or not JSON.

@@ -1,5 +1,5 @@
-//! Parses JSON of unknown shape in bounded memory. Without a limit, a value could take 16 times the
-//! memory of its text.
+//! Parses JSON of unknown shape in bounded memory: a value could take 16 times the memory of its
+//! text.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -8,11 +8,9 @@ use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Maximum number of values in JSON of unknown shape.
 const MAX_VALUES: usize = 1 << 16;
 
-/// Reads any JSON value. Returns `None` for `null`, and if there are more than [`MAX_VALUES`]
-/// values.
+/// `None` for `null`, and above [`MAX_VALUES`] values.
 pub(crate) fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     let mut values_left = MAX_VALUES;
     let value = Limited { values_left: &mut values_left }.deserialize(deserializer)?;

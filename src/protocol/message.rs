@@ -1,9 +1,7 @@
-//! The state message that the server sends to a bot before each tick.
-//!
-//! Guarantees: the parser accepts every message with the fields that the game needs, even if other
-//! fields are added or missing. It keeps unknown identifiers unchanged. Any other message gives one
-//! error with the path of the field. Memory is bounded. A message that is read and written again
-//! has the same keys and values.
+//! The state message that the server sends to a bot before each tick. The parser accepts every
+//! message with the fields that the game needs, and keeps unknown identifiers. Any other message
+//! gives one error with the path of the field. Memory is bounded. A message that is read and
+//! written again has the same keys and values.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -19,23 +17,21 @@ use crate::game::{
     StyleNames, Tile, UNREACHED, World,
 };
 
-/// Maximum size of a message in bytes. A message with the largest map, 1024 x 1024 with few
-/// streets, takes 14 MB.
+/// Maximum bytes of a message. With the largest map, 1024 x 1024 with few streets, it takes 14 MB.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
 /// Maximum columns and rows in a message: the same as in the largest supported image.
 pub const MAX_MESSAGE_SIDE: usize = crate::map::MAX_SIDE as usize;
 /// Maximum number of threats in a message, to bound memory. A [`World`] has a lower limit.
 pub const MAX_MESSAGE_THREATS: usize = 1024;
 
-/// Maximum nesting depth of a verbatim field. In a line of a recording, a verbatim field is up to
-/// three levels deep.
+/// Maximum nesting depth of a verbatim field, up to three levels deep in a line of a recording.
 pub const MAX_VERBATIM_DEPTH: usize = super::MAX_JSON_DEPTH - 3;
 
 const STATE: &str = "STATE";
 const PLAYER_ID: &str = "1";
 
-/// A state as sent by the server. Fields that may be absent or do not affect the game are kept
-/// verbatim. They are `None` if they are missing or contain more than 65,536 values.
+/// A state as sent by the server. Verbatim fields may be absent or do not affect the game. They are
+/// `None` if missing or above 65,536 values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a state: an object with tick, map, threats and yourCharacter")]
 pub struct GameMessage {
@@ -333,8 +329,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Column<'_, T> {
     }
 }
 
-/// A tile in a message. See-through tiles become [`MessageTile::Empty`], so a round trip does not
-/// preserve a [`Tile`].
+/// A tile in a message. See-through tiles become [`MessageTile::Empty`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum MessageTile {
     /// `"WALL"`.
@@ -399,7 +394,6 @@ impl<'de> Deserialize<'de> for MessageTile {
     }
 }
 
-/// A whole number, which may be written as `7.0`.
 struct Whole<T>(T);
 
 impl<'de, T: TryFrom<i64>> Deserialize<'de> for Whole<T> {
@@ -419,8 +413,7 @@ impl<'de, T: TryFrom<i64>> Deserialize<'de> for Whole<T> {
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
             }
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Whole<T>, E> {
-                // The cast saturates. If it changes the value, the number has a fraction or is out
-                // of range.
+                // The cast saturates: a changed value is out of range or had a fraction.
                 let whole = Some(number as i64).filter(|&whole| whole as f64 == number);
                 let whole = whole.and_then(|whole| T::try_from(whole).ok());
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
@@ -474,8 +467,7 @@ impl GameMessage {
         Ok(message)
     }
 
-    /// Checks that the sizes in the message agree. [`GameMessage::parse`] includes this check;
-    /// messages that are parsed in another way need this call.
+    /// Checks that the sizes in the message agree, as [`GameMessage::parse`] does.
     ///
     /// # Errors
     /// The first inconsistent field.
@@ -556,10 +548,9 @@ impl GameMessage {
         self.threats.iter().enumerate().filter(|(_, threat)| threat.style.known().is_none())
     }
 
-    /// The layout of this message. The player and the threats spawn at their current positions. For
-    /// the first message of a game, the layout is the map, with see-through tiles as open tiles.
-    /// Threats of unknown style are omitted. [`GameMessage::known_threats`] lists the other threats
-    /// in the same order.
+    /// The layout of this message, with spawns at current positions. Messages show see-through
+    /// tiles as open. Without threats of unknown style, in the order of
+    /// [`GameMessage::known_threats`].
     ///
     /// # Errors
     /// If the player or a threat of known style is not on an open tile.
@@ -593,8 +584,8 @@ impl MessageMap {
         self.window(Position::new(0, 0), (self.width, self.height), player)
     }
 
-    /// A layout with the streets of a window, without threats. The first tile of the window is at
-    /// `from`. `player` is a position on the entire map.
+    /// The streets of a window from `from`, without threats. `player` is a position on the entire
+    /// map.
     pub(crate) fn window(&self, from: Position, (width, height): (i32, i32), player: Position) -> Layout {
         let rows = (from.y..from.y + height).flat_map(|y| (from.x..from.x + width).map(move |x| Position::new(x, y)));
         let tiles = rows.map(|position| self.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();
@@ -662,8 +653,8 @@ fn character_of(world: &World, state: &State, team_id: &str) -> MessageCharacter
     }
 }
 
-/// The number of steps from a position to every tile along the server's paths, which pass
-/// see-through tiles. `None` everywhere if the position is a wall.
+/// The steps from a position to every tile along the server's paths, which pass see-through tiles.
+/// `None` everywhere if the position is a wall.
 pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     let mut distances = Columns::filled(graph.width(), graph.height(), None);
     let steps = graph.tile(from).map(|tile| graph.distances(Mover::Threat, tile)).unwrap_or_default();
@@ -675,8 +666,8 @@ pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     distances
 }
 
-/// Writes a game's messages, byte for byte the same as [`GameMessage::of`]. The writer serialises
-/// the map, which is half of each message, only once.
+/// Writes a game's messages, byte for byte as [`GameMessage::of`]. Serialises the map, half of each
+/// message, only once.
 #[derive(Clone, Debug)]
 pub struct MessageWriter<'a> {
     world: &'a World,

@@ -1,8 +1,6 @@
-//! The JSON protocol (states, commands and actions) and the trace format for recorded games.
-//!
-//! As on the server, an invalid action is parsed and later fails. State messages are parsed
-//! leniently, because their format is not fully known. Traces are parsed strictly. All written text
-//! parses to the same value.
+//! The JSON protocol (states, commands and actions) and the trace format for recorded games. As on
+//! the server, an invalid action is parsed and later fails. State messages are parsed leniently,
+//! because their format is not fully known; traces strictly.
 
 use std::io::{self, Write};
 use std::str::Utf8Error;
@@ -26,8 +24,8 @@ pub use message::{
     distances, personality_word, style_word,
 };
 
-/// Maximum nesting depth of JSON: the limit of `serde_json`. The depth must be bounded, because
-/// values are built and dropped recursively. A message of the real server has five levels.
+/// Maximum nesting depth of JSON, as in `serde_json`, because values are built and dropped
+/// recursively. A message of the real server has five levels.
 pub const MAX_JSON_DEPTH: usize = 127;
 
 /// The error for rejected JSON.
@@ -45,8 +43,7 @@ pub enum ProtocolError {
     /// Invalid JSON, or a field of the wrong type.
     #[error("{}{}", path_prefix(.path), parser_words(.source))]
     Json {
-        /// The field, such as `threats[3].position.x`. Empty for the entire document, or if the
-        /// parser's message is very long.
+        /// The field, such as `threats[3].position.x`; empty for the document or a very long error.
         path: String,
         /// The parser's error.
         source: serde_json::Error,
@@ -118,8 +115,7 @@ fn path_prefix(path: &str) -> String {
 /// The path is found only for parser errors up to this length, because it takes a second parse.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
-/// Parses a value from JSON. Tracks the path of fields only after an error, because tracking costs
-/// time.
+/// Tracks the path of fields only after an error, because tracking costs time.
 pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
     // Validating the entire text once is faster than validating each string.
     let invalid = |error: Utf8Error| {
@@ -135,8 +131,7 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Pro
         }
         let deserializer = &mut serde_json::Deserializer::from_str(text);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
-        // In the parser's path, a dot stands for the entire document, and a question mark for a
-        // field without a name.
+        // In the path, a dot is the entire document, and a question mark a field without a name.
         let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
         ProtocolError::Json { path, source }
     })
@@ -166,8 +161,7 @@ pub fn parse_action(json: &Value) -> Action {
     direction.map_or(Action::Unknown, Action::Move)
 }
 
-/// Parses a `MOVE_TO` with the coordinates as sent. The server would also convert strings, but no
-/// client sends strings.
+/// The server would also convert strings, but no client sends them.
 fn parse_move_to(json: &Value) -> Action {
     let coordinate = |name| json.get("position").and_then(|position| position.get(name)).and_then(Value::as_f64);
     match (coordinate("x"), coordinate("y")) {
@@ -176,8 +170,7 @@ fn parse_move_to(json: &Value) -> Action {
     }
 }
 
-/// Parses the actions of a command with [`parse_action`]. `None` stands for a command without the
-/// field.
+/// Parses the actions of a command with [`parse_action`]. `None` means that the field is missing.
 ///
 /// # Errors
 /// If the JSON is not an array. The server then rejects the entire command.
@@ -233,7 +226,6 @@ const fn move_name(direction: Direction) -> &'static str {
     }
 }
 
-/// Coordinates as JavaScript writes them: whole numbers have no fraction.
 #[derive(Serialize)]
 struct Coordinates {
     #[serde(serialize_with = "serialize_number")]
@@ -288,8 +280,7 @@ fn parse_line<'a, T: Deserialize<'a>>(
     serde_json::from_str(line).map_err(|source| ProtocolError::TraceLine { line: index + 1, expected, source })
 }
 
-/// Writes one value as a line of compact JSON, so that a trace can be written during the game.
-/// Fails if the writer fails.
+/// Writes one value as a line of compact JSON. Fails if the writer fails.
 pub fn write_line(mut writer: impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut writer, value)?;
     writer.write_all(b"\n")
