@@ -1,10 +1,9 @@
 //! Recorded games: one line per tick, `{"game_message": <the state as sent>, "actions": [<the
-//! answer>]}`, plain or gzipped. A line may also hold notes on the game, the wire traffic and the
-//! decision ([`TickNotes`]). If a bot cannot use a state, it records the state with an `error`.
+//! answer>]}`, plain or gzipped, with optional notes ([`TickNotes`]). A state that the bot cannot
+//! use has an `error`.
 //!
-//! Guarantees: [`verify`] replays a recording from its first line and compares every field that the
-//! rules determine. A file that a crash truncated is valid up to its last complete line. Memory is
-//! bounded by the longest line, and the decompressed size is limited.
+//! [`verify`] replays a recording and compares every field that the rules determine. A file that a
+//! crash truncated is valid up to its last complete line. Memory is bounded.
 
 mod notes;
 mod verify;
@@ -34,12 +33,10 @@ pub use verify::{Divergence, VerifyReport, verify, verify_all};
 
 /// Maximum size of a line: a message, its actions, and additional fields of clients.
 pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);
-/// Maximum decompressed size of a recording: ten times the size of a complete game on the largest
-/// square map without walls. The limit is needed because a few kilobytes of gzip can decompress to
-/// more than a disk holds.
+/// Maximum decompressed size: ten times a complete game on the largest square map without walls. A
+/// few kilobytes of gzip can decompress to more than a disk holds.
 pub const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
-/// Maximum total size of the blank lines in a recording.
 const MAX_BLANK_BYTES: usize = 1 << 16;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
@@ -184,8 +181,8 @@ impl RecordingReader {
         Self::new(path, opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?)
     }
 
-    /// Reads a recording from another source, which errors call `path`. Fails if the first bytes
-    /// cannot be read.
+    /// Reads from another source, which errors call `path`. Fails if the first bytes cannot be
+    /// read.
     pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
@@ -217,14 +214,13 @@ impl RecordingReader {
         self.line
     }
 
-    /// The number of the last line if that line is incomplete. The reader ignores an incomplete
-    /// line.
+    /// The number of the last line if it is incomplete, and so ignored.
     pub fn truncated_line(&self) -> Option<usize> {
         self.truncated_line
     }
 
-    /// The next tick, or `None` at the end of the recording. Skips blank lines, and lines with an
-    /// `error` and an unreadable state.
+    /// The next tick, or `None` at the end. Skips blank lines, and lines with an `error` and an
+    /// unreadable state.
     ///
     /// # Errors
     /// If reading fails, or the line is not a tick.
@@ -267,7 +263,6 @@ impl RecordingReader {
             Ok(0) => Ok(LineEnd::End),
             Ok(_) if self.buffer.ends_with(b"\n") => Ok(LineEnd::Whole),
             Ok(_) => Ok(LineEnd::Last),
-            // The gzip file is truncated.
             Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(LineEnd::Last),
             Err(source) => Err(RecordingError::Read { path: self.path.clone(), line: self.line, source }),
         }
@@ -286,8 +281,8 @@ impl Iterator for RecordingReader {
     }
 }
 
-/// Writes a recording during a game. It flushes every tick, so a crash loses at most the current
-/// line. It removes a recording without a complete line.
+/// Writes a recording during a game. Flushes every tick, so a crash loses at most one line. Removes
+/// a recording without a complete line.
 pub struct RecordingWriter {
     path: PathBuf,
     output: Output,
@@ -300,8 +295,8 @@ enum Output {
 }
 
 impl RecordingWriter {
-    /// Starts a recording in a new file, with gzip if the name ends in `.gz`. Creates missing
-    /// parent folders.
+    /// Starts a recording in a new file, gzipped if the name ends in `.gz`, with missing parent
+    /// folders.
     ///
     /// # Errors
     /// If the file already exists or cannot be created.
@@ -346,8 +341,7 @@ impl RecordingWriter {
         &self.path
     }
 
-    /// Appends a tick: the state message as sent, and the actions. Fails if the file cannot be
-    /// written.
+    /// Appends a tick: the state message as sent, and the actions. Fails if writing fails.
     pub fn write(&mut self, frame: &str, actions: &[Action]) -> Result<(), RecordingError> {
         self.write_with(frame, actions, &TickNotes::default())
     }
@@ -360,8 +354,7 @@ impl RecordingWriter {
         let line = format!("{{\"game_message\":{frame},\"actions\":{}{separator}{fields}\n", to_json(&actions));
         let result = match &mut self.output {
             Output::Plain(file) => file.write_all(line.as_bytes()),
-            // A flush ends a block, so all data before the flush can be decompressed even if later
-            // data is lost.
+            // A flush ends a block, which can be decompressed even if later data is lost.
             Output::Gzip(file) => file.write_all(line.as_bytes()).and_then(|()| file.flush()),
         };
         result.map_err(|source| self.failed(source))?;

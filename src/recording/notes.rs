@@ -1,7 +1,5 @@
-//! Optional notes in the lines of a recording: the game, the wire traffic, and the bot's decision.
-//!
-//! A note that is too long or unreadable counts as missing, because other programs may use its name
-//! for other data.
+//! Optional notes in the lines of a recording. A note that is too long or unreadable counts as
+//! missing, because other programs may use its name for other data.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -83,8 +81,8 @@ pub struct DecisionNotes {
     /// The number of threats that did not move as the bot predicted, since the last line.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mispredictions: u32,
-    /// The learnt differences from the expected rules, as sentences. A line has them only if they
-    /// have changed.
+    /// The learnt differences from the expected rules, as sentences, in lines where they have
+    /// changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<String>,
 }

@@ -22,8 +22,7 @@ pub struct VerifyReport {
     pub ticks: usize,
     /// The last tick reached. If the game ends there, the score is five times this number.
     pub tick: u16,
-    /// How the game ended; [`Status::Running`] (`"unfinished"` in JSON) if the recording ends
-    /// before the game.
+    /// How the game ended; [`Status::Running`] (`"unfinished"` in JSON) if it did not.
     #[serde(rename = "outcome", serialize_with = "serialize_status")]
     pub status: Status,
     /// The score, if the game is over.
@@ -32,8 +31,7 @@ pub struct VerifyReport {
     pub divergence: Option<Divergence>,
     /// The number of the last line, if it is incomplete.
     pub truncated_line: Option<usize>,
-    /// The inferred see-through tiles: messages call them EMPTY, but the player could not enter
-    /// them.
+    /// Inferred see-through tiles: EMPTY in messages, but the player could not enter.
     pub see_through: Vec<Position>,
     /// Indices of threats with an unknown style, which were not verified.
     pub unverified_threats: Vec<usize>,
@@ -85,12 +83,9 @@ struct Difference {
     found: String,
 }
 
-/// Replays a recording and compares every field that the rules determine: tick, map, player,
-/// distances, and each threat's position, direction, personality and style. Missing fields and
-/// threats of unknown style are not compared.
-///
-/// Messages do not distinguish see-through tiles from open tiles. A tile is reported as see-through
-/// if the player never enters it and the recording cannot be explained otherwise.
+/// Replays a recording and compares every field that the rules determine. Missing fields and
+/// threats of unknown style are not compared. A tile is reported as see-through if the player never
+/// enters it and the recording cannot be explained otherwise.
 ///
 /// # Errors
 /// If the file cannot be read, a line before the last is not a tick, or the map cannot be played.
@@ -175,15 +170,13 @@ impl Replay {
         }))
     }
 
-    /// The first difference that no see-through tile explains. The candidates are the tiles that
-    /// the player should have entered and never did. A see-through tile does not affect earlier
-    /// ticks, so only the last tick is replayed.
+    /// Candidates are the tiles that the player should have entered and never did. They do not
+    /// affect earlier ticks, so only the last tick is replayed.
     fn unexplained(&mut self, recent: &Recent, line: usize, tick: &RecordedTick) -> Option<Difference> {
         let message = &tick.game_message;
         let found = message.your_character.position;
         let first = self.difference(message);
         let mut difference = first.clone();
-        // The actions of a command may meet see-through tiles in several directions.
         for _ in Direction::ALL {
             let expected = self.world.player(&self.state);
             let (Some((before, actions)), true) = (&self.before, difference.is_some() && expected != found) else {
@@ -206,8 +199,7 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// The difference that an inferred see-through tile explained, if the next line contradicts the
-    /// explanation or the player is now on this tile.
+    /// If the next line contradicts the explanation of a tile, or the player is on it.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;
@@ -217,7 +209,6 @@ impl Replay {
 
     fn play(&mut self, actions: &[Action]) {
         self.before = Some((self.state.clone(), actions.to_vec()));
-        // If the game is over, every further line differs.
         let _ = self.world.play(&mut self.state, actions);
     }
 
@@ -228,8 +219,7 @@ impl Replay {
         report.score = self.state.is_over().then(|| self.world.score(&self.state));
     }
 
-    /// The first field of a message that differs from the rules. The player comes first, because
-    /// the threats depend on it.
+    /// The player comes first, because the threats depend on it.
     fn difference(&self, message: &GameMessage) -> Option<Difference> {
         if self.state.is_over() {
             let expected = format!("no further state: the game ended in tick {}", self.state.tick());
@@ -288,8 +278,7 @@ impl Replay {
         let expected = self.world.threat(&self.state, threat);
         let personality = personality_word(self.world.rules(), self.world.personality(&self.state));
         let direction = Name::Known(expected.direction);
-        // Paths are formatted only if there is a difference, because this code runs for every
-        // threat of every line.
+        // This runs for every threat of every line, so paths are formatted only on a difference.
         let same = expected.position == found.position
             && direction == found.direction
             && (found.personality.is_none() || personality.is_none() || found.personality == personality);
@@ -344,8 +333,7 @@ impl Difference {
         }
     }
 
-    /// Adds the context. Errors in the following lines are ignored, because these lines are only
-    /// displayed.
+    /// Ignores errors in the following lines, which are only displayed.
     fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
         let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {
