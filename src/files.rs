@@ -1,8 +1,6 @@
-//! Opens input files.
-//!
-//! Guarantees: this module opens only regular files, because a pipe can block for ever and a device
-//! may have no end. It follows symbolic links. It refuses a file above the size limit before it
-//! reads anything. If a file grows while it is read, only its original size is read.
+//! Opens input files. Guarantees: only regular files are opened, through symbolic links, because a
+//! pipe can block for ever and a device may have no end. A file above the size limit is refused
+//! before anything is read. If a file grows while it is read, only its original size is read.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Take};
@@ -44,16 +42,14 @@ pub fn check(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<()> {
     Err(io::Error::other(format!("expected a regular file of at most {limit_bytes} bytes, found {found}")))
 }
 
-/// Reads a regular file of at most `limit_bytes`. Fails in the same cases as [`open`], and if
-/// reading fails.
+/// Reads a regular file of at most `limit_bytes`. Fails like [`open`], and if reading fails.
 pub fn read(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, limit_bytes)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Reads a regular file of at most `limit_bytes` as text. Fails in the same cases as [`read`], and
-/// if the file is not UTF-8.
+/// Reads a regular file of at most `limit_bytes` as UTF-8 text. Fails like [`read`].
 pub fn read_text(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit_bytes)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))

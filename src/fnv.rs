@@ -26,7 +26,6 @@ impl Hasher for FnvHasher {
 mod tests {
     use super::*;
 
-    /// Test vectors from appendix C of the draft.
     #[test]
     fn test_vectors_of_fnv_1a_hold() {
         for (text, hash) in
