@@ -4,7 +4,7 @@
 //! The beam drops combinations outside the known sets and keeps a random sample of the rest. If
 //! none is left, the search backtracks. Each further dead end near the same tick doubles the width
 //! of the beam and the distance of the backtracking. After a few dead ends, the search starts over,
-//! because the decisive move often lies far before the dead end.
+//! because the decisive move often lies far before them.
 
 use super::combination::{Combination, Slot};
 use super::join::{CHUNK, Join};
@@ -26,7 +26,6 @@ const NARROW_DOUBLINGS: u32 = 7;
 /// Ticks by which the search first backtracks from a dead end, and the maximum.
 const BACKTRACK_TICKS_MIN: usize = 16;
 const BACKTRACK_TICKS_MAX: usize = 256;
-/// Ticks past a dead end for which the beam stays wide.
 const WIDE_TICKS: usize = 8;
 
 /// A property that few moves change. A beam that has lost the right value does not find it again,
@@ -70,7 +69,6 @@ struct Trace {
     key: Combination,
     place: u16,
     moves: Vec<Move>,
-    /// The number of combinations tried in the previous layer.
     done: usize,
 }
 
@@ -81,8 +79,7 @@ fn width_at(start: usize) -> usize {
     width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
 }
 
-/// Keeps `width` of the more than `width` items of `order`: the first of each kind, and as many of
-/// each if there are enough.
+/// Keeps `width` items of a longer `order`, evenly over the kinds and the first of each kind.
 pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) -> Combination) -> Vec<usize> {
     let (mut index, mut kinds, mut counts) = (Index::default(), Vec::new(), Vec::new());
     index.clear(0);
@@ -103,7 +100,6 @@ struct Pace {
     starts: usize,
     width: usize,
     backtrack_ticks: usize,
-    /// The beam becomes narrow again after this layer.
     wide_until: usize,
 }
 
@@ -125,7 +121,6 @@ struct Stack<const N: usize> {
 #[derive(Debug)]
 pub(super) struct SetBeam<const N: usize> {
     root: State,
-    /// The slots of the target, with the draws of hawks counted.
     slots: Vec<Slot>,
     random: Generator,
     pace: Pace,
@@ -234,8 +229,7 @@ impl<const N: usize> SetBeam<N> {
         if tick < target.tick {
             for known in target.known(tick + 1) {
                 let mut cursor = Cursor::new(&known.lookup);
-                // At the deadline, this layer is dropped and later rebuilt: cheap, because beams
-                // are narrow.
+                // This layer is dropped and later rebuilt, which is cheap because beams are narrow.
                 if self.next.retain(|key| cursor.places(key & known.mask), meter).is_err() {
                     return false;
                 }

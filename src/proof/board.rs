@@ -1,21 +1,17 @@
 use super::tile_set::TileSet;
 use crate::game::Position;
 
-/// A step of a threat to `key` if the player's place is in `when`.
 #[derive(Clone, Debug)]
 pub(super) struct Branch<const N: usize> {
     pub when: TileSet<N>,
     pub key: u32,
 }
 
-/// The open tiles and their places. Places run along the columns, or along the rows if the map is
-/// higher than it is wide. One unused place separates two columns or rows.
+/// Places run along the longer side of the map. One unused place separates two columns or rows.
 #[derive(Clone, Debug)]
 pub(super) struct Board<const N: usize> {
     pub positions: Vec<Position>,
-    /// Tile -> place.
     pub places: Vec<u16>,
-    /// Place -> tile.
     pub tiles: Vec<u16>,
     pub stride: u32,
     pub open: TileSet<N>,

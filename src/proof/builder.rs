@@ -1,5 +1,5 @@
-//! Builds the next layer in two steps. The first collects the edges from the runs of the layer. The
-//! second fills the runs of the next layer one by one from the edges that lead to them.
+//! Builds the next layer: collects the edges from the runs of the layer, and then fills the next
+//! runs one by one from the edges that lead to them.
 
 use std::ops::Range;
 
@@ -14,13 +14,11 @@ struct Edge<const N: usize> {
     /// The indices of the run in the layer.
     start: u32,
     end: u32,
-    /// The index of the previous edge to the same run.
     before: u32,
     from: TileSet<N>,
     to: TileSet<N>,
 }
 
-/// The combinations of a run, by own key.
 #[derive(Debug, Default)]
 struct Table<const N: usize> {
     /// A hash table of stamps and indices into the lists. An entry with an old stamp is free.
@@ -38,7 +36,6 @@ impl<const N: usize> Table<N> {
     const DIRECT_BITS: u32 = 16;
     const HASHED_LEN: usize = 1 << 10;
 
-    /// Empties the table, for keys of `bits` bits.
     fn begin(&mut self, bits: u32) {
         self.is_hashed = bits > Self::DIRECT_BITS;
         self.reserve(if self.is_hashed { Self::HASHED_LEN } else { 1 << bits });
@@ -120,7 +117,6 @@ impl<const N: usize> Table<N> {
     }
 }
 
-/// The combinations of several runs, by own key.
 #[derive(Debug, Default)]
 struct Keys<const N: usize> {
     own: Vec<u32>,
@@ -139,7 +135,6 @@ struct Progress {
     followed: usize,
     /// The number of earlier combinations that have been merged.
     old_end: usize,
-    /// The edge at which a run was interrupted.
     next_edge: Option<u32>,
 }
 
@@ -161,7 +156,6 @@ pub(super) struct Builder<const N: usize> {
 
 impl<const N: usize> Builder<N> {
     const NO_EDGE: u32 = u32::MAX;
-    /// Minimum number of edges to collect before they are followed.
     const EDGES_MIN: usize = 1 << 16;
 
     /// Bytes per combination under construction, in addition to [`Layer::KEY_BYTES`].
@@ -186,7 +180,6 @@ impl<const N: usize> Builder<N> {
         self.is_following = false;
     }
 
-    /// Adds an edge from the combinations of the layer at the indices `places`.
     pub fn add(&mut self, group: &Group<N>, places: &Range<usize>) {
         let run = self.index.place(group.key, &mut self.runs);
         self.heads.resize(self.runs.len(), Self::NO_EDGE);

@@ -4,8 +4,7 @@ use super::model::{Automaton, Closure, Model};
 use super::tile_set::TileSet;
 use crate::game::FIRST_TICK;
 
-/// Finds the closure of an automaton. Keys of owls have no memory. Keys of hawks have the set of
-/// all memories that are possible on the tile.
+/// Keys of owls have no memory. Keys of hawks have the set of all memories possible on the tile.
 #[derive(Debug)]
 pub(super) struct ClosureBuilder {
     pub closure: Closure,
@@ -61,7 +60,6 @@ impl ClosureBuilder {
         if layers.len() < Closure::LAYERS_MAX {
             return false;
         }
-        // All keys found so far, and all keys that can follow them.
         let mut any: Vec<u32> = (0..).zip(&*found).filter(|(_, moves)| **moves > 0).map(|(key, _)| key).collect();
         let mut at = 0;
         while at < any.len() {

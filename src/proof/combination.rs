@@ -8,13 +8,11 @@ use crate::game::{State, World};
 
 pub(super) type Combination = u128;
 
-/// The bits of a threat in a combination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub automaton: usize,
     pub shift: u32,
     pub bits: u32,
-    /// The bits of a hawk's memory; 0 for other threats.
     memory_bits: Combination,
     /// For a hawk: the shift of its number of draws since the root.
     draws_shift: Option<u32>,
@@ -71,7 +69,6 @@ impl Slot {
         self.mask() | if self.draws.is_some() { self.draws_mask() } else { 0 }
     }
 
-    /// The threat's bits of a state's combination, with a hawk's draws since the root.
     pub fn part_of<const N: usize>(&self, model: &Model<N>, world: &World, state: &State) -> Combination {
         let automaton = &model.automata[self.automaton];
         // Without posts, draws have no effect.
@@ -80,7 +77,6 @@ impl Slot {
         self.place(model.key_in(world, state, automaton)) | self.draws_place(draws)
     }
 
-    /// The slot with a hawk's draws counted. `at_root` is its number of draws at the root.
     pub fn counting(self, at_root: u16) -> Self {
         Self { draws: self.draws_shift.map(|_| at_root), ..self }
     }
@@ -89,7 +85,6 @@ impl Slot {
 /// The bits of a combination that hold memories of hawks. A memory can be a set of memories.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemorySlots {
-    /// The shift and the bits of each memory.
     slots: Vec<(u32, Combination)>,
     memories: Arc<Memories>,
 }
@@ -146,7 +141,6 @@ pub(super) fn put_widest_last(slots: &mut [Slot]) {
     slots.sort_by_key(|slot| slot.bits);
 }
 
-/// The bits in which the combinations of a run can differ.
 pub(super) fn run_mask(slots: &[Slot], mask: Combination) -> Combination {
     let widest = slots.iter().filter(|slot| slot.mask() & mask != 0).max_by_key(|slot| slot.bits);
     widest.map_or(0, |slot| (slot.mask() | slot.draws_mask()) & mask)

@@ -76,7 +76,6 @@ impl<const N: usize> Engine<N> {
         }
     }
 
-    /// Records that a tick cannot be reached, with the proof.
     fn bound(&mut self, best: &mut Bracket, tick: usize, ends_with_search: bool) {
         best.bound = tick as u16;
         let Some(attempt) = &mut self.targets.current else { return };

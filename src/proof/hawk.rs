@@ -103,7 +103,6 @@ impl<const N: usize> Model<N> {
 pub(super) struct MemoriesBuilder {
     pub memories: Memories,
     numbers: HashMap<Box<[u64]>, u16>,
-    /// Pairs of a tile and a memory, and the number of pairs that have been stepped.
     found: Vec<(u16, u16)>,
     done: usize,
 }
@@ -156,7 +155,6 @@ impl MemoriesBuilder {
             self.memories.rows.resize((row / self.memories.tiles + 1) * self.memories.tiles, (0, 0));
         }
         if self.memories.rows[row] == (0, 0) {
-            // Marks the row as found. Its step later replaces the mark.
             self.memories.rows[row] = (0, 1);
             self.found.push((tile as u16, memory));
         }

@@ -1,5 +1,3 @@
-//! Steps layers forwards and backwards, run by run.
-
 #[cfg(test)]
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,7 +11,6 @@ use crate::search::{BudgetMeter, StopReason};
 
 /// Combinations between two checks of the budget: about 100 microseconds of work.
 pub(super) const CHUNK: usize = 512;
-/// Combinations between two checks of the budget while edges are followed.
 const FOLLOWED_SLICE: usize = CHUNK / 2;
 
 #[derive(Debug, Default)]

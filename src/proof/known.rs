@@ -20,7 +20,6 @@ pub(super) struct Knowledge<const N: usize> {
 }
 
 impl<const N: usize> Knowledge<N> {
-    /// Empty knowledge for ticks up to `until_tick`. Its sets will take at most `max_bytes`.
     pub fn new(until_tick: usize, max_bytes: usize) -> Self {
         Self { by_tick: vec![Vec::new(); until_tick + 1], bytes: 0, max_bytes }
     }
@@ -62,7 +61,6 @@ impl<const N: usize> Knowledge<N> {
         is_adopted
     }
 
-    /// Replaces the set at the index `place` of a tick with a smaller set over the same threats.
     pub fn restrict(&mut self, tick: usize, place: usize, known: Known<N>) {
         let before = &mut self.by_tick[tick][place];
         self.bytes = self.bytes + known.lookup.bytes() - before.lookup.bytes();

@@ -6,7 +6,6 @@ use super::combination::{Combination, MemorySlots, Slot};
 use super::tile_set::TileSet;
 use crate::search::{BudgetMeter, StopReason};
 
-/// The states of a tick: for each combination, the player's places.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer<const N: usize> {
     pub keys: Vec<Combination>,
@@ -99,8 +98,7 @@ impl<const N: usize> Layer<N> {
         Ok(())
     }
 
-    /// Adds a threat in each of these keys, with the places from which the player survives it.
-    /// Returns `None` if the result would have more than `max_len` combinations.
+    /// Keys come with the places from which the player survives. Returns `None` above `max_len`.
     pub fn widen(
         &self,
         slot: Slot,
@@ -164,7 +162,6 @@ pub(super) struct Lookup<const N: usize> {
 
 #[derive(Debug, Default)]
 struct Runs {
-    /// The bits in which the combinations of a run differ.
     mask: Combination,
     index: Index,
     /// For each run, its *run key* (the bits that its combinations share) and its end.
@@ -210,11 +207,9 @@ impl Runs {
 /// A chain links the combinations that are equal in the bits of a mask, except for memories.
 #[derive(Debug)]
 pub(super) struct Chains {
-    /// A hash table with the first combination of each chain.
     entries: Vec<u32>,
     mask: Combination,
     memories: MemorySlots,
-    /// For each combination, the next combination in its chain.
     next: Vec<u32>,
 }
 
@@ -307,7 +302,6 @@ impl<const N: usize> Lookup<N> {
 pub(super) struct Cursor<'a, const N: usize> {
     lookup: &'a Lookup<N>,
     last: Option<(Combination, TileSet<N>)>,
-    /// The last run key, and the indices of its run.
     run: Option<(Combination, Range<usize>)>,
     next: usize,
 }

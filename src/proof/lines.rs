@@ -18,12 +18,10 @@ const PLAIN_SLICES: u64 = 4;
 /// `RESTART_DIVISOR` of the work on the target.
 const RESTART_DIVISOR: u64 = 5;
 
-/// True if no line from the state reaches the target.
 pub(crate) type Hopeless<'a> = &'a dyn Fn(&World, &State) -> bool;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Found {
-    /// The longest line so far, and its last tick.
     pub moves: Vec<Move>,
     pub final_tick: u16,
     /// True if the search was exhaustive: every longer line passes through a hopeless state.
@@ -32,7 +30,6 @@ pub(crate) struct Found {
 }
 
 pub(crate) trait LineSearch: Debug + Send {
-    /// Starts over with other random numbers.
     fn restart(&mut self);
 
     /// Continues from the root of the first call, or from a state that the game reaches from it.
@@ -42,7 +39,6 @@ pub(crate) trait LineSearch: Debug + Send {
 #[derive(Debug)]
 pub(crate) struct Resources {
     pub seed: u64,
-    /// Maximum memory for layers, in bytes.
     pub memory_max_bytes: usize,
     pub lines: Box<dyn LineSearch>,
 }

@@ -18,7 +18,6 @@ pub(super) struct Hawks {
 pub(super) struct Memories {
     pub tiles: usize,
     pub exact: usize,
-    /// Words per set.
     pub words: usize,
     /// For each memory, its set of exact memories. An exact memory is in its own set.
     pub sets: Vec<u64>,
@@ -28,7 +27,6 @@ pub(super) struct Memories {
     pub any_post: usize,
     /// For each set and tile, the range of the hawk's steps in `next`.
     pub rows: Vec<(u32, u32)>,
-    /// The tile and the memory after each step.
     pub next: Vec<(u16, u16)>,
 }
 

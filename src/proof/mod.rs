@@ -1,8 +1,8 @@
 //! Proves that a tick cannot be reached, and in parallel looks for lines that reach it.
 //!
-//! Threats ignore one another, and bulls and goldfish also ignore the player. So the game is a
-//! product of small automata, one for each threat that sees the player. Bulls and goldfish are
-//! obstacles on fixed paths. A tick out of reach against some threats is out of reach against all.
+//! Threats ignore one another, and bulls and goldfish also the player: they are obstacles on fixed
+//! paths. So the game is a product of small automata, one for each threat that sees the player. A
+//! tick out of reach against some threats is out of reach against all.
 //!
 //! Terms:
 //! * *Key*: the position and memory of one threat, packed into one number. *Combination*: the keys

@@ -40,17 +40,14 @@ impl<const N: usize> Automaton<N> {
     }
 }
 
-/// The parts of the game that do not depend on the player. Each list is indexed by tick.
 #[derive(Clone, Debug)]
 pub(super) struct Timetable<const N: usize> {
     pub moves: Vec<bool>,
-    /// The number of ticks with moves since the first tick.
     pub moves_before: Vec<usize>,
     /// True if owls look at the player when they move.
     pub looks: Vec<bool>,
     /// The number of moves that an owl makes before its next look.
     pub owl_moves: Vec<u16>,
-    /// The places of bulls and goldfish.
     pub taken: Vec<TileSet<N>>,
 }
 
@@ -65,9 +62,8 @@ pub(super) struct Paths<const N: usize> {
     pub owl_reciprocal: u64,
 }
 
-/// The keys that a threat can have, by its number of moves. A shark or deer with a path moves
-/// whenever threats move, and each move changes the colour of its tile, as on a chessboard. So each
-/// layer holds about half of the tiles.
+/// By number of moves. Each move of a shark or deer changes the colour of its tile, as on a
+/// chessboard, so each layer holds about half of the tiles.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
     /// The keys before the first move. `None` if `layers[0]` holds them.

@@ -1,5 +1,3 @@
-//! Builds the model of a game in slices. On a large map, the build takes longer than one decision.
-
 use std::sync::Arc;
 
 use super::board::{Board, Branch};
@@ -174,14 +172,12 @@ pub(super) struct ModelBuilder<const N: usize> {
     /// Finds the memories of hawks. `None` before the search starts and after it ends.
     memories: Option<MemoriesBuilder>,
     threats: usize,
-    /// True if the last added threat still lacks branches.
     is_branching: bool,
     closure: Option<ClosureBuilder>,
 }
 
 impl<const N: usize> ModelBuilder<N> {
-    /// `None` if the automata do not implement the rules, or if the map does not fit into sets of
-    /// `64 * N` places.
+    /// `None` if the automata do not implement the rules, or `64 * N` places are too few.
     pub fn new(world: &World, state: &State) -> Option<Self> {
         let model = Model::without_tables(world, state)?;
         Some(Self { model, root: state.clone(), memories: None, threats: 0, is_branching: false, closure: None })
@@ -198,8 +194,7 @@ impl<const N: usize> ModelBuilder<N> {
                 let memories = self.memories.get_or_insert_with(|| MemoriesBuilder::new(model));
                 if memories.advance(model) {
                     let memories = self.memories.take().expect("just built").memories;
-                    // The memory with all bits set is reserved for combinations that ignore the
-                    // memory.
+                    // All bits set is reserved for combinations that ignore the memory.
                     let count = memories.sets.len() / memories.words;
                     model.hawks.bits = u32::BITS - (count as u32).leading_zeros();
                     model.hawks.memories = Arc::new(memories);
@@ -264,14 +259,11 @@ impl<const N: usize> ModelBuilder<N> {
 fn is_modelled(world: &World) -> bool {
     let server = Rules::BLITZ_2025;
     let Rules {
-        // The player's moves exclude the tiles that threats occupy before they move.
         no_jump: _,
-        // The clock provides the ticks in which threats move and those in which owls look.
         period_ticks: _,
         phase_clocks: _,
         owl_minute_ticks: _,
         owl_window_ticks: _,
-        // The world provides steps, paths, posts and draws.
         option_order: _,
         shared_path_order: _,
         shark_path_order: _,
@@ -279,8 +271,7 @@ fn is_modelled(world: &World) -> bool {
         first_seed: _,
         pick_scale: _,
         deer_shy_distance_squared: _,
-        // Chasers act on the player's place before its move, the other threats on its place after
-        // the move.
+        // Chasers act on the player's place before its move, other threats on that after the move.
         deer_view,
         shark_view,
         owl_view,
@@ -289,7 +280,6 @@ fn is_modelled(world: &World) -> bool {
         hawk_patience_moves,
         hawk_rest_moves,
         hawk_posts,
-        // The wire does not affect the game.
         wire: _,
     } = *world.rules();
     let has_hawk = world.layout().threats.iter().any(|spawn| spawn.style == Style::Hawk);

@@ -10,7 +10,6 @@ pub(super) struct JoinContext<'a, const N: usize> {
     pub model: &'a Model<N>,
     pub slots: &'a [Slot],
     pub tick: usize,
-    /// The places where the player can be, by tick.
     pub allowed: &'a [TileSet<N>],
     /// The projection of each automaton; empty if it has none.
     pub projections: &'a [Projection<N>],
@@ -36,7 +35,6 @@ impl<const N: usize> JoinContext<'_, N> {
         &self.model.automata[slot.automaton]
     }
 
-    /// True if the player may not enter a tile that a threat occupies before its move.
     #[inline]
     fn excludes_own_tile(&self) -> bool {
         self.model.rules.no_jump || !self.model.times.moves[self.tick]
@@ -71,8 +69,7 @@ pub(super) fn successors<const N: usize>(
     let &JoinContext { model, tick, .. } = context;
     groups.clear();
     let (mut free, mut fixed) = (*landing, 0);
-    // Bit sets of slots. Chasers act on the player's place before its move, watchers on that after
-    // it.
+    // Chasers act on the player's place before its move, watchers on that after the move.
     let (mut chasers, mut watchers) = (0u32, 0u32);
     for (index, slot) in slots.iter().enumerate() {
         let key_now = slot.key(key);
@@ -148,7 +145,6 @@ pub(super) fn extend<const N: usize>(
     };
     let excludes_own_tile = context.excludes_own_tile();
     let projection = context.projections[slot.automaton].get(tick + 1).map(|layer| &layer[..]);
-    // Removes the places where the threat catches the player, on its tile before or after its move.
     let leave = |to: &mut TileSet<N>, key_next: u32, tile: usize, tile_next: usize| {
         if excludes_own_tile {
             to.remove(places[tile]);

@@ -2,11 +2,9 @@ use super::combination::slots_of;
 use super::model::{Automaton, Model};
 use crate::game::Style;
 
-/// Targets up to this tick are early. Once a line passes it, the end of the game has work limits of
-/// its own.
+/// Targets up to this tick are early.
 pub(super) const EARLY_TICK: usize = 600;
 
-/// The automata in the order in which they join, for early and late targets.
 #[derive(Debug)]
 pub(super) struct Orders {
     early: Vec<usize>,

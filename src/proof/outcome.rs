@@ -31,7 +31,6 @@ pub struct Proof {
     pub ends_with_search: bool,
 }
 
-/// The longest line from a state, and the bound on all lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Bracket {
     pub moves: Vec<Move>,

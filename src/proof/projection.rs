@@ -1,5 +1,5 @@
-//! Projections onto one shark: for each of its tiles, the places from which the player survives
-//! this shark, the bulls and the goldfish until the target.
+//! For each tile of a shark, the places from which the player survives this shark, the bulls and
+//! the goldfish until the target.
 
 use super::model::{Automaton, Model};
 use super::tile_set::TileSet;
@@ -14,7 +14,6 @@ impl<const N: usize> Model<N> {
         if self.rules.no_jump { allowed[tick + 1].without(&self.times.taken[tick]) } else { allowed[tick + 1] }
     }
 
-    /// Builds the last layer, or the layer before an existing layer, and restricts `allowed` to it.
     pub fn project_shark(
         &self,
         shark: &Automaton<N>,
@@ -40,7 +39,6 @@ impl<const N: usize> Model<N> {
         allowed: &[TileSet<N>],
     ) -> Vec<TileSet<N>> {
         let landing = self.landing(tick, allowed);
-        // The places from which the player can move into `to`; the shark starts on `place`.
         let from = |to: &TileSet<N>, place: u16| {
             let mut to = to.and(&landing);
             if self.rules.no_jump {

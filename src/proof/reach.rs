@@ -1,6 +1,5 @@
 //! Reachable layers. While threats do not yet move in every tick, knowledge about a target excludes
-//! few states. So these layers are built once, and the sweeps for all later targets start from
-//! them.
+//! few states, so these layers are built once for all later targets.
 
 use super::combination::{Combination, Slot};
 use super::join::Join;
@@ -18,7 +17,6 @@ const KEPT_LEN: usize = 20_000;
 
 #[derive(Debug)]
 pub(super) struct Reach<const N: usize> {
-    /// The threats, with counted draws for hawks.
     pub mask: Combination,
     slots: Vec<Slot>,
     tick: usize,
@@ -26,7 +24,6 @@ pub(super) struct Reach<const N: usize> {
     next: Layer<N>,
     kept: Vec<(usize, Layer<N>)>,
     join: Join<N>,
-    /// The places that the player can have. They do not depend on a target.
     allowed: Vec<TileSet<N>>,
     projections: Vec<Projection<N>>,
 }

@@ -1,6 +1,6 @@
-//! The order of the sweeps for a target. Narrow and wide sweeps take turns. The first wide sweeps
-//! have one or two threats, and limit the states in which threats join larger sweeps. A target up
-//! to `INSANE_TICK + FLOOR_TICKS` first gets a trial, a sweep against all threats.
+//! Narrow and wide sweeps for a target take turns. The first wide sweeps have one or two threats,
+//! and limit the states in which threats join larger sweeps. A target up to `INSANE_TICK +
+//! FLOOR_TICKS` first gets a trial, a sweep against all threats.
 
 use super::combination::Combination;
 use super::join::Join;
@@ -14,14 +14,12 @@ use super::target::Target;
 use crate::game::LAST_TICK;
 use crate::search::{BudgetMeter, StopReason};
 
-/// Work per slice.
 pub(super) const SLICE: u64 = 50_000;
 /// A threat joins a running sweep only if the joined layer has at most this many combinations: the
 /// work on the target / `JOIN_LEN_DIVISOR`, clamped to the minimum and the maximum.
 const JOIN_LEN_DIVISOR: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;
-/// Maximum estimated states at the start of a narrow sweep.
 const START_STATES_MAX: u64 = 8_000_000;
 /// When its target is paused, a narrow sweep with more bytes than this is dropped.
 const PAUSED_SWEEP_MAX_BYTES: usize = 32 << 20;
@@ -33,9 +31,7 @@ const FLOOR_STEP_TICKS: usize = 120;
 const WINDOW_TICKS: usize = 130;
 /// The second tick of the server's insane phase. It is the first floor for targets far beyond it.
 const INSANE_TICK: usize = 903;
-/// Minimum ticks from the last reachable layer to a *late* target.
 const LATE_TICKS: usize = 50;
-/// Initial work limit of a narrow sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
 /// Work on a target before the first wide sweep. It is higher for the end of the game, because
 /// narrow sweeps may prove sooner that the end is out of reach.
@@ -60,13 +56,12 @@ pub(super) struct Situation<'a, const N: usize> {
 }
 
 impl<const N: usize> Situation<'_, N> {
-    /// True if a line has passed the early ticks and the end of the game is undecided.
     fn is_end_open(&self) -> bool {
         self.bound > usize::from(LAST_TICK) && self.final_tick > EARLY_TICK
     }
 
-    /// The narrow sweep shares the memory with the known sets, the line searches and a wide sweep,
-    /// which gets twice as much.
+    /// Memory is shared with the known sets, the line searches and a wide sweep, which gets twice
+    /// as much.
     fn limits(&self) -> SweepLimits {
         let eighth = self.memory_max_bytes / 8;
         let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;
@@ -74,7 +69,6 @@ impl<const N: usize> Situation<'_, N> {
             join_len: (self.work / JOIN_LEN_DIVISOR).clamp(JOIN_LEN_MIN, JOIN_LEN_MAX) as usize,
             layer_len: eighth / layer_bytes,
             kept_bytes: eighth / 2,
-            // The bound already excludes all ticks after this one.
             beyond_tick: self.bound - 1,
             left_out: 0,
             is_whole: false,
@@ -278,7 +272,6 @@ struct Wide<const N: usize> {
     is_trial_due: bool,
     is_trial: bool,
     whole_masks: Vec<Combination>,
-    /// The index in [`REACH_TICKS`], and the masks of the sweeps yet to start from that tick.
     stage: usize,
     reach_masks: Vec<Combination>,
 }
@@ -306,8 +299,7 @@ impl<const N: usize> Wide<N> {
         self.is_trial
     }
 
-    /// Begins the next sweep, if any. Returns false if it needs reachable layers that are
-    /// incomplete.
+    /// Returns false if the next sweep needs reachable layers that are incomplete.
     fn begin(
         &mut self,
         situation: &Situation<'_, N>,
@@ -368,7 +360,6 @@ impl<const N: usize> Wide<N> {
     }
 }
 
-/// True if sweeps for a target start from reachable layers.
 fn is_late<const N: usize>(model: &Model<N>, tick: usize) -> bool {
     tick >= REACH_TICKS[0] + LATE_TICKS && model.first_tick + LATE_TICKS < REACH_TICKS[0]
 }

@@ -8,7 +8,6 @@ use crate::search::{BudgetMeter, StopReason};
 
 /// Minimum ticks from the start of a sweep to the target: shorter sweeps prove little.
 const START_MARGIN_TICKS: usize = 20;
-/// Minimum ticks between the starts of sweeps over the same threats.
 const START_DISTANCE_TICKS: usize = 30;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,8 +49,7 @@ impl<const N: usize> Target<N> {
         distinct
     }
 
-    /// In order: the first threat paired with each other except hawks; each hawk alone, with
-    /// counted draws.
+    /// The first threat with each other except hawks; then each hawk alone, with counted draws.
     pub fn reach_masks(&self) -> Vec<Combination> {
         let (hawks, others): (Vec<&Slot>, Vec<&Slot>) = self.slots.iter().partition(|slot| slot.draws_mask() != 0);
         let pairs = others.iter().skip(1).map(|slot| others[0].mask() | slot.mask());

@@ -25,20 +25,16 @@ struct Projections<const N: usize> {
     /// By automaton: empty except for sharks, and if the projections exceed `max_bytes`.
     layers: Vec<Projection<N>>,
     max_bytes: usize,
-    /// The automaton and the tick of the next layer to build.
     next: Option<(usize, usize)>,
-    /// For each tick, the places that the player can have in lines to an earlier target.
     earlier_allowed: Vec<TileSet<N>>,
 }
 
 #[derive(Debug)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
-    /// For each tick, the places that the player can have in lines to this target.
     pub allowed: Vec<TileSet<N>>,
     projections: Projections<N>,
     memories: Arc<Memories>,
-    /// The threats that can join, in the order in which they join.
     pub slots: Vec<Slot>,
     knowledge: Knowledge<N>,
     pub steps: Vec<Step>,
@@ -86,15 +82,14 @@ impl<const N: usize> Target<N> {
         later
     }
 
-    /// Adds known sets of an earlier target that has the same slots, unless a known set of this
-    /// target covers their threats. Returns whether any set was added.
+    /// Adds the known sets of an earlier target with the same slots that none of this target's
+    /// covers. Returns whether any set was added.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let is_adopted = self.knowledge.adopt(&earlier.knowledge);
         if is_adopted {
             for (allowed, earlier) in self.allowed.iter_mut().zip(&earlier.allowed[..=earlier.tick]) {
                 *allowed = allowed.and(earlier);
             }
-            // In a proof, the sweeps for earlier targets come first.
             let own = std::mem::replace(&mut self.steps, earlier.steps.clone());
             let own: Vec<Step> = own.into_iter().filter(|step| !self.steps.contains(step)).collect();
             self.steps.extend(own);
@@ -207,7 +202,6 @@ impl<const N: usize> Target<N> {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
 
-    /// The cost, in keys, of a threat that joins without a known set.
     pub fn closure_len(&self, model: &Model<N>, slot: Slot, tick: usize) -> usize {
         let keys = model.closures[slot.automaton].after(model.times.moves_before[tick]).len();
         let is_hawk = matches!(model.automata[slot.automaton], Automaton::Hawk { .. });
@@ -308,7 +302,7 @@ impl<const N: usize> Target<N> {
         Ok(())
     }
 
-    /// Records the states that lead to the target, if they add to the knowledge. Can be repeated
+    /// Keeps the states that lead to the target, if they add to the knowledge. Can be repeated
     /// after the deadline interrupts it.
     pub fn record(
         &mut self,

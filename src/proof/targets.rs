@@ -21,7 +21,6 @@ const PAUSED_MAX: usize = 3;
 pub(super) struct Attempt<const N: usize> {
     pub target: Target<N>,
     pub schedule: Schedule<N>,
-    /// The work on the target so far, and the limit after which another target gets its turn.
     pub work: u64,
     work_limit: u64,
 }
@@ -31,9 +30,7 @@ pub(super) struct Targets<const N: usize> {
     pub current: Option<Attempt<N>>,
     /// Undecided targets that are not the current one, in ascending order of their ticks.
     paused: Vec<Attempt<N>>,
-    /// The work on a target in this round before the next target gets its turn.
     work_limit: u64,
-    /// The ticks of the targets left undecided in this round.
     stalled: Vec<usize>,
 }
 
@@ -66,8 +63,8 @@ impl<const N: usize> Targets<N> {
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
-            // The end of the game takes turns with the tick in which the longest line ends. Sweeps
-            // to that tick are shorter, and continue beyond it.
+            // The end of the game takes turns with the end of the longest line, for which sweeps
+            // are shorter.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.current else { return end };
             let is_end = attempt.target.tick == end;

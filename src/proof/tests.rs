@@ -17,7 +17,6 @@ use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use crate::planner::{Outcome, SurvivalOptions, SurvivalSearch};
 use crate::search::Budget;
 
-/// Varied worlds with at most 64 x 5 places.
 fn worlds(sizes: &[(i32, i32)], threats: &[usize], count: u64) -> impl Iterator<Item = World> {
     let (sizes, threats) = (sizes.to_vec(), threats.to_vec());
     (0..count).map(move |index| {
@@ -83,7 +82,6 @@ fn runs_have_the_successors_of_their_combinations() {
                 while !join.advance(&context, &layer, &mut next, &mut BudgetMeter::new(Budget::UNLIMITED)) {
                     interrupted += 1;
                 }
-                // Here, only some of the next states are known.
                 let mut known = next.clone();
                 let keep = |key| if key % 3 == 0 { TileSet::EMPTY } else { target.allowed[tick + 1] };
                 known.retain(keep, unlimited).expect("no deadline");
@@ -137,7 +135,6 @@ fn engine(world: &World) -> Engine<5> {
 #[test]
 fn lines_that_reach_the_target_are_never_hopeless() {
     assert!(check_lines(0..18) >= 12);
-    // The hawk on this map has no posts.
     assert_eq!(check_lines(71..72), 1);
 }
 
@@ -161,8 +158,7 @@ fn check_lines(maps: Range<u64>) -> usize {
         }
         let line = world.states_along(&world.start(), &found.moves);
         let mut engine = engine(&world);
-        // The later target takes turns with an earlier one, whose knowledge it adopts during a
-        // sweep.
+        // The later target adopts the knowledge of the earlier during a sweep.
         for slice in 0..80 {
             let target_tick = if slice / 10 % 2 == 0 { target_tick - 3 } else { target_tick };
             if slice % 10 == 0 {

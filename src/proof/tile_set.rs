@@ -5,7 +5,6 @@ pub(super) struct TileSet<const N: usize>([u64; N]);
 impl<const N: usize> TileSet<N> {
     pub const EMPTY: Self = Self([0; N]);
 
-    /// The set that contains one place.
     #[inline]
     pub fn of(place: u16) -> Self {
         // Indexing the array by a run-time value would keep sets out of registers.

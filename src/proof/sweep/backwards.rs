@@ -12,7 +12,6 @@ const DROPPED_DIVISOR: u64 = 20;
 const RETURN_LEN: usize = 10_000;
 
 impl<const N: usize> Sweep<N> {
-    /// Rebuilds the layers from a checkpoint to the tick before `until`.
     pub(super) fn rebuild(
         &mut self,
         model: &Model<N>,
@@ -22,8 +21,7 @@ impl<const N: usize> Sweep<N> {
     ) -> Result<Option<End>, StopReason> {
         if !self.front.is_ready {
             self.narrow(model, target, meter)?;
-            // Draws that became known after the forward pass are not counted: the following layers
-            // lack them.
+            // Draws that became known after the forward pass are missing in the following layers.
             let now = self.joins.iter().filter(|joined| joined.tick == self.front.tick);
             for Joined { slot: index, counts_draws: counts, .. } in now.copied().collect::<Vec<Joined>>() {
                 if target.slots[index].mask() & self.front.mask == 0 {
@@ -31,8 +29,7 @@ impl<const N: usize> Sweep<N> {
                     assert!(has_joined, "no limit is reached");
                     target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
                     if counts != (self.front.mask & target.slots[index].draws_mask() != 0) {
-                        // The known set with counted draws is gone: the following layers would not
-                        // match.
+                        // The known set is gone: the following layers would not match.
                         return Ok(Some(End::TooBig));
                     }
                 }
@@ -134,7 +131,6 @@ impl<const N: usize> Sweep<N> {
         let (after_mask, after) = self.after.as_ref().expect("a layer comes after");
         if self.front.done == 0 {
             self.front.next.clear();
-            // Removes the threats that joined between the two layers.
             if *after_mask != stored.mask {
                 let mut narrow = self.join.project(after.layer(), stored.mask, meter)?;
                 let narrow = target.index(&mut narrow, stored.mask, meter)?;

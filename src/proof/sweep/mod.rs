@@ -18,10 +18,8 @@ pub(super) use limits::{End, SweepLimits};
 
 /// Initial number of ticks between two checkpoints, and the maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
-/// A sweep may continue beyond the target for at least this much work.
 const BEYOND_WORK_MIN: u64 = 200_000;
-/// A whole sweep may spend 1 / `WHOLE_BEYOND_DIVISOR` of its work so far beyond the target, if that
-/// is more than `BEYOND_WORK_MIN`.
+/// A whole sweep may spend this share of its work beyond the target, if it exceeds the minimum.
 const WHOLE_BEYOND_DIVISOR: u64 = 4;
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
@@ -37,7 +35,6 @@ enum Phase {
     Beyond {
         work_max: u64,
     },
-    /// Forwards from a checkpoint to the tick before `until`, to rebuild the layers.
     Rebuild {
         until: usize,
     },
@@ -59,11 +56,10 @@ struct Front<const N: usize> {
     tick: usize,
     mask: Combination,
     layer: Layer<N>,
-    /// Under construction. In the backward pass, it comes from the first `done` combinations of the
-    /// segment's last layer.
+    /// In the backward pass, it comes from the first `done` combinations of the segment's last
+    /// layer.
     next: Layer<N>,
     done: usize,
-    /// True if the known sets have been applied to the layer and the threats have joined.
     is_ready: bool,
     /// True if the deadline interrupted an operation on the layer. The next attempt ignores it.
     is_interrupted: bool,
@@ -75,7 +71,6 @@ struct Kept<const N: usize> {
     checkpoint_bytes: usize,
     /// Ticks between two checkpoints, doubled whenever they take too much memory.
     checkpoint_ticks: usize,
-    /// The layers rebuilt since the last checkpoint, and their bytes.
     segment: Vec<StoredLayer<N>>,
     segment_bytes: usize,
     /// The states in the processed layers of the segment, and those that lead to the target.
@@ -87,11 +82,9 @@ struct Kept<const N: usize> {
 struct Joined {
     tick: usize,
     slot: usize,
-    /// True if a hawk's draws are counted from this tick on.
     counts_draws: bool,
 }
 
-/// The sweep at its target, to turn back from after it has continued beyond.
 #[derive(Debug)]
 struct Turning<const N: usize> {
     stored: StoredLayer<N>,
@@ -372,8 +365,8 @@ impl<const N: usize> Sweep<N> {
         Ok(has_joined)
     }
 
-    /// Returns false if the layer would have more than `max_len` combinations. A hawk joins with
-    /// its counted draws if they are known and `counts_known` is true.
+    /// Like [`Self::join_slot`]. A hawk joins with counted draws if they are known and
+    /// `counts_known`.
     fn add_slot(
         &mut self,
         model: &Model<N>,
