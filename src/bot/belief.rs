@@ -42,18 +42,13 @@ const IDENTIFY_TILES_MAX: usize = 1024;
 
 #[derive(Debug)]
 pub(super) struct Beliefs {
-    /// The beliefs about all threats, in message order.
     threats: Vec<ThreatBelief>,
-    /// The map with only the predictable threats.
     pub world: World,
     /// A number that changes with the world. It shows whether other data comes from an older world.
     pub world_count: u32,
-    /// For each threat of the world, its index in the message.
     pub message_indices: Vec<usize>,
-    /// The best hypotheses about the predictable threats, in world order.
     pub best: Vec<Threat>,
     pub unmodelled: Vec<ObservedThreat>,
-    /// The world in which the moves of unmodelled threats are compared with the styles.
     scratch_world: Option<World>,
     trial: Option<StyleTrial>,
 }
@@ -120,8 +115,7 @@ impl Beliefs {
         self.message_indices.iter().any(|&index| is_ambiguous(&self.threats[index]))
     }
 
-    /// A random hypothesis for each predictable threat. A deer keeps the home of its best
-    /// hypothesis, because the home is part of the world.
+    /// A deer keeps its best hypothesis's home, which is part of the world.
     pub fn draw(&self, tick: u16, random: &mut Generator) -> Vec<Threat> {
         let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
         let mut draw = |&index: &usize| {
@@ -144,9 +138,8 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// A few threats, in possible hidden states, that would catch a player on this path from
-    /// `tick`: moves before the catch, spawn (for a deer, its home), and threat. `None` if the
-    /// deadline passes.
+    /// Threats in possible hidden states that catch a player on this path from `tick`: moves before
+    /// the catch, spawn (a deer's home), and threat. `None` if the deadline passes.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -284,7 +277,6 @@ struct Hypothesis {
     threat: Threat,
     /// False if the number of draws is unknown. The next draw then tries every number.
     are_draws_known: bool,
-    /// The home of a deer, if it is a guess.
     home: Option<Position>,
 }
 
@@ -475,7 +467,6 @@ impl ThreatBelief {
                 catches.extend(moves.map(|moves| (moves, spawn, threat)));
             }
         }
-        // Keeps the earliest catches, at most one per tick.
         catches.sort_by_key(|&(moves, _, _)| moves);
         catches.dedup_by_key(|&mut (moves, _, _)| moves);
         catches.truncate(CATCHES_MAX);
@@ -514,8 +505,7 @@ impl ThreatBelief {
         self.hypotheses = predicted;
     }
 
-    /// Drops the hypotheses that disagree with the observation, which are mispredictions if
-    /// `counts`.
+    /// If `counts`, hypotheses that disagree with the observation are mispredictions.
     fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);
@@ -527,7 +517,7 @@ impl ThreatBelief {
         if self.hypotheses.iter().any(agrees) {
             self.hypotheses.retain(agrees);
             if self.hypotheses.len() > 1 {
-                // Hypotheses can become equal: those of an owl that has looked remember the same
+                // Hypotheses can become equal: an owl's, once it has looked, remember the same
                 // tile.
                 let mut known = HashSet::new();
                 self.hypotheses.retain(|hypothesis| known.insert(*hypothesis));
@@ -601,9 +591,8 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // Threats remember tiles where they saw the player. So tiles near the player, and tiles
-        // ahead of the threat, are likelier. A threat that keeps the rules remembers a tile that
-        // they allow.
+        // Tiles near the player, or ahead of the threat, are likelier sightings. A threat that
+        // keeps the rules remembers a tile that they allow.
         let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();

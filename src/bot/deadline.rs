@@ -4,7 +4,6 @@ use crate::search::{Budget, Deadline, now};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Deadlines {
-    /// The deadline of gap reconstruction and style identification.
     pub inference: Deadline,
     pub learning: Deadline,
     pub decision: Deadline,

@@ -6,10 +6,9 @@
 //! can survive the game on visited tiles, these become the *safe set*: all other tiles are
 //! excluded, and exploration stops.
 //!
-//! Without a safe exploring step, the plan is checked in two worlds. In the optimistic world,
-//! unknown tiles are open; in the pessimistic world, only visited tiles are. The bot keeps the plan
-//! if it survives in the optimistic world and is not much worse than another step in the
-//! pessimistic world.
+//! Without a safe exploring step, the plan is kept if it survives with unknown tiles open
+//! (optimistic world) and is not much worse than another step with only visited tiles open
+//! (pessimistic world).
 
 use std::cell::{OnceCell, RefCell};
 
@@ -21,7 +20,6 @@ use super::lines::longest_survival;
 use super::records::KnownMap;
 use super::tracker::Tracker;
 
-/// After this tick, threats are too fast for exploring detours.
 const EXPLORE_UNTIL_TICK: u16 = 700;
 const PESSIMISTIC_TICKS: u16 = 60;
 /// Minimum ticks of survival after a detour, with unknown tiles open.
@@ -150,7 +148,6 @@ impl<'a> Explorer<'a> {
     /// step safe in the optimistic world that survives longest in the pessimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
-        // A plan that stays on visited tiles needs no check.
         let is_known = |player_move| player_move == planned && self.unknown_target(planned).is_none();
         let survives = |player_move| is_known(player_move) || self.survives_optimistic(player_move, LAST_TICK + 1);
         let mut too_short: Vec<(u16, Move)> = Vec::new();

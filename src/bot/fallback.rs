@@ -26,7 +26,6 @@ pub(super) fn decide_from_positions(
     cautious.choose(&layout, &Sighting { tick: observation.tick, player, threats: &threats })
 }
 
-/// A window of at most 64 x 64 tiles around the player, and the first tile of that window.
 fn window(map: &MessageMap, player: Position) -> (Layout, Position) {
     let start = |at: i32, side: i32| (at - WINDOW_SIDE / 2).clamp(0, (side - WINDOW_SIDE).max(0));
     let from = Position::new(start(player.x, map.width), start(player.y, map.height));

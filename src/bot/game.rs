@@ -27,7 +27,6 @@ pub(super) struct Game {
 pub(super) struct Answer {
     pub observation: Observation,
     pub decision: Decision,
-    /// True if the answer was given within the budget.
     pub is_timely: bool,
 }
 
@@ -91,7 +90,6 @@ impl Game {
         }
     }
 
-    /// The tracker, the planning and the learning, if the tracker is up to date.
     pub fn tracked(&mut self, decoded: &Decoded<'_>) -> Option<(&mut Tracker, &mut Planning, &Learning)> {
         match &mut self.tracking {
             Some(Tracking::Following(tracker)) if self.history.queue.is_empty() && self.map == *decoded.map => {

@@ -1,16 +1,13 @@
 //! Hedged plans: lines that survive under several possible memories of the threats, for a bot that
 //! joins a running game.
 //!
-//! Given the player's path, the threats are independent of one another. So a line survives under
-//! *every* combination of memories if it survives in a world with a copy of each threat for each of
-//! its memories. Few memories matter: the world begins with the likeliest, and after each search
-//! gets copies for the memories that defeat the line found, until none does or no line survives
-//! longer (counterexample-guided refinement).
+//! Given the player's path, threats are independent. So a line survives *every* combination of
+//! memories if it survives in a world with a copy of each threat per memory. Few memories matter:
+//! the world begins with the likeliest, and after each search gets copies for those that defeat the
+//! line found, until none does or no line survives longer (counterexample-guided refinement).
 //!
 //! A hedged plan follows this line for some ticks, and then a line to the end of the game under the
-//! likeliest memories. It is renewed before its hedged part ends, when the threats' moves have
-//! ruled out more memories.
-//! have ruled out more memories.
+//! likeliest memories. It is renewed before its hedged part ends.
 
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
 use crate::planner::{Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
@@ -27,7 +24,6 @@ const RETRY_TICKS: u16 = 4;
 /// Under the likeliest memories, a plan must survive for this many ticks or to the end of the game.
 const LIKELY_TICKS: u16 = 300;
 const ROUNDS_MAX: u64 = 20;
-/// Each search gets 1 / `SEARCH_DIVISOR` of the remaining budget.
 const SEARCH_DIVISOR: u32 = 6;
 
 #[derive(Default)]
@@ -71,8 +67,8 @@ impl HedgedPlanner {
 }
 
 impl HedgedPlan {
-    /// By the last hedged tick, capped where it suffices; survival under the likeliest memories;
-    /// and the last hedged tick.
+    /// By hedged ticks up to a sufficient tick, survival under the likeliest memories, hedged
+    /// ticks.
     fn rank(&self) -> (u16, bool, u16) {
         let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
         (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)
@@ -141,7 +137,6 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
             break;
         }
         copies.extend(catches.into_iter().map(|(_, spawn, threat)| (spawn, threat)));
-        // Removes the oldest added copies to make room.
         let surplus = copies.len().saturating_sub(MAX_THREATS);
         copies.drain(likeliest..(likeliest + surplus).min(copies.len()));
     }

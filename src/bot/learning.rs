@@ -1,10 +1,9 @@
 //! Infers the server's rules once the threats break the expected rules.
 //!
 //! After the first misprediction, or if a style has an unknown name, a [`Learner`] follows the
-//! game. Whenever its best explanation changes, a new tracker replays the game, and replaces the
-//! old if it has fewer mispredictions. If no rules explain a threat of known style, the bot returns
-//! to the expected rules for the rest of the game. Other explanations serve to check moves
-//! (`conformant`).
+//! game. When its best explanation changes, a new tracker replays the game, and replaces the old if
+//! it has fewer mispredictions. If no rules explain a threat of known style, learning stops. Other
+//! explanations serve to check moves (`conformant`).
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
 use crate::inference::{Learner, Sight, Streets, StyleWord, differences};
@@ -22,19 +21,15 @@ const LEARNING_TILES_MAX: usize = 1024;
 
 #[derive(Default)]
 pub(super) struct Learning {
-    /// All observations since tick 1, unless one was missed.
     log: Vec<Observation>,
     /// True after a missed message, or if no rules explain a threat of known style.
     has_stopped: bool,
     learner: Option<Box<Learner>>,
-    /// The number of observations that the learner has processed.
     shown: usize,
     /// The best explanation from the last time that the learner had processed all observations.
     best: Option<(Rules, Vec<(String, Style)>)>,
     learnt: Option<Explanation>,
-    /// The latest explanation that did not reduce the number of mispredictions.
     rejected: Option<Explanation>,
-    /// Under another explanation, or under the expected rules after learning has stopped.
     replay: Option<(Explanation, Box<Replay>)>,
     alternatives: Vec<Alternative>,
     words: Vec<StyleWord>,
@@ -75,8 +70,7 @@ impl Learning {
         }
     }
 
-    /// Replaces the tracker if the rules or styles have changed. Returns the new findings as
-    /// sentences.
+    /// Returns the new findings as sentences. Replaces the tracker if rules or styles have changed.
     pub fn learn(
         &mut self,
         tracker: &mut Tracker,
@@ -169,7 +163,6 @@ impl Learning {
         Some(learner)
     }
 
-    /// Returns true once the replay reaches the latest observation.
     fn follow_again(&mut self, tracker: &Tracker, explanation: &Explanation, deadline: Deadline) -> bool {
         if self.replay.as_ref().is_none_or(|(known, _)| known != explanation) {
             self.begin_replay(tracker, explanation.clone());
@@ -209,7 +202,6 @@ impl Learning {
         }
     }
 
-    /// Drops the explanations that the observation contradicts.
     fn play_alternatives(&mut self) {
         let Some([before, now]) = self.log.last_chunk::<2>() else { return };
         self.alternatives.retain_mut(|alternative| {
@@ -259,8 +251,8 @@ impl Learning {
         agrees(world, &state, self.log.last()?).then_some(state)
     }
 
-    /// Rules and learnt words that explain the game and a catch after its last move, which no
-    /// message follows.
+    /// The rules and learnt words must explain the catch after the last move, which no message
+    /// follows.
     pub fn explain_loss(
         &self,
         map: &MessageMap,

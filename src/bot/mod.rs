@@ -1,14 +1,13 @@
-//! The bot: a [`Bot`] answers each server message with a [`Decision`] within its budget. It builds
-//! its own simulation from the first message, and checks it against every later message, in stages:
+//! The bot: a [`Bot`] answers each server message with a [`Decision`] within its budget. It
+//! simulates the game from the first message, and checks the simulation against later messages.
 //!
-//! decode (`observation`); observe (`game`); predict and update (`tracker`, with `reconstruct` and
-//! `belief`); learn (`learning`), once the threats break the expected rules; plan and decide
-//! (`plan`, with `exploration` and `fallback`).
+//! The stages are decode (`observation`); observe (`game`); predict and update (`tracker`, with
+//! `reconstruct` and `belief`); learn (`learning`); plan and decide (`plan`, with `exploration` and
+//! `fallback`).
 //!
-//! Guarantees: every message gets a decision or one clear error, without a panic and within the
-//! budget. The bot does no work in the background. It slices work that takes longer than a tick,
-//! such as the tables of the largest maps, and plays with the cautious planner until it is
-//! complete.
+//! Every message gets a decision or one clear error, without a panic. The bot does no work in the
+//! background. It slices work that takes longer than a tick, such as the tables of the largest
+//! maps, and plays with the cautious planner until the work is complete.
 
 use std::time::{Duration, Instant};
 

@@ -19,7 +19,6 @@ pub(super) struct Decoded<'a> {
     pub is_playable: bool,
 }
 
-/// The positions at the start of a tick. The player is on an open tile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Observation {
     pub message_tick: u32,

@@ -1,14 +1,14 @@
 //! The plan and decide stages choose the move by the first method that applies:
 //!
-//! 1. positions alone, if there is no time or no state to plan for (`fallback`); 2. `smitsimax` and
-//! predictions, if some threats are unmodelled, or the cautious planner if many are or the map is
-//! large; 3. a safe exploring step (`exploration`); 4. the plan with the most slack, checked by
-//! `exploration` if a tile has refused the player.
+//! - positions alone, if there is no time or no state to plan for (`fallback`);
+//! - predictions with `smitsimax` if some threats are unmodelled, or the cautious planner if many
+//!   are or the map is large;
+//! - a safe exploring step (`exploration`);
+//! - the plan with the most slack, checked by `exploration` if a tile has refused the player.
 //!
-//! A plan without slack may escape a threat by a single tick, so one late command can be fatal.
 //! With slack `n`, the player can at any time stand still for the threats' next `n` moves and
-//! survive (see [`SurvivalOptions::slack_moves`]), so the loss of `n` commands in a row is not
-//! fatal. A plan with slack 4 exists for nearly every map.
+//! survive (see [`SurvivalOptions::slack_moves`]), so `n` commands in a row may be lost. Without
+//! slack, one late command can be fatal. A plan with slack 4 exists for nearly every map.
 //!
 //! The threats' next moves are in doubt if rules were learnt in this game, if an earlier game was
 //! lost despite a plan, or after an unexpected move. Plans then avoid the threats' reach (see
@@ -50,11 +50,9 @@ const RETRY_TICKS: u16 = 16;
 const PLAYED_OUT_MAX: usize = 32;
 /// A `smitsimax` decision with this limit takes about five milliseconds.
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
-/// The number of states with other memories against which a move is checked.
 const DRAWS: usize = 16;
 /// 1 / `CHECK_DIVISOR` of the remaining budget is reserved for checking the chosen move.
 const CHECK_DIVISOR: u32 = 4;
-/// The attempts to find a plan that avoids the threats' reach, in order.
 const ATTEMPTS: [Attempt; 8] = [
     Attempt { is_ready: true, guard: Guard::Always, guard_ticks: LAST_TICK },
     Attempt { is_ready: true, guard: Guard::Always, guard_ticks: READY_TICKS },
@@ -222,7 +220,6 @@ impl Planning {
         meter: &mut BudgetMeter,
     ) -> Result<Choice, PlacementError> {
         let explores = is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX;
-        // The excluded tiles are all the unknown tiles, so none remains to be explored.
         let has_safe_set = !tracker.map.excluded.is_empty();
         if explores && !has_safe_set {
             let share = Budget { ticks: halved(meter.remaining()).ticks, ..meter.remaining() };
@@ -381,7 +378,6 @@ impl SlackPlanner {
 
 struct GuardedPlanner {
     seed: u64,
-    /// True if plans must be ready for the threats' next phase.
     is_ready: bool,
     guarded: Option<GuardedPlan>,
     retry_tick: u16,
@@ -453,7 +449,6 @@ impl GuardedPlanner {
         choice.survives().then_some(choice)
     }
 
-    /// Tries the attempts in order and follows the first surviving plan.
     fn find(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         let tick = state.tick();
         if self.is_ready && !self.early.as_ref().is_some_and(|early| early.is_next(world, tick)) {

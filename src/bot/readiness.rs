@@ -1,6 +1,5 @@
-//! Readiness: a state is *ready* if some line survives for a while if a phase with a quicker period
-//! begins in its tick. When the rules are in doubt, the bot cannot predict the start of a phase. If
-//! a plan's next states are all ready, the bot can leave it in any of them.
+//! A state is *ready* if some line survives for a while even if a quicker phase begins in its tick.
+//! If a plan's next states are all ready, the bot can leave the plan in any of them.
 
 use std::cell::RefCell;
 
@@ -107,7 +106,6 @@ mod tests {
         const NEVER: u16 = 3000;
         let expected = Rules::BLITZ_2025.phase_clocks;
         for tick in 2..=901 {
-            // The phase begins when the clock (tick - 1) exceeds this value.
             let clock = tick - 2;
             let phase_clocks = match world.clock().personality_at(tick - 1) {
                 Personality::Lazy => PhaseClocks { tease: clock, awake: NEVER, hungry: NEVER, insane: NEVER },

@@ -6,7 +6,6 @@ use crate::search::{Deadline, Generator};
 use super::observation::ObservedPose;
 use super::records::Sent;
 
-/// Maximum random paths to try after the likely paths have failed.
 const RANDOM_PATHS_MAX: usize = 256;
 const DELAY_TICKS_MAX: usize = 16;
 
@@ -22,10 +21,9 @@ pub(super) struct Gap<'a> {
     pub ticks: usize,
 }
 
-/// Returns the first path that explains all `threats`, or else the most. Tries all commands as
-/// sent, none, one command late, then random paths. If no path connects the two positions, stays
-/// and then jumps. `threats` pairs each threat before the gap, in world order, with its observation
-/// after it.
+/// Returns the first path that explains all `threats`, or else the most: commands as sent, none,
+/// one late, then random paths. Without a path between the positions, stays and then jumps.
+/// `threats` pairs threats before the gap, in world order, with their observations after it.
 pub(super) fn reconstruct(
     gap: &Gap<'_>,
     sent: &[Sent],

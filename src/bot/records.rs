@@ -11,7 +11,6 @@ pub(super) struct History {
     pub styles_before: Vec<Option<Style>>,
     /// Observations that the tracker has not processed yet, oldest first.
     pub queue: VecDeque<Observation>,
-    /// The latest processed observations, of consecutive ticks.
     pub log: Vec<Observation>,
     /// Sent moves with effects that the tracker has not observed yet.
     pub sent: Vec<Sent>,
@@ -28,7 +27,6 @@ impl History {
 pub(super) struct Sent {
     pub tick: u16,
     pub player_move: Move,
-    /// True if the command was sent within the budget while the bot was up to date.
     pub is_timely: bool,
 }
 
@@ -39,6 +37,5 @@ pub(super) struct KnownMap {
     pub visited: BTreeSet<Position>,
     /// For each tile, the number of consecutive commands into it without effect.
     pub refusals: BTreeMap<Position, u32>,
-    /// Unvisited tiles treated as see-through.
     pub excluded: Vec<Position>,
 }

@@ -1,9 +1,7 @@
 //! Tracks a game through its observations. A game that keeps the rules is tracked exactly, even if
 //! commands are late or lost: the player's position shows the played move. After missed messages,
-//! the tracker tries paths to the player's observed position until the predicted threats match the
-//! observed ones. Otherwise it follows the observed positions.
-//!
-//! The tracker follows the player and the map; `belief` follows the threats.
+//! the tracker tries paths until the predicted threats match the observed ones. It follows the
+//! player and the map; `belief` follows the threats.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -36,7 +34,6 @@ const TILES_PER_SLICE: usize = 16;
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
 pub(super) enum Tracking {
-    /// The world is being built; observations and moves are queued.
     Building(Box<WorldBuilder>),
     /// The tracker is behind while observations are queued.
     Following(Box<Tracker>),
@@ -105,7 +102,6 @@ fn layout_of(map: &MessageMap, observation: &Observation, styles: &[Option<Style
     Layout { threats: spawns(styles, observation), ..map.layout(observation.player) }
 }
 
-/// A threat of unknown style gets a placeholder style.
 fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
     let spawn = |(style, threat): (&Option<Style>, &ObservedPose)| Spawn {
         style: style.unwrap_or(Style::Goldfish),
@@ -139,7 +135,6 @@ impl Tracker {
         })
     }
 
-    /// True if the tracker joined a running game, or rejoined after many missed messages.
     pub fn has_joined(&self) -> bool {
         self.grace_until > 0
     }
@@ -249,7 +244,6 @@ impl Replay {
         Ok(Self { tracker, history, processed: 1 })
     }
 
-    /// Returns true once the replay reaches the last observation.
     pub fn advance(&mut self, log: &[Observation], deadline: Deadline) -> bool {
         while let Some(observation) = log.get(self.processed) {
             if deadline.is_past() {
@@ -288,7 +282,6 @@ fn keep_processed(history: &mut History, observation: Observation, is_next: bool
     } else if history.log.len() == LOG_TICKS_MAX {
         history.log.remove(0);
     }
-    // The effect of a move is visible in the next tick.
     history.sent.retain(|sent| sent.tick >= observation.tick);
     history.log.push(observation);
 }
