@@ -1,10 +1,7 @@
-//! `cautious`: does not predict the threats, but plays against everything that they *could* do.
-//!
-//! The *earliest arrival* at a tile is the first tick at which any threat could be on it at the
-//! threats' pace. A *safe path* enters every tile before its earliest arrival. Filters keep the
-//! best moves by one criterion after another: no catch in this tick, long survival, no dead end,
-//! the most room, no reversal, a late arrival. [`CautiousRules`] needs positions only, so it also
-//! works under other rules.
+//! `cautious`: does not predict the threats, but plays against everything that they *could* do. A
+//! *safe path* enters every tile before the *earliest arrival* of any threat. Filters keep the best
+//! moves by one criterion after another: no catch in this tick, long survival, no dead end, the
+//! most room, no reversal, a late arrival. [`CautiousRules`] needs positions only.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -13,7 +10,6 @@ use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Clock, Layout, Move, Mover, Position, Rules, State, UNREACHED, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// Search depth in ticks with predicted threats.
 const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
 /// Survival times above this count as equal, and the next criteria decide.
@@ -67,7 +63,6 @@ impl Default for CautiousRules {
     }
 }
 
-/// The criteria of a move; higher is better.
 #[derive(Clone, Copy, Debug)]
 struct MoveCriteria {
     player_move: Move,
@@ -112,8 +107,7 @@ impl CautiousRules {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// The best moves by the first three filters, as bits. Empty if the player is not on an open
-    /// tile.
+    /// The best moves by the first three filters, as bits. Empty if the player's tile is not open.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
@@ -209,7 +203,7 @@ impl CautiousRules {
         let delays: Vec<u16> = move_delays(&self.clock, tick).take(terrain.graph.len()).collect();
         self.arrivals.clear();
         self.arrivals.resize(terrain.graph.len(), UNREACHED);
-        // One search per pace suffices. A message may contain over a thousand threats.
+        // A message may contain over a thousand threats, so there is one search per pace.
         let mut by_period: BTreeMap<Option<u8>, Vec<u16>> = BTreeMap::new();
         for threat in threats {
             if let Some(tile) = terrain.graph.tile(threat.position) {
@@ -394,7 +388,6 @@ mod tests {
         let slow = CautiousRules::new().choose(&layout, &sighting(1, Position::new(0, 0), &[ObservedThreat::at(at)]));
         let quick = ObservedThreat { position: at, period_ticks: Some(1) };
         let quick = CautiousRules::new().choose(&layout, &sighting(1, Position::new(0, 0), &[quick]));
-        // Both are two moves away: ten ticks for the slow threat, two for the quick.
         assert_eq!((slow.planned_tick, quick.planned_tick), (Some(10), Some(2)));
     }
 

@@ -1,6 +1,5 @@
 //! Certificates: proofs about a map, for a verifier that shares no code with the prover. One JSON
 //! object per line: a header, the sweeps, and a footer. See `docs/proofs.md`.
-//! object per sweep follows. The footer holds the conclusion of the proof. See `docs/proofs.md`.
 
 use std::fmt;
 use std::str::FromStr;

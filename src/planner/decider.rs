@@ -1,9 +1,7 @@
 //! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
-//! longest line. The survival search runs first, because it is the fastest on easy maps. Then
-//! [`proof`](crate::proof) alternates between searching and proving.
-//!
-//! Guarantees: with a budget in simulated ticks, the answer depends only on the world, the state,
-//! the seed and the budget. Bounds are proven. Memory stays below the given bound.
+//! longest line. The survival search, the fastest on easy maps, runs first; then
+//! [`proof`](crate::proof). With a budget in simulated ticks, the answer depends only on the world,
+//! the state, the seed and the budget.
 
 use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{LAST_TICK, State, World};
@@ -13,7 +11,6 @@ use crate::search::BudgetMeter;
 /// Budget of the survival search before proofs begin: about ten milliseconds.
 const SEARCH_TICKS: u64 = 100_000;
 
-/// Memory for proofs during a game, in bytes.
 const PLAY_PROOF_MEMORY_MAX_BYTES: usize = 32 << 20;
 
 /// A resumable decision.
@@ -60,9 +57,8 @@ impl Decider {
 
     /// Improves the line and the bound for `state` until they meet or the budget is used up.
     /// Another call with the same state or its successor continues. Use one decider per world.
-    ///
-    /// The outcome is [`Outcome::Doomed`] once a proof shows that no line survives. The line is the
-    /// longest if [`Solution::is_optimal`] holds.
+    /// [`Outcome::Doomed`] means that no line survives, and [`Solution::is_optimal`] that none is
+    /// longer.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         if state.is_over() {
             return self.search.solve(world, state, budget);

@@ -6,7 +6,6 @@ use crate::game::{Mover, World};
 #[derive(Clone, Debug)]
 pub(super) struct Distances {
     pub terrain: Terrain,
-    /// For each tile, its distances to all tiles; empty until requested.
     rows: Vec<Vec<u16>>,
 }
 
@@ -26,7 +25,6 @@ impl Distances {
         self.row(player)[usize::from(threat)]
     }
 
-    /// The number of steps between this tile and every tile, in either direction.
     pub fn row(&mut self, tile: u16) -> &[u16] {
         let row = &mut self.rows[usize::from(tile)];
         if row.is_empty() {

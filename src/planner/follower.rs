@@ -18,7 +18,6 @@ impl PlanFollower {
         (self.expected == *state).then(|| &self.moves[self.position..])
     }
 
-    /// Removes and returns the next move if `state` is the state that the plan expects.
     pub fn next_move(&mut self, world: &World, state: &State) -> Option<Move> {
         let player_move = *self.remaining(state)?.first()?;
         self.position += 1;

@@ -1,6 +1,5 @@
 //! Plays expressions of the search grammar. The best sequence and the trees persist between ticks.
 //! A sequence to the end of the game is played without further search.
-//! search.
 
 use super::follower::{self, PlanFollower};
 use super::problem::SurvivalProblem;

@@ -1,9 +1,9 @@
 //! `model:FILE`: plays by a small neural network, trained with the Python package.
 //!
-//! The network scores one action at a time, and the planner plays the best. Inputs are the action's
-//! [features](crate::batch::FEATURES_ACTION), their mean and maximum over all open actions, and the
-//! [header](crate::batch::FEATURES_HEADER), each scaled to about 1. Hidden layers use rectified
-//! linear units. The order of all sums is fixed, so a file plays the same game on every machine.
+//! Each action is scored alone. Inputs are the action's [features](crate::batch::FEATURES_ACTION),
+//! their mean and maximum over all open actions, and the [header](crate::batch::FEATURES_HEADER),
+//! each scaled to about 1. Hidden layers use rectified linear units. The order of all sums is
+//! fixed, so a file plays the same game on every machine.
 
 use std::sync::Arc;
 
@@ -27,7 +27,6 @@ const ACTION_SCALES: [f32; FEATURES_ACTION] =
 /// The tick, the ticks until the threats move, and between two of their moves.
 const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 
-/// A network, in the form of its file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Network {
@@ -45,7 +44,6 @@ struct Layer {
 }
 
 impl Network {
-    /// Parses a model and checks that its layers fit each other.
     fn parse(text: &[u8]) -> Result<Self, String> {
         let network: Self = serde_json::from_slice(text).map_err(|error| format!("expected a model: {error}"))?;
         if network.format != FORMAT {

@@ -22,7 +22,6 @@ pub struct LookaheadPlanner {
     safest: SafestPlanner,
 }
 
-/// A state and the bit set of first moves that lead to it.
 #[derive(Clone, Debug)]
 struct Node {
     state: State,

@@ -51,8 +51,8 @@ impl Planner for ParanoidPlanner {
             game.depth = depth;
             match game.best_move(&moves) {
                 Ok((index, value)) => {
-                    // Searched first in the next iteration, so it wins among equals even if every
-                    // move loses.
+                    // Searched first in the next iteration, so it wins ties even if every move
+                    // loses.
                     moves[..=index].rotate_right(1);
                     best = Some((moves[0].0, depth));
                     // Every move leads to a catch, so deeper searches change nothing.
@@ -141,7 +141,6 @@ impl GameSearch<'_> {
         if distance <= 1 {
             return Ok(ahead as i32 + 1);
         }
-        // In every later tick, the player can also step towards the threat.
         let closing_max =
             usize::from(self.moves_before[self.depth] - self.moves_before[ahead]) + self.depth - ahead - 1;
         if usize::from(distance) > closing_max {

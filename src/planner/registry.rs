@@ -115,11 +115,7 @@ pub struct PlannerSpec(Kind);
 
 #[derive(Clone, Debug, PartialEq)]
 enum Kind {
-    /// An entry of [`PLANNERS`], with the parameter from the text.
-    Named {
-        index: usize,
-        parameter: Option<u16>,
-    },
+    Named { index: usize, parameter: Option<u16> },
     Expression(Expression),
     External(ExternalPlanner),
 }

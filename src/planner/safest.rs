@@ -1,7 +1,6 @@
 //! `safest`: avoids a catch in the next tick, and moves towards the tile with the most margin: the
-//! ticks between the player's earliest arrival and the first threat's. The fallback of other
-//! planners.
-//! first threat's, on shortest paths and at the threats' pace.
+//! ticks between the player's and the first threat's earliest arrival, on shortest paths. It is the
+//! fallback of other planners.
 
 use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source, follower};

@@ -1,7 +1,6 @@
-//! `show-off`: survives with plans that let the threats come close. It solves the game as
-//! `survival` does, and in each tick tries variations: a prefix of the plan, *daring* ticks that
-//! approach the threats, and a survival search to the end. A variation that survives replaces the
-//! plan if the threats come closer.
+//! `show-off`: survives with plans that let the threats come close. In each tick, it tries
+//! variations of its plan: a prefix, *daring* ticks that approach the threats, and a survival
+//! search to the end. A variation that survives replaces the plan if the threats come closer.
 
 use super::follower::successor;
 use super::lookahead::threat_distance;
@@ -11,12 +10,10 @@ use super::{Budget, Choice, Outcome, Planner, Source, SurvivalOptions, SurvivalS
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{BudgetMeter, Generator, Problem};
 
-/// Ticks over which plans are compared.
 const HORIZON_TICKS: usize = 48;
 const PREFIX_TICKS_MAX: usize = 24;
 const DARE_TICKS_MAX: usize = 24;
 const PROOF_TICKS_MAX: u64 = 12_000;
-/// On average, one daring tick in `RANDOM_TICK_INTERVAL` is random.
 const RANDOM_TICK_INTERVAL: usize = 6;
 
 /// Plays surviving plans in which the threats come close.
@@ -58,8 +55,7 @@ impl ShowOffPlanner {
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// The threats come nearest without a catch, or the move is random. `None` if the budget is
-    /// used up.
+    /// The threats come nearest without a catch, or the move is random. `None` without budget.
     fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
         if self.random.below(RANDOM_TICK_INTERVAL) == 0 {
@@ -82,8 +78,7 @@ impl ShowOffPlanner {
     }
 }
 
-/// The sum of the inverse distances of the nearest threat over the next ticks. `None` if the budget
-/// is used up.
+/// The sum of the inverse distances of the nearest threat. `None` if the budget is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();

@@ -1,6 +1,5 @@
-//! The search signature: a hash of the moves that the planners play with a fixed seed and budget. A
-//! change that keeps it on many maps does not change any search, as with node counts of chess
-//! engines.
+//! The search signature: a hash of the planners' moves with a fixed seed and budget. Like node
+//! counts of chess engines, it shows whether a change to the code changes any search.
 
 use std::sync::Mutex;
 use std::thread;
@@ -13,7 +12,6 @@ use crate::game::{Layout, Move, Rules, World, WorldError};
 
 const SEED: u64 = 2025;
 const TICKS_TO_SOLVE: u64 = 20_000;
-/// The planners that play the first ticks of each map, and their budgets per tick.
 const PLANNERS: [(&str, Budget); 9] = [
     ("uct-greedy", Budget::evaluations(12)),
     ("step(repeat(4, select(0.5, simulate)))", Budget::evaluations(12)),

@@ -2,19 +2,16 @@
 //! (Tak, Lanctot and Winands, 2014).
 //!
 //! The player and each unmodelled threat are agents with their own trees of bandits and rewards. In
-//! each playout, all agents choose by the confidence bounds of their own bandits. The other threats
-//! are predicted exactly.
+//! each playout, all agents choose by the confidence bounds of their own bandits, selected by their
+//! observations. The player observes all threats. A threat observes its own tile and, as on the
+//! server, the player's tile after the player's move. The other threats are predicted exactly.
 //!
-//! The agent's observation selects the bandit. The player observes all threats. A threat observes
-//! its own tile and, as on the server, the player's tile after the player's move. A playout ends at
-//! the player's first new observation. Its value is the player's *room*, as in `cautious`: the
-//! tiles that the player can reach before any threat. The room after a move is also the move's
-//! prior value.
+//! A playout ends at the player's first new observation. Its value is the player's *room*, as in
+//! `cautious`: the tiles that the player can reach before any threat. The room after a move is also
+//! the move's prior value.
 //!
-//! A threat is *waiting* at a distance from the player if it has stayed there several times in a
-//! row although it could move. It is expected to stay at this distance until it moves.
-//!
-//! With a budget in ticks, the choice depends only on observed positions and the budget.
+//! A threat is *waiting* at a distance from the player if it has stayed there several times
+//! although it could move. It is expected to stay at this distance until it moves.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -38,9 +35,7 @@ const ATTACK_EXPLORATION: f32 = 0.7;
 const ATTACK_SHARE: f32 = 0.9;
 /// Extra reward of a threat next to the player, compared with a threat far away.
 const CLOSENESS_REWARD: f32 = 0.02;
-/// The player's cost of an immediate catch, relative to the room of the entire map.
 const CATCH_COST: f32 = 0.3;
-/// The value of room in dead ends relative to other room.
 const DEAD_END_SHARE: f32 = 0.5;
 /// At the end of a playout, predictable threats are predicted for this many ticks.
 const PREDICTED_TICKS: u16 = 6;
@@ -229,7 +224,6 @@ impl Tree {
         })
     }
 
-    /// The first legal move with the highest score in the bit set `moves`.
     fn select(&mut self, index: u32, moves: u8, score: impl Fn(usize) -> f32) -> usize {
         let bandit = self.bandits[index as usize];
         let scored = bandit.moves().filter(|number| moves >> number & 1 == 1).map(|number| (number, score(number)));
@@ -434,9 +428,8 @@ impl<'a> Agents<'a> {
         Some((bandit, best))
     }
 
-    /// Fills `arrivals` with the earliest arrival at each tile, and `occupied` with predictions for
-    /// a few ticks in which the player stands still. Waiting threats arrive only within their
-    /// waiting distance.
+    /// Fills `arrivals`, and `occupied` for a few ticks in which the player stands still. Waiting
+    /// threats arrive only within their waiting distance.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();
@@ -526,7 +519,6 @@ fn moves_ahead(clock: &Clock, tick: u16, period_ticks: Option<u8>) -> Vec<bool> 
 #[derive(Debug, Default)]
 pub struct SmitsimaxPlanner {
     rules: SmitsimaxRules,
-    /// The last map without threats.
     streets: Option<World>,
 }
 

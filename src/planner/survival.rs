@@ -2,13 +2,11 @@
 //!
 //! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
 //! up to the width of the beam, with a limited share per tile of the player. Beams that keep the
-//! best scores do worse: they fill with similar states that all lead to a catch.
-//!
-//! The beam is narrow at first. At a dead end, the search backtracks. Each further dead end near
-//! the same tick doubles the distance and the width. A layer that was never truncated holds *every*
-//! reachable state: without a successor, no line survives longer. With a budget in ticks, the
-//! answer depends only on the world, the state, the seed and the budget. Memory stays below the
-//! given bound.
+//! best scores do worse: they fill with similar states that all lead to a catch. At a dead end, the
+//! search backtracks. Each further dead end near the same tick doubles the distance and the width.
+//! A layer that was never truncated holds *every* reachable state: without a successor, no line
+//! survives longer. With a budget in ticks, the answer depends only on the world, the state, the
+//! seed and the budget.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::proof::Hopeless;
@@ -16,11 +14,9 @@ use crate::search::{Budget, BudgetMeter, Generator};
 
 const BEAM_WIDTH_MIN: usize = 2;
 const BACKTRACK_TICKS_MIN: usize = 16;
-/// Ticks past a dead end for which the beam stays wide.
 const WIDE_TICKS: usize = 8;
 /// Layers per checkpoint; only checkpoints keep their states.
 const CHECKPOINT_TICKS: usize = 8;
-/// See [`SurvivalOptions::for_play`].
 const PLAY_MEMORY_MAX_BYTES: usize = 16 << 20;
 /// At most 1 / `TILE_DIVISOR` of a layer's states, plus one, have the player on the same tile.
 const TILE_DIVISOR: usize = 32;
@@ -134,7 +130,6 @@ struct Node {
     player_move: Move,
 }
 
-/// The states of one tick: a range of `nodes` and, for a checkpoint, of `checkpoint_states`.
 #[derive(Clone, Copy, Debug)]
 struct Layer {
     first_node: usize,

@@ -1,6 +1,5 @@
-//! `survival`, the default planner: solves the entire game, over several ticks if needed, and plays
-//! the solution. If survival is impossible, it looks for the longest line. Without slack, it also
-//! proves that no line is longer.
+//! `survival`, the default planner: solves the entire game, and plays the solution or the longest
+//! line. Without slack, it also proves that no line is longer.
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
@@ -55,7 +54,6 @@ impl SurvivalPlanner {
         self.follower.as_ref()?.0.remaining(state)
     }
 
-    /// Replaces the plan with `moves`, played from `state` up to `final_tick`.
     pub(crate) fn set_plan(&mut self, state: &State, moves: Vec<Move>, final_tick: u16) {
         self.follower = Some((PlanFollower::new(state, moves), final_tick));
     }

@@ -15,7 +15,6 @@ impl Terrain {
         Self { layout: layout.clone(), graph, dead_ends, search: BreadthFirst::default() }
     }
 
-    /// The terrain of `layout`. Rebuilds it if the layout has changed.
     pub fn cached<'a>(cache: &'a mut Option<Self>, layout: &Layout) -> &'a mut Self {
         if cache.as_ref().is_none_or(|terrain| !terrain.is_for(layout)) {
             *cache = Some(Self::new(layout));
@@ -43,8 +42,7 @@ impl Terrain {
         self.distances_where(mover, sources.into_iter().map(|source| (source, 0)), steps, |_, _| true);
     }
 
-    /// Enters other tiles than sources only if `enters(tile, steps)` is true. Sources must be in
-    /// ascending order of their initial distances.
+    /// Tiles other than sources must pass `enters(tile, steps)`. Initial distances must ascend.
     pub fn distances_where(
         &mut self,
         mover: Mover,
@@ -56,7 +54,6 @@ impl Terrain {
     }
 }
 
-/// Finds dead ends by repeatedly removing tiles with at most one exit.
 fn dead_ends(neighbours: &[[u16; Direction::ALL.len()]]) -> Vec<bool> {
     let mut dead = vec![false; neighbours.len()];
     let exits = |dead: &[bool], tile: usize| {
@@ -79,8 +76,7 @@ pub(super) fn move_delays(clock: &Clock, tick: u16) -> impl Iterator<Item = u16>
     clock.move_ticks(tick).map(move |other| other - tick + 1)
 }
 
-/// By the threat's own period or by `delays` from [`move_delays`]. [`UNREACHED`] if it is too
-/// short.
+/// By the threat's own period or by `delays`; [`UNREACHED`] if it is too short.
 #[inline]
 pub(super) fn steps_delay(steps: u16, period_ticks: Option<u8>, delays: &[u16]) -> u16 {
     match (steps, period_ticks) {

@@ -10,9 +10,8 @@ pub struct Verdict {
     pub solution: Solution,
 }
 
-/// Judges each distinct move of a state, in the order of [`World::moves`], with the full `budget`
-/// each. Empty if the game is over. With a budget in simulated ticks, the verdicts depend only on
-/// the arguments. They are proven like the solution of a [`Decider`].
+/// Judges each distinct move, in the order of [`World::moves`], with the full `budget` each; none
+/// if the game is over. Verdicts are proven like the solution of a [`Decider`].
 pub fn judge_moves(world: &World, state: &State, options: SurvivalOptions, budget: Budget) -> Vec<Verdict> {
     let judge = |(player_move, next): (Move, State)| {
         let mut solution = if next.is_over() {
