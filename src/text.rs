@@ -1,7 +1,7 @@
 //! Makes untrusted text safe to print on one line of a terminal.
 
-/// Also format characters for bidirectional text and Arabic shaping (Unicode Standard, section 23.3
-/// and Annex 9.2).
+/// Control characters, line and paragraph separators, and format characters for bidirectional text
+/// and Arabic shaping (Unicode Standard, section 23.3 and Annex 9.2).
 fn is_control(c: char) -> bool {
     let is_format =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}');

@@ -54,7 +54,6 @@ pub(super) struct Features {
     arrivals: Vec<(u8, Vec<u8>)>,
     /// For each tile, the depth of its dead end, and the number of its exits.
     places: Vec<[i16; 2]>,
-    /// For each tick, the pace of the threats.
     paces: Vec<Pace>,
     /// For each tick and number of further ticks, how often a threat moves in these ticks.
     moves_within: Vec<[u8; LIFE_TICKS_MAX as usize + 1]>,
@@ -179,8 +178,7 @@ impl Features {
         let mut leads = [Leads::default(); Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            // If the player cannot reach a tile, its steps are at least every arrival: the lead is
-            // 0.
+            // If the player cannot reach a tile, its steps exceed every arrival: the lead is 0.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);
@@ -204,8 +202,7 @@ impl Features {
         leads
     }
 
-    /// True if threats at this distance cannot arrive within `ticks` ticks from `tick` on, so a
-    /// player that stays survives.
+    /// Threats at this distance cannot arrive within `ticks` ticks from `tick` on.
     #[inline]
     fn is_out_of_reach(&self, nearest_steps: u8, tick: u16, ticks: u16) -> bool {
         nearest_steps > self.moves_within[usize::from(tick)][usize::from(ticks)]
@@ -238,7 +235,6 @@ impl Features {
     }
 }
 
-/// The moves after which the threats are on the same tiles.
 struct Outcomes {
     threats: [u16; MAX_THREATS],
     threat_count: usize,

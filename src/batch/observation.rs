@@ -135,7 +135,6 @@ type Reach = [i16; 8];
 #[derive(Clone, Debug)]
 pub(super) struct Observer {
     shape: Shape,
-    /// For each tile, its x and y.
     places: Vec<[i16; 2]>,
     /// For each tile, the player's tile after each move.
     next: Vec<[u16; Move::ALL.len()]>,
@@ -143,7 +142,6 @@ pub(super) struct Observer {
     steps: Vec<i16>,
     /// Index `player * tiles + threat`. Empty above [`TABULATED_TILES`].
     reaches: Vec<Reach>,
-    /// For each tick, the ticks until the threats move.
     waits: Vec<u8>,
     styles: Vec<u8>,
     streets: Vec<u8>,

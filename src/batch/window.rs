@@ -21,7 +21,6 @@ const PLANE_TICK: usize = PLANE_WAIT + 1;
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     side: usize,
-    /// For each tile, its x and y.
     places: Vec<[i16; 2]>,
     /// For each tile of the player, the two planes of streets around this tile.
     streets: Vec<u8>,

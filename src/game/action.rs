@@ -1,5 +1,3 @@
-//! The actions of a command.
-
 use thiserror::Error;
 
 use super::{Direction, Position};

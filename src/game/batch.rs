@@ -1,5 +1,3 @@
-//! Plays many games of one world together.
-
 use super::tables::DIRECTIONS;
 use super::threats::{LANES, PlayerView};
 use super::{Direction, FIRST_TICK, Move, State, Style, World};
@@ -56,8 +54,8 @@ impl World {
         }
     }
 
-    /// The tile in [`World::graph`] and direction of a threat. Faster than [`World::threat`], with
-    /// the same panic.
+    /// A threat's tile in [`World::graph`] and direction. Panics like [`World::threat`], but is
+    /// faster.
     #[inline]
     pub fn threat_pose(&self, state: &State, index: usize) -> (u16, Direction) {
         let lane = usize::from(self.lanes[index]);

@@ -1,5 +1,3 @@
-//! Enums with named values. One list defines the values, their names, and the parser.
-
 use thiserror::Error;
 
 /// The error for an unknown name.

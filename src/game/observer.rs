@@ -41,8 +41,7 @@ impl World {
         Ok(self.threat_in((&block, lane), index))
     }
 
-    /// Like [`World::threat_after`], for a deer with the spawn `home`, in games that were joined
-    /// late.
+    /// Like [`World::threat_after`], for a deer with the spawn `home` in a game joined late.
     pub fn deer_after(
         &self,
         deer: &Threat,

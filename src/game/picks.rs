@@ -19,8 +19,7 @@ pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     x - x.floor()
 }
 
-/// With a scale other than the server's, rounding can result in the number 1, which picks the last
-/// of the `len` entries.
+/// With another scale, rounding can result in the number 1, which picks the last entry.
 pub(crate) fn pick(number: f64, len: usize) -> usize {
     ((number * len as f64).floor() as usize).min(len.saturating_sub(1))
 }

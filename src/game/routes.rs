@@ -2,12 +2,10 @@
 //!
 //! The byte for a target and a tile shows which of the tile's neighbours are one step nearer to the
 //! target (bits 0 to 3: left, right, up, down), and whether the target and the tile see each other
-//! (bit 4). The *shared path* takes the first nearer neighbour in its order of directions, by
-//! definition. The *shark path* comes from a breadth-first search from the shark, with a
-//! first-in-first-out queue and its own order of neighbours. Tiles at the same distance leave the
-//! queue in the order of their paths, and a tile keeps the first path that reaches it. So the
-//! search finds the lexicographically first of the shortest paths, which also starts with the first
-//! nearer neighbour.
+//! (bit 4). The *shared path* takes the first nearer neighbour in its order of directions. So does
+//! the *shark path*, with its own order: the server finds it by a breadth-first search from the
+//! shark with a first-in-first-out queue. Tiles at the same distance leave the queue in the order
+//! of their paths, and keep the first path that reaches them, which is the lexicographically first.
 
 use super::Direction;
 
@@ -29,8 +27,8 @@ pub(super) struct RouteBuilder {
 }
 
 impl RouteBuilder {
-    /// Leaves the table uninitialised until each row is built: zeroing the largest takes
-    /// milliseconds.
+    /// Does not zero the table, which takes milliseconds for the largest. Rows are zeroed when
+    /// built.
     pub fn new(tiles: usize) -> Self {
         let search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
         Self { table: Vec::with_capacity((tiles + 1) * tiles), views: Vec::with_capacity(tiles), search }
@@ -59,8 +57,7 @@ impl RouteBuilder {
         self.views.len() == tiles
     }
 
-    /// The table has a row per target and a byte per tile. The last row, for "no target", is all
-    /// zero.
+    /// One row per target, one byte per tile. The last row, for "no target", is all zero.
     pub fn into_tables(mut self) -> (Vec<u8>, Vec<u16>) {
         self.table.resize(self.table.len() + self.views.len(), 0);
         (self.table, self.views)
@@ -97,8 +94,7 @@ impl Search {
                 self.queue[tail] = neighbour;
                 tail += usize::from(new);
             }
-            // An unreached neighbour has distance 0, which equals `distance - 1` only at the
-            // target.
+            // An unreached neighbour has distance 0, which is one less only at the target.
             row[tile] = if distance == 1 { 0 } else { nearer };
         }
     }

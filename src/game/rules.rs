@@ -208,7 +208,8 @@ impl Rules {
 
     /// Checks that the rules can be played.
     ///
-    /// # Errors If a field is out of range. The error names the first invalid field.
+    /// # Errors
+    /// If a field is out of range. The error names the first invalid field.
     pub fn validate(&self) -> Result<(), RulesError> {
         for personality in Personality::ALL {
             let period_ticks = self.period_ticks.of(personality);

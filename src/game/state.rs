@@ -11,8 +11,7 @@ pub struct State {
     pub(super) is_caught: bool,
     pub(super) shape: Shape,
     pub(super) first: Block,
-    /// From the ninth threat on. Real maps have at most eight, so the empty box needs no
-    /// allocation.
+    /// From the ninth threat on. Real maps have at most eight, so it needs no allocation.
     pub(super) more: Box<[Block]>,
 }
 
@@ -22,8 +21,7 @@ const _: () = assert!(size_of::<State>() <= 88);
 impl Clone for State {
     #[inline]
     fn clone(&self) -> Self {
-        // Not derived: the clone of a box is not inlined, and a search clones a state at every
-        // step.
+        // Not derived: a box's clone is not inlined, and a search clones states at every step.
         let more = if self.more.is_empty() { Box::default() } else { self.more.clone() };
         Self { more, ..*self }
     }

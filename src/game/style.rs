@@ -32,8 +32,7 @@ impl Style {
         }
     }
 
-    /// The style's colour in a map image. Any two map colours differ by at least 40, summed over
-    /// channels.
+    /// The style's colour in a map image.
     pub const fn color(self) -> [u8; 3] {
         match self {
             Self::Bull => [255, 0, 0],
@@ -69,8 +68,7 @@ impl Style {
         }
     }
 
-    /// From 0, with the most specific style first: if several explain some moves, it is the
-    /// likeliest.
+    /// The most specific style has rank 0: if several explain some moves, it is the likeliest.
     pub(crate) const fn specificity_rank(self) -> u8 {
         match self {
             Self::Shark => 0,

@@ -11,7 +11,6 @@ pub const MAX_OPEN_TILES: usize = 4096;
 /// The maximum number of threats on a map: eight times as many as on the largest real map.
 pub const MAX_THREATS: usize = 64;
 
-/// Sentinel for "no tile" and "no pose".
 pub(super) const NONE: u16 = u16::MAX;
 
 pub(super) const DIRECTIONS: usize = 4;
@@ -25,7 +24,6 @@ pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
     tile * DIRECTIONS as u16 + direction as u16
 }
 
-/// The rules used while threats move. The tables contain the effects of all other rules.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ThreatRules {
     pub deer_view: View,
@@ -67,8 +65,7 @@ pub(super) struct Tables {
     pub player_next: Vec<u16>,
     /// For each pose, the pose straight ahead, or [`NONE`].
     pub straight: Vec<u16>,
-    /// Index `tile * 16 + twelfth` of the drawn number: the pose after a pick from the tile's
-    /// options.
+    /// Index `tile * 16 + twelfth`: the pose after a pick. The drawn number is in units of 1/12.
     pub random_option: Vec<u16>,
     /// Index `target * tiles + tile`: see [`routes`]. The last row is for "no target".
     pub routes: Vec<u8>,

@@ -216,8 +216,7 @@ impl Block {
         let (pose, tile) = self.pose(lane);
         let memory = at_mut(&mut self.memories, usize::from(lane));
         let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
-        // Both routes are looked up in parallel. Dependent lookups would be the slowest part of a
-        // tick.
+        // The lookups of both routes run in parallel; dependent ones would be the slowest part.
         let to_player = route(tables, usize::from(player), tile);
         let to_memory = route(tables, usize::from(memory.tile()), tile);
         let sees = to_player & SEES != 0;
@@ -244,8 +243,7 @@ impl Block {
         }
         *idle_rounds += 1;
         if *idle_rounds > tables.rules.hawk_patience_moves {
-            // Without intersections, the server still draws a number, and the hawk continues to
-            // wait.
+            // Without intersections, the server still draws, and the hawk continues to wait.
             let draws = at_mut(&mut self.draws, usize::from(lane));
             *memory = tables.hawk_posts[usize::from(*draws) % DRAWS];
             *draws += 1;

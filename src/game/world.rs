@@ -25,7 +25,6 @@ pub struct World {
     pub(super) first_direction: Direction,
 }
 
-/// A threat, with tile numbers instead of positions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreatNumbers {
     pub pose: u16,
@@ -303,7 +302,7 @@ impl World {
         states
     }
 
-    /// The distinct moves, each with the state after it; none if the game is over. Panics like
+    /// The distinct moves and the states after them; none after the end. Panics like
     /// [`World::step`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
         let moves = self.moves(state).filter(|_| !state.is_over());

@@ -139,8 +139,7 @@ impl ClockFilter {
         entries
     }
 
-    /// The expected rules with the best periods and phases. Later phases keep their start if
-    /// possible.
+    /// The best rules. Later phases keep their expected start if possible.
     pub fn best(&self) -> Option<Rules> {
         let expected = PeriodsAndClocks::of(&self.expected);
         let total = |&(phase, history): &(usize, &History)| {
@@ -249,8 +248,7 @@ pub struct ClockSets {
     pub periods: [BTreeSet<u8>; 5],
     /// The clocks at which each phase after lazy may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// For each personality, the first and last tick in which threats can have it; (0, 0) for
-    /// never.
+    /// The first and last tick in which threats can have each personality; (0, 0) for never.
     pub seen: [(u16, u16); 5],
 }
 

@@ -98,7 +98,6 @@ pub(super) struct ObservedGame {
     first_facing: Vec<Option<Direction>>,
     last: Sight,
     steps: Vec<Step>,
-    /// For each step, true if the threats were assumed to move.
     moves: Vec<bool>,
     next: (usize, usize),
     pub evidence: Vec<ClockEvidence>,
@@ -117,7 +116,6 @@ pub(super) struct ObservedGame {
     identified_at: u16,
 }
 
-/// The learner's next task, which a deadline can interrupt between two parts.
 #[derive(Clone, Debug, Default)]
 enum Task {
     #[default]
@@ -335,7 +333,6 @@ impl Learner {
         true
     }
 
-    /// Returns false once the task is complete.
     fn update_clock(&mut self) -> bool {
         let Some(game) = &mut self.game else { return false };
         let trusts = game.reports_personalities && game.trusting.explains();

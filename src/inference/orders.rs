@@ -15,8 +15,7 @@ static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     orders
 });
 
-/// For each set of directions (as bits) and each direction, the orders that put it before the
-/// others.
+/// For each set of directions (as bits) and direction, the orders that put it first.
 static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
     let mut table = [[Orders::NONE; 4]; 16];
     for (set, row) in table.iter_mut().enumerate() {

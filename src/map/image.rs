@@ -18,8 +18,7 @@ enum Pixel {
     Threat(Style),
 }
 
-/// Any two of the server's colours differ by more than twice the tolerance, so matches are
-/// unambiguous.
+/// Any two of the server's colours differ by more than twice the tolerance.
 const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
     let mut palette = [([0, 0, 0], Pixel::Wall); 3 + Style::ALL.len()];
     palette[1] = ([255, 255, 255], Pixel::Open);

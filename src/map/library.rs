@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 use super::bundled;
 use super::{LAYOUT_FILE, META_FILE, Map, MapError, TEXT_EXTENSION, text_name};
 
-/// Above the executable, where `maps/` may be. The deepest build folder is
-/// `target/TRIPLE/release/deps/`.
+/// The deepest build folder is `target/TRIPLE/release/deps/`.
 const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
 const MAX_NAMES_IN_ERROR: usize = 20;
 
@@ -45,8 +44,8 @@ impl MapLibrary {
         Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
 
-    /// A library of these folders, then of the first that exists of: `maps/` in the working
-    /// directory, the nearest `maps/` beside or above the executable, the bundled maps.
+    /// A library of these folders, followed by `maps/` in the working directory, otherwise the
+    /// nearest `maps/` beside or above the executable, otherwise the bundled maps.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         let our_maps = our_maps_dir();

@@ -63,7 +63,7 @@ pub enum LayoutError {
     NotDrawable,
 }
 
-/// Includes the sides, which for an image the header has shown.
+/// Also checks the sides. For an image, the header has already been checked.
 pub(super) fn check_text(layout: &Layout) -> Result<(), LayoutError> {
     let [width, height] = [layout.width, layout.height].map(|side| side.unsigned_abs());
     if width.max(height) > MAX_SIDE {

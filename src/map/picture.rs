@@ -10,7 +10,6 @@ use super::limits::{LayoutError, MAX_SIDE};
 /// For the `png` crate, in addition to the frame. A map needs at most a palette.
 const PNG_LIMIT_BYTES: usize = 16 << 20;
 
-/// A decoded image of at most [`MAX_SIDE`] pixels per side.
 #[derive(Debug)]
 pub(super) struct Picture {
     pub width: u32,
@@ -314,8 +313,7 @@ mod tests {
                 assert_eq!(raw(depth).scaled(sample), server_scale(sample, depth as u8), "{sample} in {depth:?}");
             }
         }
-        // The high byte of 0xFF7E is 255, which a truncating decoder returns. The server rounds to
-        // 254.
+        // The high byte of 0xFF7E is 255, which truncation returns. The server rounds to 254.
         let alpha = |sample| raw(BitDepth::Sixteen).scaled(sample);
         assert_eq!([0xFF7F, 0xFF7E, 0xFE7E, 0xFE7D].map(alpha), [255, 254, 254, 253]);
     }

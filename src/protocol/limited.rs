@@ -1,5 +1,4 @@
-//! Parses JSON of unknown shape in bounded memory: a value could take 16 times the memory of its
-//! text.
+//! Parses any JSON in bounded memory: a value could take 16 times the memory of its text.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -549,8 +549,7 @@ impl GameMessage {
     }
 
     /// The layout of this message, with spawns at current positions. Messages show see-through
-    /// tiles as open. Without threats of unknown style, in the order of
-    /// [`GameMessage::known_threats`].
+    /// tiles as open. Threats of unknown style are left out, as in [`GameMessage::known_threats`].
     ///
     /// # Errors
     /// If the player or a threat of known style is not on an open tile.
@@ -584,8 +583,7 @@ impl MessageMap {
         self.window(Position::new(0, 0), (self.width, self.height), player)
     }
 
-    /// The streets of a window from `from`, without threats. `player` is a position on the entire
-    /// map.
+    /// The streets of a window from `from`. `player` is a position on the entire map.
     pub(crate) fn window(&self, from: Position, (width, height): (i32, i32), player: Position) -> Layout {
         let rows = (from.y..from.y + height).flat_map(|y| (from.x..from.x + width).map(move |x| Position::new(x, y)));
         let tiles = rows.map(|position| self.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();

@@ -142,7 +142,6 @@ fn actions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Action>, D:
     limited::list(deserializer, MAX_ACTIONS, "actions")
 }
 
-/// A line with an error. Its state can be any value.
 #[derive(Deserialize)]
 struct RefusedTick {
     #[serde(rename = "game_message")]
@@ -181,8 +180,7 @@ impl RecordingReader {
         Self::new(path, opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?)
     }
 
-    /// Reads from another source, which errors call `path`. Fails if the first bytes cannot be
-    /// read.
+    /// Reads from another source, which errors call `path`. Fails if it is unreadable.
     pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
@@ -295,8 +293,7 @@ enum Output {
 }
 
 impl RecordingWriter {
-    /// Starts a recording in a new file, gzipped if the name ends in `.gz`, with missing parent
-    /// folders.
+    /// Starts a recording in a new file. Gzips names in `.gz`, and creates missing folders.
     ///
     /// # Errors
     /// If the file already exists or cannot be created.

@@ -81,8 +81,7 @@ pub struct DecisionNotes {
     /// The number of threats that did not move as the bot predicted, since the last line.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mispredictions: u32,
-    /// The learnt differences from the expected rules, as sentences, in lines where they have
-    /// changed.
+    /// The learnt differences from the expected rules, as sentences, if they have changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<String>,
 }

@@ -78,8 +78,7 @@ impl<P: Problem> Run<'_, P> {
     }
 }
 
-/// `share` is the fraction of the iterations. Falls linearly if `hot` or `cold` is 0, else
-/// exponentially.
+/// Falls linearly with the share of iterations if `hot` or `cold` is 0, otherwise exponentially.
 fn temperature(share: f64, hot: f64, cold: f64) -> f64 {
     if hot > 0.0 && cold > 0.0 { hot * libm::pow(cold / hot, share) } else { hot + (cold - hot) * share }
 }

@@ -47,7 +47,6 @@ impl<P: Problem> Run<'_, P> {
                 }
             }
             let reward = |kept: &Kept<_, _>| kept.best.as_ref().map_or(f64::NEG_INFINITY, |(reward, _)| *reward);
-            // Among equal rewards, the sequence known earlier ranks first.
             successors.sort_by(|(left_inherited, left), (right_inherited, right)| {
                 reward(right).total_cmp(&reward(left)).then(right_inherited.cmp(left_inherited))
             });

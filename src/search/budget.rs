@@ -1,19 +1,16 @@
-//! Work limits of a search, reasons for stopping, and the meter that counts the work.
-
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::deadline::{DeadlineWatch, now};
 
-/// The work limits of a search or planner, which stops at the first it reaches. Work is counted in
-/// *simulated ticks*: states that a search steps to their successors, but not steps along the game
-/// or a known line, or of the `safest` rule. The JSON form is an object with the fields
+/// The work limits of a search or planner. It stops at the first limit that it reaches. Work is
+/// counted in *simulated ticks*: states that a search steps to their successors, but not steps
+/// along the game or a known line, or of the `safest` rule. The JSON form has the fields
 /// `budget_ticks`, `budget_ms` and `budget_evals` of the limits that are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Simulated ticks. Exact, except that `greedy` may exceed the limit by the five states of a
-    /// trial.
+    /// Simulated ticks. Only `greedy` may exceed them, by the five states of a trial.
     pub ticks: Option<u64>,
     /// Time from the start of the call.
     pub time: Option<Duration>,

@@ -31,8 +31,7 @@ pub struct Installed<T> {
     before: Option<Rc<dyn TimeSource>>,
 }
 
-/// Makes a time source the clock of this thread's budgets and deadlines, until the guard is
-/// dropped.
+/// Makes a time source the clock of this thread until the guard is dropped.
 ///
 /// ```
 /// use std::time::Duration;

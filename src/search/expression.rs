@@ -49,15 +49,14 @@ pub enum Component {
     Simulate {
         /// The rule that chooses actions.
         policy: Policy,
-        /// Maximum actions, 1 to [`HORIZON_MAX`], after which the rollout is evaluated; `None` for
-        /// no limit.
+        /// Maximum actions of the rollout, 1 to [`HORIZON_MAX`]; `None` for no limit.
         horizon: Option<u32>,
     },
     /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state.
     Repeat(u32),
     /// Invokes the next component from every successor.
     Lookahead,
-    /// Invokes the next component and plays the next action of the best sequence, to the end.
+    /// Repeatedly invokes the next component and plays the next action of the best sequence.
     Step,
     /// Invokes the next component from a leaf of a tree that grows by UCB1 with this constant, 0 to
     /// [`C_MAX`].
@@ -73,8 +72,7 @@ pub enum Component {
         iterations: u32,
         /// Step of the adaptation, 0 to [`RATE_MAX`].
         alpha: f64,
-        /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`]; above 1, the
-        /// stabilised form.
+        /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`].
         rollouts: u32,
         /// True if [`Problem::prior`](super::Problem::prior) biases the policy (generalised form).
         prior: bool,
@@ -169,8 +167,7 @@ impl Expression {
     /// Creates an expression from components, outermost first.
     ///
     /// # Errors
-    /// If the number of components or a constant is out of range, or a leaf is missing or
-    /// misplaced.
+    /// If a constant or the length is out of range, or a leaf is missing or misplaced.
     pub fn new(components: Vec<Component>) -> Result<Self, ExpressionError> {
         if components.is_empty() || components.len() > DEPTH_MAX {
             return Err(ExpressionError::Length(components.len()));

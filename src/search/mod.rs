@@ -2,7 +2,6 @@
 //! search from components. Five come from Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search
 //! Algorithm Discovery for One Player Games* (arXiv 1208.4692):
 //!
-//!
 //! - `simulate(P)`, `simulate(P, H)`: follows policy `P` (`random`, `greedy`) to a final state or
 //!   for at most `H` actions, and evaluates the last state.
 //! - `repeat(N, S)`: invokes `S` `N` times from the same state.

@@ -126,7 +126,6 @@ struct RolloutStep {
     played: usize,
 }
 
-/// Not derived, so that `clone_from` can reuse the allocation.
 impl Clone for Rollout {
     fn clone(&self) -> Self {
         Self { reward: self.reward, codes: self.codes.clone(), priors: self.priors.clone(), steps: self.steps.clone() }
@@ -154,8 +153,7 @@ impl Rollout {
         self.priors.push(prior);
     }
 
-    /// Ends the step: draws an action with a probability proportional to the exponential of weight
-    /// plus prior. Returns the action's index.
+    /// Ends the step: draws an action, by the exponential of weight plus prior. Returns its index.
     #[inline]
     pub(super) fn draw(&mut self, weights: &Weights, random: &mut Generator, factors: &mut Vec<f64>) -> usize {
         let first = self.steps.last().map_or(0, |step| step.end);
@@ -180,7 +178,6 @@ impl Rollout {
         slots.clear();
         slots.extend(self.codes.iter().map(|&code| weights.slot(code)));
         if weights.slots.len() != capacity {
-            // The table may have grown, which moves slots.
             slots.clear();
             slots.extend(self.codes.iter().map(|&code| weights.slot(code)));
         }

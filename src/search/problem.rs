@@ -25,9 +25,9 @@ impl Generator {
         self.0.next_u64()
     }
 
-    /// A uniformly random index below `count` (1 to `2^32`), from one draw of 32 bits. Without
-    /// rejection (Lemire 2019, section 4), so a probability's relative error is at most `count /
-    /// 2^32`.
+    /// A uniformly random index below `count` (1 to `2^32`), from one draw of 32 bits.
+    /// Probabilities have a relative error of at most `count / 2^32` (Lemire 2019, section 4,
+    /// without rejection).
     #[inline]
     pub fn below(&mut self, count: usize) -> usize {
         debug_assert!(count > 0 && count as u64 <= 1 << 32);
@@ -86,12 +86,14 @@ pub trait Problem {
         actions[random.below(actions.len())]
     }
 
-    /// Called with the first state of a `greedy` rollout, in which it may store parameters.
+    /// Called with the first state of a `greedy` rollout. It may store parameters in the state, but
+    /// must not change anything else.
     #[inline]
     fn begin_greedy(&self, _state: &mut Self::State) {}
 
     /// The action of the policy `greedy` in the non-final `state`; by default, a random action.
-    /// `actions` is scratch space. Steps of trials are added to `_trial_ticks`.
+    /// `actions` is scratch space. An implementation adds the states that it steps to
+    /// `_trial_ticks`.
     #[inline]
     fn greedy(
         &self,

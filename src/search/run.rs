@@ -306,7 +306,6 @@ impl<P: Problem> Run<'_, P> {
     fn select(&mut self, component: usize, state: &P::State, c: f64) -> Result<(), Stop> {
         let start = self.search.path.len();
         if !self.follow_path(component)? {
-            // The tree is full and does not contain this state.
             return self.invoke(component + 1, state).map(|_| ());
         }
         while !self.search.trees[component].is_explored() {

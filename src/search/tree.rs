@@ -9,8 +9,7 @@ const ROOT: u32 = 0;
 
 #[derive(Clone, Copy)]
 struct Node<A> {
-    /// Relative to the tree's first reward, so a constant added to all rewards changes no bit of
-    /// the result.
+    /// Relative to the first reward: a constant added to all rewards changes no bit.
     sum: f64,
     visits: u32,
     /// The first of the node's `count` children, once it is expanded.

@@ -115,8 +115,7 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// Removes the share of alleys that the braid requires: extends an alley to the street behind it,
-/// or fills it if there is none.
+/// The braid removes alleys: it extends them to the street behind, or fills them if there is none.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();
     for block in houses {
@@ -140,7 +139,6 @@ fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, di
     }
 }
 
-/// A dead end into a block that ends one house before the other side.
 struct Alley {
     first: Position,
     last: Position,

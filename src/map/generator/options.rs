@@ -41,8 +41,7 @@ pub struct GeneratorOptions {
     pub height: i32,
     /// Number of threats.
     pub threats: usize,
-    /// A deck of styles that is shuffled, dealt, and reshuffled when empty. A repeated style is
-    /// more frequent.
+    /// A deck of styles that is shuffled, dealt, and reshuffled when empty. Styles may repeat.
     pub styles: Vec<Style>,
     /// The share of dead ends to remove, in thousandths.
     pub braid_permille: u32,
