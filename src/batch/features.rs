@@ -1,5 +1,4 @@
-//! The observation `features`: the consequences of each action, measured in the exact state after
-//! the tick.
+//! The observation `features`: the consequences of each action in the exact state after the tick.
 
 use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Style, Tile, UNREACHED, World};
 
@@ -35,8 +34,7 @@ pub const LIFE_TICKS_MAX: u16 = 4;
 /// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
-/// Tiles whose arrivals are computed together: a multiple of [`LANES`] for which the sum of the
-/// leads in one lane fits into a byte.
+/// Tiles whose arrivals are computed together: a multiple of [`LANES`] whose sums fit into bytes.
 const BLOCK: usize = 240;
 const _: () = assert!(BLOCK.is_multiple_of(LANES) && BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
 const LANES: usize = 16;

@@ -1,7 +1,6 @@
 //! Steps thousands of games at once, and describes each game to a learner. [`Batch::parts`] lends
-//! disjoint parts of the games to threads. Games may have different worlds. A game depends only on
-//! its own moves. The step after its end resets the game and ignores the game's move (Gymnasium's
-//! next-step autoreset).
+//! disjoint parts of the games to threads. Games may have different worlds. The step after a game's
+//! end resets the game and ignores its move (Gymnasium's next-step autoreset).
 //!
 //! ```
 //! use std::sync::Arc;

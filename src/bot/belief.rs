@@ -517,8 +517,7 @@ impl ThreatBelief {
         if self.hypotheses.iter().any(agrees) {
             self.hypotheses.retain(agrees);
             if self.hypotheses.len() > 1 {
-                // Hypotheses can become equal: an owl's, once it has looked, remember the same
-                // tile.
+                // Hypotheses can become equal: an owl that has looked remembers one tile.
                 let mut known = HashSet::new();
                 self.hypotheses.retain(|hypothesis| known.insert(*hypothesis));
             }

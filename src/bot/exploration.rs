@@ -7,8 +7,7 @@
 //! excluded, and exploration stops.
 //!
 //! Without a safe exploring step, the plan is kept if it survives with unknown tiles open
-//! (optimistic world) and is not much worse than another step with only visited tiles open
-//! (pessimistic world).
+//! (optimistic) and is not much worse than another step with only visited tiles open (pessimistic).
 
 use std::cell::{OnceCell, RefCell};
 
@@ -48,8 +47,7 @@ pub(super) struct Exploration {
 }
 
 impl Exploration {
-    /// Searches for a safe set if due. Otherwise returns a safe step onto or towards an unknown
-    /// tile while threats are slow.
+    /// Searches for a safe set if due, or else returns a safe step onto or towards an unknown tile.
     pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
         if !tracker.map.should_explore() {
             return None;

@@ -1,5 +1,5 @@
-//! Hedged plans: lines that survive under several possible memories of the threats, for a bot that
-//! joins a running game.
+//! Hedged plans: lines that survive under several possible memories of the threats in a joined
+//! game.
 //!
 //! Given the player's path, threats are independent. So a line survives *every* combination of
 //! memories if it survives in a world with a copy of each threat per memory. Few memories matter:
@@ -67,8 +67,7 @@ impl HedgedPlanner {
 }
 
 impl HedgedPlan {
-    /// By hedged ticks up to a sufficient tick, survival under the likeliest memories, hedged
-    /// ticks.
+    /// By hedged ticks up to a sufficient number, then likely survival, then hedged ticks.
     fn rank(&self) -> (u16, bool, u16) {
         let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
         (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)

@@ -251,8 +251,7 @@ impl Learning {
         agrees(world, &state, self.log.last()?).then_some(state)
     }
 
-    /// The rules and learnt words must explain the catch after the last move, which no message
-    /// follows.
+    /// The rules and words must explain the catch after the last move. No message follows it.
     pub fn explain_loss(
         &self,
         map: &MessageMap,

@@ -1,8 +1,8 @@
 //! The bot: a [`Bot`] answers each server message with a [`Decision`] within its budget. It
 //! simulates the game from the first message, and checks the simulation against later messages.
 //!
-//! The stages are decode (`observation`); observe (`game`); predict and update (`tracker`, with
-//! `reconstruct` and `belief`); learn (`learning`); plan and decide (`plan`, with `exploration` and
+//! The stages are decode (`observation`); observe (`game`); predict and update (`tracker`,
+//! `reconstruct`, `belief`); learn (`learning`); plan and decide (`plan`, `exploration`,
 //! `fallback`).
 //!
 //! Every message gets a decision or one clear error, without a panic. The bot does no work in the
@@ -97,8 +97,8 @@ impl Bot {
     }
 
     /// Decides on a message that arrived at `arrival`, when its budget started. A repeated message
-    /// gets the same decision. An earlier tick, another map or another number of threats starts a
-    /// new game.
+    /// gets the same decision. An earlier tick, or another map or number of threats, starts a new
+    /// game.
     ///
     /// # Errors
     /// If the message is inconsistent, the player is not on an open tile, or an external planner

@@ -22,8 +22,7 @@ pub struct BotOptions {
     pub rules: Rules,
     /// The server's other names for styles, each with its style.
     pub words: Vec<(String, Style)>,
-    /// True if an earlier game has put the rules in doubt. Plans then avoid the threats' reach if
-    /// possible.
+    /// True if an earlier game has put the rules in doubt. Plans then avoid the threats' reach.
     pub doubts_rules: bool,
     /// True if the bot infers new rules when the threats break the expected ones.
     pub learns: bool,

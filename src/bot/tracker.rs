@@ -139,9 +139,8 @@ impl Tracker {
         self.grace_until > 0
     }
 
-    /// `restyled` lists the threats with a changed style. Gap reconstruction and style
-    /// identification stop at the deadline for inference; after the decision's deadline only a few
-    /// hypotheses are kept.
+    /// `restyled` lists the threats with a changed style. Gaps and styles are processed until the
+    /// deadline for inference; after the decision's deadline, only a few hypotheses are kept.
     fn process(
         &mut self,
         observation: Observation,

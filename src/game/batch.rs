@@ -54,8 +54,7 @@ impl World {
         }
     }
 
-    /// A threat's tile in [`World::graph`] and direction. Panics like [`World::threat`], but is
-    /// faster.
+    /// The tile in [`World::graph`] and the direction of a threat. Panics like [`World::threat`].
     #[inline]
     pub fn threat_pose(&self, state: &State, index: usize) -> (u16, Direction) {
         let lane = usize::from(self.lanes[index]);

@@ -1,5 +1,5 @@
-//! The clock of the threats. The server's per-threat counters are always equal, so one clock serves
-//! every threat.
+//! The clock of the threats. The server's per-threat counters are always equal, so one clock
+//! suffices.
 
 use super::{FIRST_TICK, Personality, Rules};
 

@@ -14,8 +14,7 @@ pub struct NameError {
 }
 
 /// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde from one list. Code that
-/// must change with the list should match on the enum, or destructure an array of `ALL.len()`
-/// entries.
+/// must change with the list matches on the enum, or destructures an array of `ALL.len()` entries.
 macro_rules! named {
     (
         $(#[$meta:meta])*

@@ -27,8 +27,7 @@ pub(super) struct RouteBuilder {
 }
 
 impl RouteBuilder {
-    /// Does not zero the table, which takes milliseconds for the largest. Rows are zeroed when
-    /// built.
+    /// Does not zero the table, which can take milliseconds. Each row is zeroed when it is built.
     pub fn new(tiles: usize) -> Self {
         let search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
         Self { table: Vec::with_capacity((tiles + 1) * tiles), views: Vec::with_capacity(tiles), search }

@@ -49,8 +49,7 @@ impl World {
         Snapshot { tick: state.tick(), player: self.player(state), threats: self.threats(state).collect() }
     }
 
-    /// Rebuilds a state. Like [`World::state_at`], but also fails if a threat's style differs from
-    /// the map.
+    /// Rebuilds a state. Like [`World::state_at`], but styles must be those of the map.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<State, PlacementError> {
         for (index, (spawn, threat)) in self.layout().threats.iter().zip(&snapshot.threats).enumerate() {
             if spawn.style != threat.style {

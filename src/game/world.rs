@@ -162,9 +162,8 @@ impl World {
         Memory::of_player(self.tables.nowhere())
     }
 
-    /// Builds the state at the start of a tick, for games that were joined late and for what-if
-    /// analysis. Ignores remembered positions that a style does not use. Clamps draws and idle
-    /// rounds.
+    /// Builds the state at the start of a tick, for games joined late and what-if analysis. Ignores
+    /// remembered positions that a style does not use. Clamps draws and idle rounds.
     ///
     /// # Errors
     /// If the tick is outside 1 to 2001, the number of threats differs from the map, or a position
@@ -302,8 +301,7 @@ impl World {
         states
     }
 
-    /// The distinct moves and the states after them; none after the end. Panics like
-    /// [`World::step`].
+    /// The distinct moves and the states after them, if any. Panics like [`World::step`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
         let moves = self.moves(state).filter(|_| !state.is_over());
         moves.map(|player_move| (player_move, self.after(state, player_move)))

@@ -37,8 +37,7 @@ pub fn decode_layout(bytes: &[u8]) -> Result<Layout, LayoutError> {
     build_layout(&decode_picture(bytes)?)
 }
 
-/// Encodes a layout as 8-bit RGBA, the same bytes on every machine. Fails if it would not decode to
-/// the same layout.
+/// Encodes a layout as RGBA, the same on every machine. Fails if it would not decode to the layout.
 pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     check_limits(layout)?;
     let (Ok(width), Ok(height)) = (u32::try_from(layout.width), u32::try_from(layout.height)) else {

@@ -22,8 +22,7 @@ pub(super) const AHEAD_TICKS_MAX: u16 = 4;
 pub struct ObservedThreat {
     /// The position of the threat; ignored if it is not an open tile.
     pub position: Position,
-    /// Ticks between two moves of the threat, which may move in the next tick. `None` if it moves
-    /// by the server's clock.
+    /// Ticks between two moves of the threat; `None` if it moves by the server's clock.
     pub period_ticks: Option<u8>,
 }
 

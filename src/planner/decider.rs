@@ -56,9 +56,8 @@ impl Decider {
     }
 
     /// Improves the line and the bound for `state` until they meet or the budget is used up.
-    /// Another call with the same state or its successor continues. Use one decider per world.
-    /// [`Outcome::Doomed`] means that no line survives, and [`Solution::is_optimal`] that none is
-    /// longer.
+    /// Continues if called again with the same state or its successor. Use one decider per world.
+    /// [`Outcome::Doomed`] means that no line survives; see also [`Solution::is_optimal`].
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         if state.is_over() {
             return self.search.solve(world, state, budget);

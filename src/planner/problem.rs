@@ -1,5 +1,5 @@
-//! This game as a problem for the search grammar ([`search`](crate::search)). Rollouts do not
-//! allocate with up to eight threats.
+//! This game as a problem for the search grammar. Rollouts do not allocate with up to eight
+//! threats.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, Problem};

@@ -1,6 +1,6 @@
-//! `safest`: avoids a catch in the next tick, and moves towards the tile with the most margin: the
-//! ticks between the player's and the first threat's earliest arrival, on shortest paths. It is the
-//! fallback of other planners.
+//! `safest`, the fallback of other planners: avoids a catch in the next tick, and moves towards the
+//! tile with the most margin: the ticks between the player's and the first threat's earliest
+//! arrival.
 
 use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source, follower};

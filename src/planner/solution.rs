@@ -1,6 +1,5 @@
 //! Solutions as text and JSON. `survives 2001 2001 20553 LL.RU...` holds the outcome, last tick,
-//! bound, simulated ticks and moves (`-` for none). JSON has the fields of [`Solution`], with moves
-//! as text.
+//! bound, simulated ticks and moves (`-` for none). JSON has the fields of [`Solution`].
 
 use std::fmt;
 use std::str::FromStr;

@@ -224,8 +224,7 @@ impl<const N: usize> Join<N> {
         Ok(None)
     }
 
-    /// The slow equivalent of [`Self::step`], [`Self::wait`] and [`Self::trim`]: one combination at
-    /// a time.
+    /// The slow equivalent of [`Self::step`], [`Self::wait`] and [`Self::trim`].
     #[cfg(test)]
     pub fn step_each(
         &mut self,

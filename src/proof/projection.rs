@@ -1,5 +1,4 @@
-//! For each tile of a shark, the places from which the player survives this shark, the bulls and
-//! the goldfish until the target.
+//! For each tile of a shark, the places from which the player survives it and the fixed threats.
 
 use super::model::{Automaton, Model};
 use super::tile_set::TileSet;

@@ -60,8 +60,8 @@ impl<const N: usize> Situation<'_, N> {
         self.bound > usize::from(LAST_TICK) && self.final_tick > EARLY_TICK
     }
 
-    /// Memory is shared with the known sets, the line searches and a wide sweep, which gets twice
-    /// as much.
+    /// Narrow sweeps get half of a wide sweep's memory; known sets and line searches share the
+    /// rest.
     fn limits(&self) -> SweepLimits {
         let eighth = self.memory_max_bytes / 8;
         let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;

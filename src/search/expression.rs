@@ -58,7 +58,7 @@ pub enum Component {
     Lookahead,
     /// Repeatedly invokes the next component and plays the next action of the best sequence.
     Step,
-    /// Invokes the next component from a leaf of a tree that grows by UCB1 with this constant, 0 to
+    /// Invokes the next component from a leaf of a tree grown by UCB1 with this constant, to
     /// [`C_MAX`].
     Select(f64),
     /// Invokes the next component from each successor of the kept states, 1 to [`WIDTH_MAX`], and

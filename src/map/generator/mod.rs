@@ -1,7 +1,6 @@
 //! Generates braided mazes, labyrinths and cities. The same options and seed give the same map,
 //! byte for byte, on every machine: the generator draws only integers, with fixed algorithms. All
-//! open tiles are connected. No threat starts within 5 steps of the player. Maps satisfy the limits
-//! of maps on disk.
+//! open tiles are connected. No threat starts within 5 steps of the player.
 
 use thiserror::Error;
 

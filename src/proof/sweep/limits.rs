@@ -24,8 +24,7 @@ pub(in crate::proof) struct SweepLimits {
     pub layer_len: usize,
     /// Maximum bytes of the checkpoints. The layers between two checkpoints have the same limit.
     pub kept_bytes: usize,
-    /// The sweep continues up to this tick, to prove a later target out of reach if no state is
-    /// left.
+    /// The sweep continues up to this tick, to prove a later target out of reach.
     pub beyond_tick: usize,
     pub left_out: Combination,
     /// True if the threats start in their initial states at the first tick, and none joins later.

@@ -56,8 +56,7 @@ struct Front<const N: usize> {
     tick: usize,
     mask: Combination,
     layer: Layer<N>,
-    /// In the backward pass, it comes from the first `done` combinations of the segment's last
-    /// layer.
+    /// In the backward pass, it comes from the first `done` combinations of the last stored layer.
     next: Layer<N>,
     done: usize,
     is_ready: bool,
@@ -365,8 +364,7 @@ impl<const N: usize> Sweep<N> {
         Ok(has_joined)
     }
 
-    /// Like [`Self::join_slot`]. A hawk joins with counted draws if they are known and
-    /// `counts_known`.
+    /// Like [`Self::join_slot`]. A hawk joins with counted draws if known and `counts_known`.
     fn add_slot(
         &mut self,
         model: &Model<N>,
