@@ -206,7 +206,7 @@ impl Features {
         nearest_steps > self.moves_within[usize::from(tick)][usize::from(ticks)]
     }
 
-    /// At most `ticks` ticks of survival. The player must not be caught yet.
+    /// The ticks that the player survives, at most `ticks`. It must not be caught yet.
     #[cold]
     fn life(&self, world: &World, state: &State, ticks: u16) -> u16 {
         let mut longest = 0;
@@ -272,7 +272,8 @@ struct Leads {
 }
 
 impl Leads {
-    /// `steps` are the player's to at most [`BLOCK`] tiles, `ticks` those until a threat arrives.
+    /// `steps` and `ticks` of at most [`BLOCK`] tiles: the player's steps, the first threat's
+    /// ticks.
     #[inline]
     fn add(&mut self, steps: &[u8], ticks: &[u8]) {
         // One sum and one maximum per lane, so that the compiler emits vector instructions.

@@ -1,6 +1,7 @@
 //! Steps thousands of games at once, and describes each game to a learner. [`Batch::parts`] lends
-//! disjoint parts of the games to threads. Games may have different worlds. The step after a game's
-//! end resets the game and ignores its move (Gymnasium's next-step autoreset).
+//! disjoint parts of the games to threads. Games may have different worlds. A game depends only on
+//! its own moves. The step after its end resets it and ignores its move (Gymnasium's next-step
+//! autoreset).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -191,7 +192,8 @@ impl BatchPart<'_> {
 
     /// Steps every game once. The reward is the number of ticks gained: 1, or 0 if the player is
     /// caught within the tick in the no-jump variant. The termination is true if the move ended the
-    /// game. A finished game is reset, with reward 0 and termination false.
+    /// game. A finished game is reset: its move is ignored, its reward is 0, and its termination is
+    /// false.
     ///
     /// # Panics
     /// If the numbers of moves, rewards and terminations differ from the number of games.

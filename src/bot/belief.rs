@@ -367,7 +367,7 @@ impl HypothesisLimit {
 }
 
 impl StyleTrial {
-    /// Whether the style explains every move; `None` if more work is needed.
+    /// Returns true if the style explains every move; `None` if more work is needed.
     fn advance(&mut self, log: &[Observation], scratch: &World) -> Option<bool> {
         let next = log.partition_point(|observation| observation.tick <= self.tick);
         let Some(before) = next.checked_sub(1).map(|before| &log[before]) else { return Some(false) };
@@ -505,7 +505,7 @@ impl ThreatBelief {
         self.hypotheses = predicted;
     }
 
-    /// If `counts`, hypotheses that disagree with the observation are mispredictions.
+    /// Drops the hypotheses that disagree with the observation, as mispredictions if `counts`.
     fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);

@@ -115,7 +115,7 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// On visited tiles, if the player stays or a tile refuses it.
+    /// The last tick survived on visited tiles if the player stays or a tile refuses it.
     survival_staying: OnceCell<u16>,
 }
 

@@ -1,5 +1,4 @@
-//! Hedged plans: lines that survive under several possible memories of the threats in a joined
-//! game.
+//! Hedged plans for joined games: lines that survive under several memories of the threats.
 //!
 //! Given the player's path, threats are independent. So a line survives *every* combination of
 //! memories if it survives in a world with a copy of each threat per memory. Few memories matter:

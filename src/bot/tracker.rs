@@ -1,7 +1,7 @@
 //! Tracks a game through its observations. A game that keeps the rules is tracked exactly, even if
 //! commands are late or lost: the player's position shows the played move. After missed messages,
-//! the tracker tries paths until the predicted threats match the observed ones. It follows the
-//! player and the map; `belief` follows the threats.
+//! the tracker tries paths until the predicted threats match the observed ones. A game that breaks
+//! the rules is tracked by its observed positions. `belief` follows the threats.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,4 @@
-//! The clock of the threats. The server's per-threat counters are always equal, so one clock
-//! suffices.
+//! The clock of the threats. The server's per-threat counters are equal, so one clock suffices.
 
 use super::{FIRST_TICK, Personality, Rules};
 

@@ -109,7 +109,7 @@ impl StreetGraph {
         &self.neighbours[mover as usize]
     }
 
-    /// The open directions and neighbours: left, right, up, down. Panics if there is no such tile.
+    /// The open directions (left, right, up, down) and neighbours. Panics if there is no such tile.
     pub fn ways(&self, mover: Mover, tile: u16) -> impl Iterator<Item = (Direction, u16)> + use<> {
         let neighbours = self.neighbours[mover as usize][usize::from(tile)];
         Direction::ALL.into_iter().zip(neighbours).filter(move |&(_, next)| next != tile)

@@ -68,8 +68,8 @@ impl World {
         Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % DIRECTIONS], ..*deer })
     }
 
-    /// Equals repeated calls of [`World::step`] with [`Move::Stay`](super::Move::Stay), with their
-    /// panics, until the threats have moved `moves` times or the game is over.
+    /// Equivalent to repeated calls of [`World::step`] with [`Move::Stay`](super::Move::Stay),
+    /// including panics, until the threats have moved `moves` times or the game is over.
     pub fn wait(&self, state: &mut State, moves: u8) {
         self.check_shape(state);
         for _ in 0..moves {

@@ -53,7 +53,7 @@ impl Style {
         }
     }
 
-    /// Such a style's number of moves determines its number of draws.
+    /// True if every move draws a number, so the number of moves determines the number of draws.
     pub(crate) const fn draws_every_move(self) -> bool {
         match self {
             Self::Goldfish => true,

@@ -202,8 +202,8 @@ impl Tables {
         position.y * self.stride() + position.x
     }
 
-    /// The squared distance from the neighbour in direction `d` to a target at offset `t` is `|t|^2
-    /// - 2 t.d + 1`. So the ranking of the neighbours depends only on the target's octant.
+    /// For the neighbour in direction `d` and a target at offset `t`, the squared distance is
+    /// `|t|^2 - 2 t.d + 1`. So the ranking of the neighbours depends only on the target's octant.
     fn build_deer_tables(&mut self) {
         let stride = self.stride();
         let (width, height) = (self.graph.width(), self.graph.height());

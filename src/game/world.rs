@@ -301,7 +301,8 @@ impl World {
         states
     }
 
-    /// The distinct moves and the states after them, if any. Panics like [`World::step`].
+    /// The distinct moves, each with the state after it; none if the game is over. Panics like
+    /// [`World::step`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
         let moves = self.moves(state).filter(|_| !state.is_over());
         moves.map(|player_move| (player_move, self.after(state, player_move)))
@@ -370,7 +371,7 @@ impl World {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
     }
 
-    /// True if a threat may reach the move's target tile in this tick: it is on it or next to it.
+    /// True if a threat is on or next to the move's target tile, and so may reach it in this tick.
     #[inline]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
         let tile = self.tile_after(state, player_move);

@@ -139,7 +139,8 @@ impl ClockFilter {
         entries
     }
 
-    /// The best rules. Later phases keep their expected start if possible.
+    /// The expected rules with the best periods and phases. Later phases keep their expected start
+    /// if possible.
     pub fn best(&self) -> Option<Rules> {
         let expected = PeriodsAndClocks::of(&self.expected);
         let total = |&(phase, history): &(usize, &History)| {

@@ -444,7 +444,7 @@ impl Learner {
         true
     }
 
-    /// If due, for threats with an unknown word or an unexplained move.
+    /// Begins, if due, for threats with an unknown word or an unexplained move.
     fn begin_identification(&mut self) -> Option<Box<Identification>> {
         let game = self.game.as_mut()?;
         let moves = game.moves.iter().filter(|&&is_move| is_move).count() as u16;

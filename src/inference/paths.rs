@@ -162,7 +162,7 @@ impl Owls {
         }
     }
 
-    /// Drops the hypotheses that contradict the next step, or returns false if all do.
+    /// Drops hypotheses that contradict the step. If all do, changes nothing and returns false.
     pub fn update(&mut self, streets: &Streets, step: &Step, threat: usize) -> bool {
         let (tile, direction) = step.threats[threat];
         // Once per remembered tile: there may be far more hypotheses than tiles.

@@ -39,7 +39,7 @@ impl MapEntry {
 }
 
 impl MapLibrary {
-    /// A library of these folders. The first folder with a map of some name wins.
+    /// A library of these folders. If two have a map of the same name, the first folder wins.
     pub fn new(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
@@ -77,7 +77,8 @@ impl MapLibrary {
         Ok(entries.into_values().collect())
     }
 
-    /// Reads the map with this name or at this path. A bare name is looked up in the library first.
+    /// Reads the map with this name or at this path. Text that looks like a path (`./hall`) is a
+    /// path; a bare name is looked up in the library first.
     pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
         let path = Path::new(name_or_path);
         let is_name = path.file_name() == Some(path.as_os_str());

@@ -22,7 +22,8 @@ pub(super) const AHEAD_TICKS_MAX: u16 = 4;
 pub struct ObservedThreat {
     /// The position of the threat; ignored if it is not an open tile.
     pub position: Position,
-    /// Ticks between two moves of the threat; `None` if it moves by the server's clock.
+    /// Ticks between two moves of the threat, which may first move in the next tick. `None` for a
+    /// threat that moves by the server's clock.
     pub period_ticks: Option<u8>,
 }
 
@@ -245,7 +246,7 @@ fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
     }
 }
 
-/// They avoid unmodelled threats by earliest arrivals, others by prediction.
+/// Paths that avoid unmodelled threats by earliest arrivals, and other threats by prediction.
 struct Paths<'a> {
     world: &'a World,
     arrivals: &'a [u16],

@@ -20,7 +20,7 @@ impl Distances {
         known.as_mut().expect("filled just now")
     }
 
-    /// In steps, or [`UNREACHED`](crate::game::UNREACHED).
+    /// The distance in steps, or [`UNREACHED`](crate::game::UNREACHED).
     pub fn distance(&mut self, player: u16, threat: u16) -> u16 {
         self.row(player)[usize::from(threat)]
     }

@@ -18,7 +18,7 @@ pub trait PlannerHost: Sync {
 
 /// Creates an external planner for each game.
 pub trait PlannerFactory: fmt::Debug + Send + Sync {
-    /// Creates the planner. An error is returned by its [`failure`](Planner::failure).
+    /// Creates the planner. If this fails, its [`failure`](Planner::failure) returns the error.
     fn build(self: Arc<Self>, seed: u64) -> Box<dyn Planner>;
 }
 

@@ -20,8 +20,7 @@ const FORMAT: &str = "getaway-model 1";
 const FILE_MAX_BYTES: u64 = 4 << 20;
 const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
 /// Divisors and limits: steps to the nearest threat, tiles reached first, depth of the dead end,
-/// exits, largest lead, sum of leads, ticks of survival, and steps to the nearest threat of each
-/// style.
+/// exits, largest lead, sum of leads, life, and steps to the nearest threat of each style.
 const ACTION_SCALES: [f32; FEATURES_ACTION] =
     [16.0, 64.0, 16.0, 4.0, 32.0, 256.0, 4.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
 /// The tick, the ticks until the threats move, and between two of their moves.

@@ -51,8 +51,7 @@ impl Planner for ParanoidPlanner {
             game.depth = depth;
             match game.best_move(&moves) {
                 Ok((index, value)) => {
-                    // Searched first in the next iteration, so it wins ties, even in lost
-                    // positions.
+                    // Searched first in the next iteration, so it wins ties.
                     moves[..=index].rotate_right(1);
                     best = Some((moves[0].0, depth));
                     // Every move leads to a catch, so deeper searches change nothing.

@@ -1,10 +1,9 @@
-//! This game as a problem for the search grammar. Rollouts do not allocate with up to eight
-//! threats.
+//! This game as a search problem. Rollouts with up to eight threats do not allocate.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, Problem};
 
-/// The problem of surviving in a world. The reward is the final tick, as the score.
+/// The problem of surviving in a world. The reward, the final tick, is proportional to the score.
 #[derive(Clone, Copy, Debug)]
 pub struct SurvivalProblem<'w> {
     world: &'w World,

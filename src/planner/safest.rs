@@ -1,6 +1,5 @@
 //! `safest`, the fallback of other planners: avoids a catch in the next tick, and moves towards the
-//! tile with the most margin: the ticks between the player's and the first threat's earliest
-//! arrival.
+//! most margin, the ticks between the player's and the first threat's earliest arrival.
 
 use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source, follower};

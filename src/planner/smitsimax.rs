@@ -210,8 +210,8 @@ impl Tree {
         })
     }
 
-    /// By mean reward plus a bonus that grows with the prior share and falls with visits (PUCB of
-    /// Rosin, 2011, in AlphaZero's form).
+    /// Chooses by the mean reward plus a bonus that grows with the prior share and falls with
+    /// visits (PUCB of Rosin, 2011, in AlphaZero's form).
     fn select_by_share(&mut self, index: u32) -> usize {
         let bandit = self.bandits[index as usize];
         let (total, span) = (bandit.total_visits(), self.span());
@@ -348,7 +348,7 @@ impl<'a> Agents<'a> {
         }
     }
 
-    /// Up to the player's first new observation. Returns false if the budget is used up first.
+    /// Plays up to the player's first new observation. Returns false if the budget is used up.
     fn play_out(&mut self, meter: &mut BudgetMeter) -> bool {
         self.player.path.clear();
         for threat in &mut self.unmodelled {
@@ -469,7 +469,7 @@ impl<'a> Agents<'a> {
         Some(())
     }
 
-    /// `None` if the move may be fatal. By the square root, a tile counts more when room is scarce.
+    /// `None` if the move may be fatal. The square root makes tiles count more when room is scarce.
     fn room(&mut self, next: u16) -> Option<f32> {
         let (arrivals, occupied) = (&self.arrivals, &self.occupied);
         let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)] && !occupied.contains(&(made, tile));

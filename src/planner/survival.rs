@@ -457,9 +457,9 @@ impl SurvivalSearch {
         !is_due || before.tick() >= self.options.guard_until_tick || !world.is_within_reach(before, player_move)
     }
 
-    /// Within the memory bound. The layer under construction gets a quarter. For each state, it
-    /// holds a parent, a child, five candidates in two lists, and four slots of the fingerprint
-    /// table. A growing vector may take twice the memory of its contents.
+    /// The maximum width within the memory bound. The layer under construction gets a quarter. For
+    /// each state, it holds a parent, a child, five candidates in two lists, and four slots of the
+    /// fingerprint table. A growing vector may take twice the memory of its contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();

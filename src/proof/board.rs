@@ -7,7 +7,7 @@ pub(super) struct Branch<const N: usize> {
     pub key: u32,
 }
 
-/// Places run along the longer side of the map. One unused place separates two columns or rows.
+/// Places run along columns, or rows if the map is high. One is unused between two of them.
 #[derive(Clone, Debug)]
 pub(super) struct Board<const N: usize> {
     pub positions: Vec<Position>,

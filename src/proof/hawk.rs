@@ -9,7 +9,7 @@ const IDLE_ROUNDS: usize = 11;
 const IDLE_FIRST: i8 = -5;
 const IDLE_LAST: i8 = 5;
 pub(super) const POSTS_MAX: usize = 10;
-/// Six idle moves, and one move to reach the goal or to see the player.
+/// At least six idle moves, and one move to reach the goal or to see the player.
 pub(super) const MOVES_PER_DRAW: usize = 7;
 
 impl<const N: usize> Model<N> {

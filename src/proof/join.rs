@@ -83,7 +83,7 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// Ends the chunk that follows `done` combinations. The meter counts its work at its beginning.
+    /// The end of the chunk after `done` combinations. The meter counts a chunk at its beginning.
     pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
         let end = len.min((done / CHUNK + 1) * CHUNK);
         if done.is_multiple_of(CHUNK) {

@@ -265,7 +265,7 @@ impl Chains {
 }
 
 impl<const N: usize> Lookup<N> {
-    /// Empties the layer, unless the deadline passes first.
+    /// Moves the combinations out of the layer, unless the deadline passes first.
     pub fn new(
         layer: &mut Layer<N>,
         run_mask: Combination,

@@ -29,7 +29,7 @@ impl<const N: usize> Automaton<N> {
         }
     }
 
-    /// Empty for other threats than sharks and deer. Threats must move in the tick.
+    /// Empty for threats other than sharks and deer. Threats must move in the tick.
     #[inline]
     pub fn branches(&self, tick: usize, key: u32) -> &[Branch<N>] {
         match self {

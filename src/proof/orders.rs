@@ -2,7 +2,7 @@ use super::combination::slots_of;
 use super::model::{Automaton, Model};
 use crate::game::Style;
 
-/// Targets up to this tick are early.
+/// Targets up to this tick are early. Lines past it give the end of the game its own work limits.
 pub(super) const EARLY_TICK: usize = 600;
 
 #[derive(Debug)]

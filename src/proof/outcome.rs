@@ -15,8 +15,8 @@ pub struct Step {
     /// True if the sweep counts the random draws of hawks: a hawk then draws the same posts as in
     /// the game. Otherwise, it may draw any post.
     pub counts_draws: bool,
-    /// Joins as tick and index of the threat in the map. A threat joins in its known states of that
-    /// tick if it has any, otherwise in all its possible states.
+    /// The tick of each join, and the threat's index in the map. A threat joins in its known states
+    /// of that tick if it has any, otherwise in all its possible states.
     pub joins: Vec<(u16, u16)>,
 }
 

@@ -1,4 +1,4 @@
-//! For each tile of a shark, the places from which the player survives it and the fixed threats.
+//! For each tile of a shark, where the player survives it, bulls and goldfish until the target.
 
 use super::model::{Automaton, Model};
 use super::tile_set::TileSet;

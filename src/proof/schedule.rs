@@ -60,8 +60,7 @@ impl<const N: usize> Situation<'_, N> {
         self.bound > usize::from(LAST_TICK) && self.final_tick > EARLY_TICK
     }
 
-    /// Narrow sweeps get half of a wide sweep's memory; known sets and line searches share the
-    /// rest.
+    /// Shares the memory with known sets, line searches and a wide sweep, which gets twice as much.
     fn limits(&self) -> SweepLimits {
         let eighth = self.memory_max_bytes / 8;
         let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;

@@ -22,7 +22,7 @@ const HAWK_WEIGHT: usize = 8;
 
 #[derive(Debug, Default)]
 struct Projections<const N: usize> {
-    /// By automaton: empty except for sharks, and if the projections exceed `max_bytes`.
+    /// Empty for automata other than sharks, and when the projections exceed `max_bytes`.
     layers: Vec<Projection<N>>,
     max_bytes: usize,
     next: Option<(usize, usize)>,

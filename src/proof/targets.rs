@@ -63,8 +63,7 @@ impl<const N: usize> Targets<N> {
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
-            // The end of the game takes turns with the end of the line, for which sweeps are
-            // shorter.
+            // The end of the game takes turns with the end of the line, whose sweeps are shorter.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.current else { return end };
             let is_end = attempt.target.tick == end;

@@ -30,8 +30,8 @@ pub const MAX_VERBATIM_DEPTH: usize = super::MAX_JSON_DEPTH - 3;
 const STATE: &str = "STATE";
 const PLAYER_ID: &str = "1";
 
-/// A state as sent by the server. Verbatim fields may be absent or do not affect the game. They are
-/// `None` if missing or above 65,536 values.
+/// A state as sent by the server. Fields that may be absent or do not affect the game are kept
+/// verbatim, and are `None` if missing or above 65,536 values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a state: an object with tick, map, threats and yourCharacter")]
 pub struct GameMessage {
@@ -548,8 +548,8 @@ impl GameMessage {
         self.threats.iter().enumerate().filter(|(_, threat)| threat.style.known().is_none())
     }
 
-    /// The layout of this message, with spawns at current positions. Messages show see-through
-    /// tiles as open. Threats of unknown style are left out, as in [`GameMessage::known_threats`].
+    /// The layout of this message, with current positions as spawns and see-through tiles as open.
+    /// Its threats are [`GameMessage::known_threats`], in the same order.
     ///
     /// # Errors
     /// If the player or a threat of known style is not on an open tile.

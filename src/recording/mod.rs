@@ -293,7 +293,7 @@ enum Output {
 }
 
 impl RecordingWriter {
-    /// Starts a recording in a new file. Gzips names in `.gz`, and creates missing folders.
+    /// Starts a new recording, gzipped if the name ends in `.gz`. Creates missing folders.
     ///
     /// # Errors
     /// If the file already exists or cannot be created.

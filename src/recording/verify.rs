@@ -199,7 +199,7 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// If the next line contradicts the explanation of a tile, or the player is on it.
+    /// The difference that a tile explained, if the next line or position contradicts it.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;

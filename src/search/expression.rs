@@ -49,7 +49,7 @@ pub enum Component {
     Simulate {
         /// The rule that chooses actions.
         policy: Policy,
-        /// Maximum actions of the rollout, 1 to [`HORIZON_MAX`]; `None` for no limit.
+        /// Maximum actions, 1 to [`HORIZON_MAX`], before the evaluation; `None` for no limit.
         horizon: Option<u32>,
     },
     /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state.
@@ -58,7 +58,8 @@ pub enum Component {
     Lookahead,
     /// Repeatedly invokes the next component and plays the next action of the best sequence.
     Step,
-    /// Invokes the next component from a leaf of a tree grown by UCB1 with this constant, to
+    /// Invokes the next component from a leaf of a tree that grows by UCB1. The number is the
+    /// constant of UCB1, 0 to [`C_MAX`].
     /// [`C_MAX`].
     Select(f64),
     /// Invokes the next component from each successor of the kept states, 1 to [`WIDTH_MAX`], and

@@ -25,9 +25,9 @@ impl Generator {
         self.0.next_u64()
     }
 
-    /// A uniformly random index below `count` (1 to `2^32`), from one draw of 32 bits. The relative
-    /// error of a probability is at most `count / 2^32` (Lemire 2019, section 4, without
-    /// rejection).
+    /// A uniformly random index below `count` (1 to `2^32`), from one draw of 32 bits. Relative
+    /// errors of probabilities are at most `count / 2^32` (without rejection: Lemire 2019, section
+    /// 4).
     #[inline]
     pub fn below(&mut self, count: usize) -> usize {
         debug_assert!(count > 0 && count as u64 <= 1 << 32);
@@ -68,7 +68,7 @@ pub trait Problem {
     /// have a horizon or the search has a deadline.
     fn is_final(&self, state: &Self::State) -> bool;
 
-    /// The finite reward of a sequence that ends in `state`, final or at a rollout's horizon.
+    /// The finite reward of a sequence that ends in `state`, maybe at a horizon. Higher is better.
     fn reward(&self, state: &Self::State) -> f64;
 
     /// An upper bound on the reward. A search stops when it reaches the bound.

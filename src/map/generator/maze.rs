@@ -78,8 +78,8 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Opens dead ends in random order, towards another dead end if possible, because the loops are
-/// then longer. The last is opened only towards other cells, so one too many may remain.
+/// Opens dead ends in random order, towards another dead end if possible, because loops are then
+/// longer. The last opens only towards a cell that is not one, so one too many may remain.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();

@@ -41,7 +41,7 @@ pub struct GeneratorOptions {
     pub height: i32,
     /// Number of threats.
     pub threats: usize,
-    /// A deck of styles that is shuffled, dealt, and reshuffled when empty. Styles may repeat.
+    /// A deck that is shuffled, dealt and reshuffled. A repeated style is more frequent.
     pub styles: Vec<Style>,
     /// The share of dead ends to remove, in thousandths.
     pub braid_permille: u32,

@@ -19,7 +19,7 @@ pub(super) use limits::{End, SweepLimits};
 /// Initial number of ticks between two checkpoints, and the maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
 const BEYOND_WORK_MIN: u64 = 200_000;
-/// A whole sweep may spend this share of its work beyond the target, if it exceeds the minimum.
+/// 1 / `WHOLE_BEYOND_DIVISOR` of a whole sweep's work may go beyond the target, or the minimum.
 const WHOLE_BEYOND_DIVISOR: u64 = 4;
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
