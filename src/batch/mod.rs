@@ -153,7 +153,10 @@ impl Batch {
         self.part(0..self.len()).reset(marks);
     }
 
-    /// Steps every game once. Panics like [`BatchPart::step`].
+    /// Steps every game once.
+    ///
+    /// # Panics
+    /// See [`BatchPart::step`].
     pub fn step(&mut self, moves: &[Move], rewards: &mut [f32], terminations: &mut [bool]) {
         self.part(0..self.len()).step(moves, rewards, terminations);
     }
