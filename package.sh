@@ -58,7 +58,7 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 heading '2 of 5, wheel: a build of its own, without the command line'
-# Zig from PyPI is a Python module, which maturin runs with its own Python.
+# Zig from PyPI is a Python module. PATH makes maturin run it with the Python of .venv.
 PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --release --no-default-features --locked --zig \
   --compatibility manylinux2014 --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)

@@ -471,7 +471,7 @@ class Threat:
 
 
 class Board:
-    """Sets of the player's tiles as bits, the clock, and the threats that do not see the player."""
+    """Sets of player tiles as bit masks, the clock, and the threats that do not see the player."""
 
     def __init__(self, chart):
         self.chart = chart

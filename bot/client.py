@@ -137,7 +137,7 @@ class Recorder:
                 self._file.write(self._gzip.flush())
             self._file.close()
         except OSError as error:
-            # Closing flushes the same data again, and fails again.
+            # After a failed write, closing retries the same data and fails too.
             if not is_logged:
                 log.error("%s: %s", self.path, error)
 

@@ -21,7 +21,7 @@ from getaway import levels
 OWN = 13
 INPUTS = 3 * OWN + 3
 ACTION_LIMITS = np.array([16, 64, 16, 4, 32, 256, 4, 16, 16, 16, 16, 16, 16], np.int16)
-"""Upper limits of an action's features. The features are clipped to them and divided by them."""
+"""Upper limits of an action's features. Each feature is clipped to its limit and divided by it."""
 ACTION_FACTORS = (1 / ACTION_LIMITS).astype(np.float32)
 HEADER_SCALES = np.array([2001, 5, 5], np.float32)
 """Scales of the header's numbers. A scaled number is at most 1."""

@@ -3,7 +3,7 @@
     pip install 'getaway[gymnasium]' pufferlib-core==3.0.3      # or pufferlib==3.0.0, with its trainer
     python examples/python/puffer.py [--games 1024] [--steps 1000] [--map roundabout]
 
-A native environment of PufferLib holds many games and writes into arrays that the trainer owns. If
+A native PufferLib environment holds many games and writes into arrays that the trainer owns. If
 the trainer has no arrays yet, the batch shares its own; otherwise the batch's arrays are copied
 into the trainer's. PufferLib expects that a game that ends is reset within the step, and that infos
 are a list of dicts, which is empty if no game ended.

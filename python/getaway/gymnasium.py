@@ -419,7 +419,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         self._over[marked] = self._batch.is_over[marked]
 
     def _per_game(self, name: str, values: Any, single: type, marked: npt.NDArray[np.bool_]) -> list[tuple[int, Any]]:
-        """The marked games, each with its value: one value for all, or an item of a list."""
+        """The marked games with their values. `values` is one value for all games, or one per game."""
         each = [values] * self.num_envs if isinstance(values, single) else list(values)
         if len(each) != self.num_envs:
             raise ValueError(f"{name}: expected one, or a list of {self.num_envs}, found {len(each)}")

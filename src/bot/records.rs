@@ -12,7 +12,7 @@ pub(super) struct History {
     /// Observations that the tracker has not processed yet, oldest first.
     pub queue: VecDeque<Observation>,
     pub log: Vec<Observation>,
-    /// Sent moves with effects that the tracker has not observed yet.
+    /// Sent moves whose effects the tracker has not observed yet.
     pub sent: Vec<Sent>,
 }
 

@@ -195,7 +195,7 @@ mod tests {
         assert_eq!(graph.distances(Mover::Threat, 0), [0, 1, 2]);
         assert_eq!(graph.distances(Mover::Player, 0), [0, UNREACHED, UNREACHED]);
         assert_eq!(graph.ways(Mover::Threat, 1).collect::<Vec<_>>(), [(Direction::Left, 0), (Direction::Right, 2)]);
-        // A player on a tile that it may not enter can still leave that tile for an open tile.
+        // The player cannot leave its open tile for the see-through tile.
         assert_eq!(graph.ways(Mover::Player, 0).count(), 0);
     }
 

@@ -37,7 +37,7 @@ pub struct Rules {
     pub shark_view: View,
     /// The period of the owls' looks. At least 1.
     pub owl_minute_ticks: u16,
-    /// Owls look at the player in this part of the period. At most `owl_minute_ticks`.
+    /// For how many ticks of each period owls look at the player. At most `owl_minute_ticks`.
     pub owl_window_ticks: u16,
     /// The player position that an owl looks at.
     pub owl_view: View,
@@ -130,7 +130,7 @@ pub struct PhaseClocks {
 }
 
 impl PhaseClocks {
-    /// The personality at a clock (tick - 1).
+    /// The personality at a clock value (tick - 1).
     pub const fn personality_at(&self, clock: u16) -> Personality {
         if clock > self.insane {
             Personality::Insane

@@ -421,7 +421,7 @@ fn bits((low, high): (u8, u8)) -> u128 {
     if low > high { 0 } else { (1 << (high + 1)) - (1 << low) }
 }
 
-/// The smallest range that contains every common value of both arguments; empty if there is none.
+/// The smallest range that contains every value common to both arguments; empty if none is.
 fn clip(range: (u8, u8), values: u128) -> (u8, u8) {
     let both = bits(range) & values;
     if both == 0 { (1, 0) } else { (both.trailing_zeros() as u8, 127 - both.leading_zeros() as u8) }

@@ -62,7 +62,7 @@ pub struct Unexplained {
     pub to: Position,
 }
 
-/// The last observation that ruled out a value.
+/// The observation that settled a parameter: the last that ruled out one of its values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Decided {
     /// The game, numbered from 0.

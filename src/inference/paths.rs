@@ -6,7 +6,7 @@ use super::streets::{Step, Streets};
 use crate::game::{Direction, Position};
 
 const UNKNOWN: u16 = u16::MAX;
-/// The longest minute that a game can distinguish from longer minutes.
+/// An owl's minute of this many ticks or more cannot be told from any longer one within a game.
 pub const OWL_MINUTE_MAX: u16 = 2000;
 
 /// The orders under which the shortest path from `tile` to `target` begins with `step`.

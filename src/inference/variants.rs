@@ -216,7 +216,7 @@ pub struct Difference {
     pub field: String,
     /// The value in the first rules.
     pub left: String,
-    /// The value in the second rules.
+    /// The value in the second set of rules.
     pub right: String,
     /// A sentence about the behaviour under the second rules.
     pub sentence: String,

@@ -1,4 +1,4 @@
-//! The closure of a threat: the keys that it can have for any moves of the player.
+//! The closure of a threat: every key that it can have under some sequence of player moves.
 
 use super::model::{Automaton, Closure, Model};
 use super::tile_set::TileSet;

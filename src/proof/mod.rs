@@ -9,7 +9,7 @@
 //!   of some threats, packed into one number. *Mask*: a bit mask that selects the keys of some
 //!   threats in a combination. It also denotes these threats.
 //! * *Place*: a tile, as the index of a bit in a set of tiles.
-//! * *State*: a combination and the player's place. It contains only the threats of a mask.
+//! * *State*: a combination and the player's place. It covers only the threats that a mask selects.
 //! * *Layer*: the states of one tick: for each combination, the set of the player's places. *Run*:
 //!   the combinations of a layer that differ only in the key of the *widest* threat, which has the
 //!   most keys.

@@ -225,7 +225,7 @@ def small_disk(folder: Path, size_kb: int) -> Iterator[None]:
 
 
 def run_disk(program: Path, rounds: int) -> list[str]:
-    """Fills the disk of a ladder at `rounds` sizes; returns one line per round."""
+    """Plays the ladder on `rounds` full disks of different sizes; returns one line per round."""
     lines = []
     with tempfile.TemporaryDirectory() as name:
         undisturbed = League(program, Path(name) / "whole", OPTIONS)
@@ -288,7 +288,7 @@ def run_growth(program: Path, count: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Long runs of ladders.")
     parser.add_argument("run", choices=["order", "disk", "growth"])
-    parser.add_argument("--kills", type=int, default=10, help="kills of the ladder of 30 entrants")
+    parser.add_argument("--kills", type=int, default=10, help="how often to kill the ladder of 30 entrants")
     parser.add_argument("--rounds", type=int, default=3, help="full disks")
     parser.add_argument("--games", type=int, default=3000, help="games of the largest ladder")
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway")

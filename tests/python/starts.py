@@ -36,7 +36,7 @@ def start(program: Path, *options: str) -> str | None:
 
 
 def run(program: Path, count: int, busy: int) -> list[str]:
-    """Starts the server `count` times beside `busy` busy processes; returns the errors."""
+    """Starts the server `count` times while `busy` processes keep the machine busy; returns the errors."""
     loads = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
     try:
         # Every second server prints JSON; it prints its address to standard error.

@@ -122,7 +122,7 @@ impl Times {
         self.counts_ns.iter().map(|(&ns, &count)| (ns as f64 / 1e6, count))
     }
 
-    /// The quantile `share` in milliseconds; 0 without decisions.
+    /// The `share` quantile, in milliseconds; 0 if there are no decisions.
     pub fn quantile_ms(&self, share: f64) -> f64 {
         let total: u64 = self.counts_ns.values().sum();
         if total == 0 {

@@ -20,7 +20,7 @@ pub enum CliError {
     /// Interrupted by the user: exit code 130, as shells report it.
     #[error("{0}")]
     Interrupted(String),
-    /// Standard output cannot be written; a closed pipe ends the program silently.
+    /// Standard output cannot be written to; a closed pipe ends the program silently.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }

@@ -105,6 +105,7 @@ impl Stage {
 /// The budgets at which the finalists are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budgets {
+    /// Only the budget given in the settings.
     Own,
     /// Also other budgets, for the HTML page.
     Several,

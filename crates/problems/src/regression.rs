@@ -70,7 +70,7 @@ impl Formula {
         if symbol == Symbol::End {
             return stack == 1;
         }
-        // Each remaining symbol can be a binary function, which removes one value from the stack.
+        // Leave room for the binary functions that reduce the stack to one value.
         let after = (stack + 1).saturating_sub(symbol.operands());
         stack >= symbol.operands() && length < LENGTH_MAX && length + after <= LENGTH_MAX
     }

@@ -190,7 +190,7 @@ impl Audit {
         self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
     }
 
-    /// Changes the certificate of a seed. Fails on an accepted false certificate or a panic.
+    /// Changes the certificate of a seed. Fails if a false one is accepted, or on a panic.
     pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));

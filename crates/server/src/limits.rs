@@ -25,7 +25,7 @@ pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for pages to fetch the end of the last game: four of their polling intervals.
 pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
-/// Interval of pings to an idle peer. A peer that answers neither of two pings counts as gone.
+/// Interval between pings to an idle peer. A peer that answers neither of two pings counts as gone.
 pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
 /// About a game on a real map. Viewers that fall further behind are dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;

@@ -422,7 +422,7 @@ impl<'a> Play<'a> {
         let wire = WireNotes { left, ..std::mem::take(&mut self.wire) };
         (self.watch)(ExternalTick { state: &self.state, actions, wire });
         self.moves.add(self.game.world.player(&self.state));
-        // `play` fails only after the last tick, when the loop ends.
+        // `play` fails only if the game is over, and the callers stop before that.
         self.line.0.extend(self.game.world.play(&mut self.state, actions));
     }
 

@@ -123,7 +123,7 @@ impl Lines {
         let (stop, stopped) = mpsc::channel();
         let write_lines = move || {
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                // An error is ignored: standard error is closed, so it cannot be reported.
+                // Errors are ignored: without standard error, there is nowhere to report them.
                 let _ = writeln!(out, "{}", one_line(&line(&bar)));
             }
         };

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use flate2::read::GzDecoder;
 use getaway::protocol::{Trace, TraceTick, write_line};
 
-/// Starts the program in the crate's folder, which contains the bundled maps.
+/// Starts the program in the root of the repository, which contains the bundled maps.
 pub fn start(args: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_getaway"))
         .arg("simulate")

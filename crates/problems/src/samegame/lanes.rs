@@ -140,7 +140,7 @@ impl Lanes {
         for digit in 0..DIGITS {
             self.spared[digit][lane] = (number >> digit & 1).wrapping_neg();
         }
-        // An element of a vector can hold the maximum score of a move.
+        // A lane can hold the maximum score, which is reached by removing everything in one move.
         const { assert!((SIZE * SIZE - 2).pow(2) + EMPTY_BONUS as usize <= u16::MAX as usize) };
         self.points[lane] = board.points as u16;
         let LaneRandom { state, step } = LaneRandom::from_key(*key);

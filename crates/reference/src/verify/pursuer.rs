@@ -204,7 +204,7 @@ impl<const N: usize> Pursuer<N> {
         Ok(picked | counted << KEY_BITS)
     }
 
-    /// The number of a hawk that has not drawn yet, with counting turned on.
+    /// Turns on draw counting in a hawk's number, starting at zero draws.
     pub fn begin_counting(number: u32) -> u32 {
         number | 1 << KEY_BITS
     }
@@ -502,7 +502,7 @@ impl<const N: usize> Pursuer<N> {
     }
 }
 
-/// Compares two numbers of a hawk. A number without a count may have any count.
+/// Compares the draw counts in two numbers. A number without a count is compatible with any count.
 fn have_same_draws(one: u32, other: u32) -> bool {
     let (one, other) = (one >> KEY_BITS, other >> KEY_BITS);
     one == other || one == 0 || other == 0
