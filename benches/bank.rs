@@ -241,7 +241,7 @@ fn summarize(rows: &[String]) {
     let ratios: Vec<f64> = rows.iter().filter_map(ratio).collect();
     if !ratios.is_empty() {
         eprintln!(
-            "verified: {}, in at most {:.1} times the time",
+            "verified: {}; verification took at most {:.1} times as long",
             ratios.len(),
             ratios.iter().copied().fold(0.0, f64::max)
         );

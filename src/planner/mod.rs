@@ -138,7 +138,7 @@ const PLANNERS: &[PlannerEntry] = &[
     },
     PlannerEntry {
         name: "smitsimax",
-        about: "no prediction: bandit trees for the player and every threat, each for its own reward",
+        about: "no prediction: bandit trees for the player and every threat, each maximising its own reward",
         parameter: None,
         make: Make::Planner(|_, _| Box::new(SmitsimaxPlanner::new())),
     },

@@ -173,7 +173,7 @@ def test_planner_that_asks_its_own_bot_for_a_decision_is_refused(again: Any) -> 
     bots: list[Bot] = []
     bots.append(Bot(lambda state: again(bots[0], game.frame())))
     for _ in range(2):
-        with pytest.raises(ValueError, match="RuntimeError: the bot is deciding: a planner cannot call its own bot now") as caught:
+        with pytest.raises(ValueError, match="RuntimeError: the bot is deciding: a planner cannot call a bot while that bot is deciding") as caught:
             bots[0].next_action(game.frame())
         assert isinstance(caught.value.__cause__, RuntimeError)
 

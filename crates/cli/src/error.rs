@@ -92,7 +92,7 @@ impl From<serde_json::Error> for CliError {
 }
 
 pub(crate) fn exists(path: &Path) -> CliError {
-    CliError::Input(format!("{} already exists (overwrite only with --force)", path.display()))
+    CliError::Input(format!("{} already exists (use --force to overwrite it)", path.display()))
 }
 
 /// Maximum size of a rules file, memory file or certificate, far above the largest valid one.

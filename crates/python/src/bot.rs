@@ -91,7 +91,9 @@ impl Bot {
                 return Self::new_bot(&self.options);
             }
             if owner == own || is_in_planner() {
-                return Err(PyRuntimeError::new_err("the bot is deciding: a planner cannot call its own bot now"));
+                return Err(PyRuntimeError::new_err(
+                    "the bot is deciding: a planner cannot call a bot while that bot is deciding",
+                ));
             }
             py.check_signals()?;
             py.detach(|| thread::sleep(TURN_POLL));

@@ -34,7 +34,7 @@ const PALETTE_FRAMES: usize = 24;
 pub enum PictureError {
     #[error("no tick {tick} in this game: expected {first} to {last}")]
     Tick { tick: u32, first: u32, last: u32 },
-    #[error("tick {from} is after tick {to}: expected a first and a last tick")]
+    #[error("tick {from} is after tick {to}: expected the earlier tick first")]
     Backwards { from: u32, to: u32 },
     #[error("image too large: expected at most {MAX_SIDE} pixels per side, and at least one per tile")]
     TooLarge,

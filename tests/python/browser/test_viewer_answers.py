@@ -256,7 +256,7 @@ def test_gallery_is_a_folder_of_pages(open_page: OpenPage, getaway_program: Path
     expect(rows).to_have_count(3)
     again = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert again.returncode == 2
-    assert "already exists (overwrite only with --force)" in again.stderr
+    assert "already exists (use --force to overwrite it)" in again.stderr
 
 
 def test_recording_can_be_dropped_onto_the_page(open_page: OpenPage, view: View, tmp_path: Path) -> None:

@@ -94,7 +94,7 @@ def test_bot_with_a_wheel_is_packaged(getaway_program: Path, tmp_path: Path) -> 
     with zipfile.ZipFile(tmp_path / "my-bot.zip") as archive:
         assert archive.namelist() == ["application.py", "requirements.txt", wheel]
     again = package(getaway_program, bot)
-    assert (again.returncode, again.stderr) == (2, "error: my-bot.zip already exists (overwrite only with --force)\n")
+    assert (again.returncode, again.stderr) == (2, "error: my-bot.zip already exists (use --force to overwrite it)\n")
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ const MAX_BUDGET_MS: u64 = 3_600_000;
 #[derive(Args)]
 pub(crate) struct BudgetArgs {
     /// Time limit per decision in milliseconds; makes results depend
-    /// {n}on the machine [default of play: 75 without another limit]
+    /// {n}on the machine [default for play: 75 if no other limit is given]
     #[arg(long, value_name = "MS", value_parser = integer::<u64>(0..=MAX_BUDGET_MS))]
     budget_ms: Option<u64>,
     /// Maximum simulated ticks per decision; reproducible without

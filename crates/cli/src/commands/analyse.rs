@@ -159,6 +159,10 @@ fn write_curve(analysis: &Analysis, tick: u16, out: &mut impl Write) -> Result<(
     let room: Vec<String> =
         room.map(|(index, room)| format!("{} {room}", index + usize::from(analysis.first_tick))).collect();
     let ahead = analysis.room_ticks;
-    writeln!(out, "Room left, in tiles where the car can be alive {ahead} ticks later, by tick: {}", room.join(", "))?;
+    writeln!(
+        out,
+        "Room left by tick (tiles where the car can still be alive {ahead} ticks later): {}",
+        room.join(", ")
+    )?;
     Ok(())
 }

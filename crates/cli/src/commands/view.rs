@@ -205,9 +205,11 @@ fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> 
         games.add_file(path)?;
     }
     match games.errors() {
-        errors if errors.len() == paths.len() => {
-            Err(CliError::Input(format!("none of {} recordings can be read; the first: {}", paths.len(), errors[0])))
-        }
+        errors if errors.len() == paths.len() => Err(CliError::Input(format!(
+            "none of the {} recordings can be read; first error: {}",
+            paths.len(),
+            errors[0]
+        ))),
         _ => Ok(games),
     }
 }

@@ -124,7 +124,7 @@ mod tests {
         KEEP.file(&path).expect("a new file").write(b"one").expect("written");
         let (line, code) = error(KEEP.file(&path));
         assert_eq!(code, 2);
-        assert_eq!(line, format!("{} already exists (overwrite only with --force)", path.display()));
+        assert_eq!(line, format!("{} already exists (use --force to overwrite it)", path.display()));
         FORCE.file(&path).expect("a file").write(b"two").expect("written");
         assert_eq!(fs::read(&path).expect("a file"), b"two");
         assert_eq!(names(folder.path()), ["report.html"]);

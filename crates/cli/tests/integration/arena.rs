@@ -252,7 +252,7 @@ fn invalid_input_gives_one_line() {
     fs::write(&report, "mine").unwrap();
     let eval =
         ["eval", "--map", "snail", "--planner", "random", "--samples", "1", "--report", report.to_str().unwrap()];
-    assert_eq!(fails(&eval), format!("{} already exists (overwrite only with --force)", report.display()));
+    assert_eq!(fails(&eval), format!("{} already exists (use --force to overwrite it)", report.display()));
     assert_eq!(fs::read_to_string(&report).unwrap(), "mine");
     succeeds(&[&eval[..], &["--force"]].concat());
     assert!(fs::read_to_string(&report).unwrap().to_lowercase().starts_with("<!doctype html>"));

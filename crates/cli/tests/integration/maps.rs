@@ -356,7 +356,7 @@ fn mapgen_does_not_overwrite() {
     let taken = dir.path().join("maze-21x17-s1-0002");
     fs::create_dir(&taken).unwrap();
     let line = fails(&mapgen_args(out, &[]));
-    assert_eq!(line, format!("{} already exists (overwrite only with --force)", taken.display()));
+    assert_eq!(line, format!("{} already exists (use --force to overwrite it)", taken.display()));
     assert_eq!(fs::read_dir(out).unwrap().count(), 1, "the two maps before it must not be written either");
     fs::write(taken.join("notes.txt"), "mine").unwrap();
     fs::write(taken.join("meta.json"), "old").unwrap();

@@ -49,7 +49,7 @@ fn game_is_saved_and_reproducible() {
     assert_eq!((header.map.as_deref(), header.planner.as_deref()), (Some("snail"), Some("safest")));
     let one = std::fs::read(&files[0]).unwrap();
     succeeds(&["replay", &files[0]]);
-    assert!(fails(&["play", "snail", "--save", &files[0]]).contains("already exists (overwrite only with --force)"));
+    assert!(fails(&["play", "snail", "--save", &files[0]]).contains("already exists (use --force to overwrite it)"));
     let again = ["play", "snail", "--planner", "random", "--budget-ticks", "1", "--save", &files[0], "--force"];
     succeeds(&again);
     assert_ne!(std::fs::read(&files[0]).unwrap(), one);

@@ -169,7 +169,7 @@ fn invalid_usage_gives_one_line() {
     let port = listener.local_addr().unwrap().port().to_string();
     for (args, expected) in [
         (vec!["nowhere"], "no map named nowhere"),
-        (vec!["--record", taken.to_str().unwrap()], "already exists (overwrite only with --force)"),
+        (vec!["--record", taken.to_str().unwrap()], "already exists (use --force to overwrite it)"),
         (vec!["--record", below.to_str().unwrap()], "taken.jsonl"),
         (vec!["--port", &port], "(try --port 0)"),
         (vec!["--host", "no.such.host.invalid"], "cannot listen on no.such.host.invalid:8765: "),
