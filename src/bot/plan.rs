@@ -50,7 +50,7 @@ const RETRY_TICKS: u16 = 16;
 const PLAYED_OUT_MAX: usize = 32;
 /// A `smitsimax` decision with this limit takes about five milliseconds.
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
-const DRAWS: usize = 16;
+const DRAWN_STATES: usize = 16;
 /// 1 / `CHECK_DIVISOR` of the remaining budget is reserved for checking the chosen move.
 const CHECK_DIVISOR: u32 = 4;
 const ATTEMPTS: [Attempt; 8] = [
@@ -184,7 +184,7 @@ fn check(tracker: &Tracker, choice: Choice, learning: &Learning, meter: &mut Bud
     let Tracker { tick, player, beliefs, .. } = tracker;
     let Ok(state) = tracked_state(tracker) else { return choice };
     let mut random = Generator::from_seed(u64::from(*tick));
-    let draws = if beliefs.is_ambiguous() { DRAWS } else { 0 };
+    let draws = if beliefs.is_ambiguous() { DRAWN_STATES } else { 0 };
     let drawn: Vec<State> = (0..draws)
         .filter_map(|_| beliefs.world.state_at(*tick, *player, &beliefs.draw(*tick, &mut random)).ok())
         .collect();

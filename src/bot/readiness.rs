@@ -9,7 +9,7 @@ use crate::search::BudgetMeter;
 
 use super::lines::longest_survival;
 
-const READY_TICKS: u16 = 40;
+const EARLY_SURVIVAL_TICKS: u16 = 40;
 const READY_STATES_MAX: u64 = 400;
 /// Maximum period in ticks. [`EarlyPhase`] holds one world for each tick of a period.
 const PERIOD_MAX: u8 = 8;
@@ -82,7 +82,7 @@ impl Readiness<'_> {
     }
 
     pub fn is_ready(&self, world: &World, state: &State) -> bool {
-        let until = state.tick().saturating_add(READY_TICKS);
+        let until = state.tick().saturating_add(EARLY_SURVIVAL_TICKS);
         let early = self.early.world_from(world, state);
         longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }

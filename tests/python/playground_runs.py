@@ -7,7 +7,7 @@
     .venv/bin/python tests/python/playground_runs.py memory --minutes 60
 
 A damaged address must show one sentence and an empty board, or the original game. `native` compares
-solutions, certificates and analyses. `speed` prints times to judge and to solve maps, and the
+solutions, certificates and analyses. `speed` prints how long it takes to judge and to solve maps, and the
 frames per second with all layers at tenfold speed.
 """
 

@@ -260,8 +260,8 @@ impl Dataset {
         shards.iter().map(encoded).collect()
     }
 
-    /// Decodes the content of a shard's file that another process encoded. `None` if the text is
-    /// not a file of this shard's size.
+    /// Decodes the content of a shard's file that another process encoded. `None` if the text
+    /// does not decode to a file of this shard's size.
     pub fn decoded_shard(&self, shard: usize, text: &str) -> Option<Vec<u8>> {
         let content = BASE64.decode(text).ok().filter(|_| shard < self.shards())?;
         let is_whole = content.len() == self.shard_bytes(shard) && content.starts_with(&self.shard_header(shard));

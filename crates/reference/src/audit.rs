@@ -105,8 +105,8 @@ fn streets(dice: &mut Dice, size: i32) -> Layout {
     }
 }
 
-/// Draws random rules, but prefers rules that are hard for a prover: threats that move before they
-/// have seen the player, and rules on view, patience and rest that some provers do not support.
+/// Draws random rules. In at least a quarter, lazy threats move in every tick. About half keep the
+/// server's views, patience and rest, because some provers support no others.
 fn rules(dice: &mut Dice) -> Rules {
     let no_jump = dice.one_in(2);
     let mut rules = Rules { no_jump, ..random_rules(dice) };
