@@ -167,7 +167,7 @@ impl Server {
         }
     }
 
-    /// Plays ticks without sending messages, with moves that are not immediately fatal.
+    /// Plays ticks without sending messages; its moves are not immediately fatal.
     fn skip(&mut self, ticks: usize) {
         for _ in 0..ticks {
             if self.state.is_over() {

@@ -9,8 +9,8 @@
 
 The report of `bots` must tell misbehaving bots apart. After `kills`, a resumed tournament must end
 with the standing of an undisturbed run. In `drips`, an answer completed more than 5 ms after its
-limit must not count. After Ctrl-C, `stops` must end within a second. No process may be left, even
-by the bots of `strays`, which detach processes in every known way.
+limit must not count. After Ctrl-C, `stops` must end within a second. No process may be left behind,
+even by the bots of `strays`, which detach processes in every known way.
 
 `ray` compares the games per second of a Ray cluster of two nodes, with one processor each, with
 those of the arena on two threads, in turns of `--seconds`. It prints the ratio for whole commands,

@@ -137,7 +137,7 @@ impl Times {
         reached.map_or(0.0, |(ms, _)| ms)
     }
 
-    /// The longest decision time in milliseconds; 0 without decisions.
+    /// The longest decision time in milliseconds; 0 if there are no decisions.
     pub fn max_ms(&self) -> f64 {
         self.max_ns as f64 / 1e6
     }

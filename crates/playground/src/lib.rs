@@ -3,7 +3,7 @@
 //! Guarantees: an answer depends only on its request, except that a replay omits unchanged frames.
 //! So a page can end a worker in the middle of an answer, and send the request to another worker.
 //! Answers equal those of the native program, byte for byte: work is limited in simulated ticks,
-//! never in time. Invalid input gives one sentence.
+//! never in time. Invalid input returns an error of one sentence.
 
 mod address;
 mod engine;
