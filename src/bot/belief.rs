@@ -67,7 +67,7 @@ pub(super) struct BeliefStep<'a> {
     pub path: &'a [Position],
     /// The latest observations, of consecutive ticks. The update uses the last observation.
     pub log: &'a [Observation],
-    /// The threats whose style a message changed, each with its message index and its new style.
+    /// The message index and the new style of each threat whose style a message changed.
     pub restyled: &'a [(usize, Option<Style>)],
     /// True if a disagreement counts as a misprediction, false if missing information explains it.
     pub counts_mispredictions: bool,

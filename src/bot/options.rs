@@ -20,7 +20,7 @@ pub struct BotOptions {
     pub seed: u64,
     /// The expected rules.
     pub rules: Rules,
-    /// The server's other names for styles, each with its style.
+    /// The server's other names for styles, and the styles that they mean.
     pub words: Vec<(String, Style)>,
     /// True if an earlier game has put the rules in doubt. Plans then avoid the threats' reach.
     pub doubts_rules: bool,

@@ -51,12 +51,12 @@ impl Clock {
         self.ticks[usize::from(tick) % TABLE_TICKS]
     }
 
-    /// The personality of the threats at a clock (tick - 1).
+    /// The personality of the threats at a clock value (tick - 1).
     pub const fn personality_at(&self, clock: u16) -> Personality {
         self.rules.phase_clocks.personality_at(clock)
     }
 
-    /// The ticks between two moves at a clock (tick - 1).
+    /// The ticks between two moves at a clock value (tick - 1).
     pub const fn period_ticks_at(&self, clock: u16) -> u8 {
         self.rules.period_ticks.of(self.personality_at(clock))
     }

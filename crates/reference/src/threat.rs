@@ -196,7 +196,7 @@ impl Threat {
         self.step_to(ways, self.memory.remembered?)
     }
 
-    /// Goes to where it last saw the player, or else to its post, and waits until it has one.
+    /// Goes to where it last saw the player, otherwise to its post, and waits until it has one.
     fn choose_hawk(&mut self, ways: &impl Ways, seen: Option<Position>) -> Option<Direction> {
         if seen.is_some() {
             self.memory.seen = seen;

@@ -334,7 +334,7 @@ fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Ma
 }
 
 /// The world of a recording. Messages do not distinguish see-through tiles from open tiles.
-/// See-through tiles come from the known map, or else are inferred from the recording.
+/// See-through tiles come from the known map, otherwise from the recording.
 fn world_of(
     path: &Path,
     first: &GameMessage,

@@ -143,7 +143,7 @@ impl MarginCalibration {
         f64::from(self.worse) / f64::from(self.tournaments.max(1))
     }
 
-    /// The share of kept promises; 1 without promises.
+    /// The share of kept promises; 1 if there are none.
     pub fn kept_rate(self) -> f64 {
         if self.promised == 0 { 1.0 } else { f64::from(self.kept) / f64::from(self.promised) }
     }

@@ -173,7 +173,7 @@ pub(crate) fn play_shards(
     without_gil(py, || work.encoded_shards(&shards))?.map_err(|error| library_error(py, &error))
 }
 
-/// The work described by `spec`: taken from `kept`, or else created and stored in `kept`. `kept` is
+/// The work described by `spec`: taken from `kept`, otherwise created and stored in it. `kept` is
 /// `None` if the work has Python planners.
 fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     py: Python<'_>,
