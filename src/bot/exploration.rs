@@ -47,7 +47,7 @@ pub(super) struct Exploration {
 }
 
 impl Exploration {
-    /// Searches for a safe set if due, otherwise returns a safe step onto or towards an unknown tile.
+    /// Searches for a safe set if due, otherwise returns a safe step to or towards an unknown tile.
     pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
         if !tracker.map.should_explore() {
             return None;

@@ -102,10 +102,9 @@ impl Stage {
     }
 }
 
-/// The budgets at which the finalists are ranked.
+/// The budgets at which the finalists are ranked. `Own` is only the budget in the settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budgets {
-    /// Only the budget given in the settings.
     Own,
     /// Also other budgets, for the HTML page.
     Several,
