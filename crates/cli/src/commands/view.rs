@@ -252,7 +252,7 @@ fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, Cl
     }
 }
 
-/// Fails if the name does not end in .mp4 or .webm, or if ffmpeg is missing or cannot write it.
+/// Fails if the name does not end in .mp4 or .webm, or if ffmpeg is not installed.
 fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
     let name = one_line(&path.display().to_string());
     if !path.extension().is_some_and(|extension| extension == "mp4" || extension == "webm") {
