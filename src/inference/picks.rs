@@ -10,6 +10,8 @@ use crate::game::{Direction, Rules};
 /// In units of 1/12: picks from lists of up to four entries change at multiples of 1/12.
 const WHOLE: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
+/// Intervals per step of a search: few enough for about a millisecond.
+const INTERVALS_PER_STEP: usize = 256;
 /// Minimum number of known draws. With fewer draws, too many seeds explain the picks.
 const DRAWS_MIN: usize = 8;
 /// Minimum bits of evidence. With more bits, an explanation is not a coincidence.
@@ -146,8 +148,8 @@ impl Picks {
     /// The simplest number and ends of each interval of scales. `None` if there are too many.
     fn sieve(&self, order: usize, first_seed: i32, scale_max: f64, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
         let mut search = ScaleSearch::new(self, order, first_seed, scale_max);
-        while search.advance(self) {}
-        search.finish(self, expected)
+        while search.advance(self, expected) {}
+        search.is_within_limits().then_some(search.found)
     }
 
     fn sieve_near(&self, order: usize, first_seed: i32, scale: f64) -> (f64, f64) {
@@ -202,12 +204,9 @@ impl PickSearch {
         let (expected, effort) = (self.expected, self.effort);
         self.stage = match std::mem::replace(&mut self.stage, Stage::Finished) {
             Stage::Scales(orders, Some(mut search)) => {
-                if search.advance(&self.picks) {
-                    Stage::Scales(orders, Some(search))
-                } else {
-                    self.add_scales(search);
-                    Stage::Scales(orders, None)
-                }
+                let is_running = search.advance(&self.picks, expected.pick_scale);
+                self.add_scales(&mut search, !is_running);
+                Stage::Scales(orders, Some(search).filter(|_| is_running))
             }
             Stage::Scales(mut orders, None) => match orders.pop() {
                 Some(order) => {
@@ -242,7 +241,7 @@ impl PickSearch {
         PickExplanations { found: self.found, is_decisive: self.is_decisive }
     }
 
-    fn add(&mut self, found: Vec<PickExplanation>) {
+    fn add(&mut self, found: impl IntoIterator<Item = PickExplanation>) {
         self.found.extend(found);
         // Sorting only at twice the limit keeps sorts rare.
         if self.found.len() / 2 > self.effort.found_max {
@@ -261,16 +260,16 @@ impl PickSearch {
         self.found.truncate(self.effort.found_max);
     }
 
-    fn add_scales(&mut self, search: ScaleSearch) {
-        let (first_seed, scale) = (self.expected.first_seed, self.expected.pick_scale);
+    /// Adds the new scales of a search and, if it has ended without it, the expected scale.
+    fn add_scales(&mut self, search: &mut ScaleSearch, has_ended: bool) {
+        let (first_seed, expected) = (self.expected.first_seed, self.expected.pick_scale);
         let order = order_of(search.order);
-        let scales = search.finish(&self.picks, scale).unwrap_or_default();
-        let mut found: Vec<PickExplanation> =
-            scales.into_iter().map(|(scale, scales)| PickExplanation { order, first_seed, scale, scales }).collect();
-        if self.picks.explains(order, first_seed, scale) && !found.iter().any(|one| one.scale == scale) {
-            found.push(PickExplanation { order, first_seed, scale, scales: (scale, scale) });
+        let mut scales = std::mem::take(&mut search.found);
+        search.has_expected |= scales.iter().any(|&(scale, _)| scale == expected);
+        if has_ended && !search.has_expected && self.picks.explains(order, first_seed, expected) {
+            scales.push((expected, (expected, expected)));
         }
-        self.add(found);
+        self.add(scales.into_iter().map(|(scale, scales)| PickExplanation { order, first_seed, scale, scales }));
     }
 
     fn known_draws(&self) -> Vec<usize> {
@@ -331,38 +330,47 @@ struct ScaleSearch {
     order: usize,
     first_seed: i32,
     scale_max: f64,
+    /// One per sign. Once both are complete, their intervals are checked.
     sieves: Vec<Sieve>,
+    checked: usize,
+    /// The simplest number of each checked interval, with the interval.
+    found: Vec<(f64, (f64, f64))>,
+    has_expected: bool,
 }
 
 impl ScaleSearch {
     fn new(picks: &Picks, order: usize, first_seed: i32, scale_max: f64) -> Self {
         let sieves = vec![Sieve::new(picks, order, first_seed, SIGNS[0], (0.0, scale_max))];
-        Self { order, first_seed, scale_max, sieves }
+        Self { order, first_seed, scale_max, sieves, checked: 0, found: Vec::new(), has_expected: false }
     }
 
-    fn advance(&mut self, picks: &Picks) -> bool {
+    fn advance(&mut self, picks: &Picks, expected: f64) -> bool {
         if self.sieves.last_mut().is_some_and(Sieve::advance) {
             return true;
         }
-        let Some(&sign) = SIGNS.get(self.sieves.len()) else { return false };
-        self.sieves.push(Sieve::new(picks, self.order, self.first_seed, sign, (0.0, self.scale_max)));
-        true
+        if let Some(&sign) = SIGNS.get(self.sieves.len()) {
+            self.sieves.push(Sieve::new(picks, self.order, self.first_seed, sign, (0.0, self.scale_max)));
+            return true;
+        }
+        let [Sieve { alive: Some(above), .. }, Sieve { alive: Some(below), .. }] = self.sieves.as_slice() else {
+            return false;
+        };
+        let order = order_of(self.order);
+        let intervals = above.iter().copied().chain(below.iter().map(|&(low, high)| (-high, -low)));
+        let before = self.checked;
+        for (low, high) in intervals.skip(before).take(INTERVALS_PER_STEP) {
+            let scale = if (low..=high).contains(&expected) { expected } else { simplest(low, high) };
+            let middle = (low + high) / 2.0;
+            // At the ends of an interval, rounding may move a number across its bound.
+            let exact = [scale, middle].into_iter().find(|&scale| picks.explains(order, self.first_seed, scale));
+            self.found.extend(exact.map(|scale| (scale, (low, high))));
+            self.checked += 1;
+        }
+        self.checked > before
     }
 
-    fn finish(self, picks: &Picks, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
-        let order = order_of(self.order);
-        let mut found = Vec::new();
-        for (sign, sieve) in SIGNS.into_iter().zip(self.sieves) {
-            for (low, high) in sieve.alive? {
-                let (low, high) = if sign > 0.0 { (low, high) } else { (-high, -low) };
-                let scale = if (low..=high).contains(&expected) { expected } else { simplest(low, high) };
-                let middle = (low + high) / 2.0;
-                // At the ends of an interval, rounding may move a number across its bound.
-                let exact = [scale, middle].into_iter().find(|&scale| picks.explains(order, self.first_seed, scale));
-                found.extend(exact.map(|scale| (scale, (low, high))));
-            }
-        }
-        Some(found)
+    fn is_within_limits(&self) -> bool {
+        self.sieves.iter().all(|sieve| sieve.alive.is_some())
     }
 }
 
