@@ -108,8 +108,11 @@ export class Judge {
     } catch (error) {
       if (error instanceof Stopped) return;
       this.asked = null;
-      element("judge-status").textContent = error.message;
-      return;
+      // A move after the catch is dropped, possibly before its position is refused.
+      if (at < this.count && this.before(at) === key) {
+        element("judge-status").textContent = error.message;
+        return;
+      }
     }
     if (this.isOn) this.work();
   }
