@@ -1,6 +1,6 @@
-//! Compares planners by the games that they play, with confidence intervals and tests.
+//! Compares planners by their games, with confidence intervals and significance tests.
 //!
-//! A [`Series`] has one game per sample, map and planner. The crate prints nothing.
+//! In each *sample* of a [`Series`], every planner plays one game on every map.
 //!
 //! ```
 //! use std::ops::ControlFlow;

@@ -1,4 +1,4 @@
-//! Compares two planners on paired games: the same map and the same seed.
+//! Compares two planners on paired games: the games of a pair have the same map and seed.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -11,36 +11,38 @@ use super::series::{GameKey, Games, Series, SeriesMap};
 use super::stats::{self, CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision, WinDrawLoss};
 use super::verdict::{MARGIN_DEFAULT, Question, Verdict};
 
-/// Fewer independent units cannot show a difference: even if one side wins all of five units, the
-/// sign test gives p = 0.06. With fewer maps, the result says nothing about other maps.
+/// Minimum number of units for an interval, and of maps for clustering by map. Five units cannot
+/// show a difference: even if one side wins all of them, the sign test gives p = 0.06.
 const UNITS_MIN: usize = 6;
-/// Smaller p-values are printed as `p < 0.0001`.
+/// Smaller p-values are shown as `p < 0.0001`.
 const P_VALUE_MIN: f64 = 1e-4;
 
 /// Statistics of paired games.
 ///
-/// Identical pairs count once, except in the mean score difference. The unit of the sign test is
-/// the group of pairs that share a game: a single pair if both planners are random, and all pairs
-/// on a map if one planner is deterministic.
+/// Pairs with the same moves on the same map count once, as one *distinct pair*, except in the mean
+/// score difference. A *unit* of the sign test is a group of pairs on one map that are linked by
+/// identical games: usually a single pair if both planners are random, and all pairs on the map if
+/// one planner is deterministic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     #[serde(flatten)]
     pub counts: WinDrawLoss,
-    /// Number of pairs played, including repetitions.
+    /// Number of pairs played, including repeated pairs.
     pub pairs_played: u64,
-    /// Number of units of the sign test, including ties.
+    /// Number of units of the sign test, including units with as many wins as losses.
     pub units: u64,
-    /// The p-value of the exact two-sided sign test.
+    /// The p-value of the exact two-sided sign test on the units.
     pub p_value: f64,
-    /// Wins plus half the ties, as a share of distinct pairs, clustered by map.
+    /// The win share of the distinct pairs; see [`stats::clustered_win_share`].
     pub win_share: Interval,
-    /// Mean score difference, left minus right; `None` without pairs.
+    /// Mean score difference over all pairs played, left minus right; `None` if there are no pairs.
     pub score_difference_mean: Option<f64>,
-    /// `None` with fewer than six units. With at least six maps, the interval is clustered by map.
-    /// With fewer maps, it is clustered by unit and holds for these maps only.
+    /// The mean score difference with its interval; `None` if there are fewer than six units. The
+    /// interval is clustered by map if there are at least six maps. Otherwise it is clustered by
+    /// unit, and holds for these maps only.
     pub score_difference: Option<Interval>,
     pub maps: u64,
-    /// The mean score difference that the verdict uses; see [`ClusteredMean::adjusted`].
+    /// The mean score difference with two artificial units; see [`ClusteredMean::adjusted`].
     #[serde(skip)]
     pub adjusted: ClusteredMean,
 }
@@ -80,8 +82,8 @@ impl Comparison {
         }
     }
 
-    /// The verdict on the left side, for players that never failed. `margin` is the smallest mean
-    /// score difference that matters, in points.
+    /// Returns the verdict on the left side, assuming that no game failed. `margin` is the smallest
+    /// mean score difference that matters, in points.
     pub fn verdict(&self, sides: [&str; 2], margin: f64) -> Verdict {
         Question { sides, margin }.verdict(self, &[None, None], None)
     }
@@ -115,16 +117,15 @@ fn count(pairs: &[(&GameRecord, &GameRecord)]) -> WinDrawLoss {
     counts
 }
 
-/// A group of pairs on one map that share games. Different units are independent.
+/// A group of pairs on one map that are linked by identical games; see [`Comparison`].
 struct Unit {
-    /// Wins minus losses in distinct pairs.
+    /// Wins minus losses of the left side in distinct pairs.
     net: i64,
     differences: Vec<f64>,
 }
 
-/// The units on one map, in the order of their first pairs.
 fn units(pairs: &MapPairs<'_>) -> Vec<Unit> {
-    // Units as trees over the pairs: each pair points to an earlier pair of its unit, or to itself.
+    // A union-find forest: each pair points to an earlier pair of its unit, or to itself.
     let mut earlier: Vec<usize> = Vec::new();
     let root = |earlier: &[usize], mut pair: usize| {
         while earlier[pair] != pair {
@@ -132,7 +133,7 @@ fn units(pairs: &MapPairs<'_>) -> Vec<Unit> {
         }
         pair
     };
-    // For each game of the left side and of the right side, the index of its first pair.
+    // For each distinct game of a side, the index of the first pair with this game.
     let (mut of_left, mut of_right) = (HashMap::new(), HashMap::new());
     for (index, (left, right)) in pairs.iter().enumerate() {
         earlier.push(index);
@@ -161,7 +162,7 @@ fn win_share(map_counts: &[WinDrawLoss], units: &[i64]) -> Interval {
     stats::clustered_win_share(map_counts, unit_counts, CONFIDENCE)
 }
 
-/// The pairs of two planners, in order, without pairs that miss a game.
+/// Returns the complete pairs of two planners in the order of the series, on one map or all maps.
 pub fn pairs<'a>(
     series: &'a Series,
     games: &'a Games,
@@ -177,14 +178,14 @@ pub fn pairs<'a>(
     games.iter().enumerate().filter_map(pair)
 }
 
-/// Runs the sequential test on a series of two planners. Pairs are tested in the order of the
-/// series, so the result does not depend on the number of threads. Repeated pairs are skipped.
+/// Runs the sequential test on the pairs of two planners, in the order of the series, so that the
+/// result does not depend on the number of threads. Repeated pairs are skipped.
 #[derive(Clone, Debug)]
 pub struct SprtMonitor {
     sprt: Sprt,
     sides: [usize; 2],
     counts: WinDrawLoss,
-    /// Number of pairs processed so far, including repetitions.
+    /// Number of pairs processed so far, including repeated pairs.
     passed: usize,
     seen: HashSet<(usize, String, String)>,
     ratios: Vec<f64>,
@@ -201,7 +202,7 @@ impl SprtMonitor {
         Self { sprt, sides, counts, passed: 0, seen: HashSet::new(), ratios: Vec::new(), decision }
     }
 
-    /// Tests the next pairs, up to the first pair with a missing game.
+    /// Tests further pairs until a decision or a missing game. Returns the decision so far.
     pub fn update(&mut self, series: &Series, games: &Games) -> SprtDecision {
         while self.decision == SprtDecision::Undecided
             && let Some([left, right]) = self.next(series, games)
@@ -226,7 +227,7 @@ impl SprtMonitor {
         self.decision
     }
 
-    /// Number of pairs up to the decision, including repetitions; `None` without a decision.
+    /// Number of pairs up to the decision, including repeated pairs; `None` if undecided.
     pub fn pairs_needed(&self) -> Option<usize> {
         (self.decision != SprtDecision::Undecided).then_some(self.passed)
     }
@@ -238,7 +239,7 @@ impl SprtMonitor {
         SprtReport { sprt: self.sprt, decision: self.decision, pairs, log_likelihood_ratio: ratio, ratios, low, high }
     }
 
-    /// Discards the games after the deciding pair, in a series of two planners.
+    /// Discards all games after the deciding pair. The series must have exactly two planners.
     pub fn discard_unused(&self, games: &mut Games) {
         if let Some(pairs) = self.pairs_needed() {
             games.iter_mut().skip(2 * pairs).for_each(|game| *game = None);
@@ -252,7 +253,7 @@ pub struct SprtReport {
     pub sprt: Sprt,
     #[serde(rename = "verdict")]
     pub decision: SprtDecision,
-    /// Number of distinct pairs at the decision, including ties.
+    /// Number of distinct pairs tested, including ties.
     pub pairs: usize,
     pub log_likelihood_ratio: f64,
     /// The log-likelihood ratio after each distinct pair.
@@ -264,12 +265,12 @@ pub struct SprtReport {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Match {
-    /// The planner whose wins are counted.
+    /// The planner whose wins and losses are counted, and which the verdict describes.
     pub left: String,
     pub right: String,
     pub overall: Comparison,
     pub maps: Vec<MapComparison>,
-    /// The deterministic planners: those whose games on each map are all identical.
+    /// Names of the planners whose games on each map are all identical.
     #[serde(rename = "draw_nothing")]
     pub deterministic: Vec<String>,
     pub verdict: Verdict,
@@ -285,12 +286,12 @@ pub struct MapComparison {
 }
 
 impl Match {
-    /// Compares two planners of a series. A difference below [`MARGIN_DEFAULT`] does not matter.
+    /// Compares the two planners at the indices `sides`, with the margin [`MARGIN_DEFAULT`].
     pub fn of(series: &Series, games: &Games, sides: [usize; 2], sprt: Option<SprtReport>) -> Self {
         Self::with_margin(series, games, sides, sprt, MARGIN_DEFAULT)
     }
 
-    /// Like [`Match::of`]. `margin` is the smallest mean score difference that matters, in points.
+    /// Like [`Match::of`], but with another margin, in points; see [`Verdict::margin`].
     pub fn with_margin(
         series: &Series,
         games: &Games,
@@ -316,8 +317,8 @@ impl Match {
         Self { left, right, overall, maps, deterministic, verdict, sprt }
     }
 
-    /// A note that names the deterministic planners and the number of distinct pairs. `None` if all
-    /// pairs differ.
+    /// Returns a note with the deterministic planners and the number of distinct pairs; `None` if
+    /// all pairs are distinct.
     pub fn note(&self) -> Option<String> {
         if !self.overall.has_repetitions() {
             return None;
@@ -341,19 +342,18 @@ pub(super) fn wins_ties_losses(counts: WinDrawLoss) -> String {
     format!("{wins}, {ties} and {}", count(counts.losses, "loss", "losses"))
 }
 
-/// True if a planner's games on each map are all equal, and it played at least one map twice.
+/// True if the planner played some map twice, and all its games on each map are identical.
 pub(crate) fn is_deterministic(series: &Series, games: &Games, planner: usize) -> bool {
     let on_map = |map: usize| series.games_of(games, planner, Some(map)).collect::<Vec<&GameRecord>>();
     let maps: Vec<Vec<&GameRecord>> = (0..series.maps().len()).map(on_map).collect();
     maps.iter().any(|games| games.len() > 1) && maps.iter().all(|games| distinct(games) <= 1)
 }
 
-/// A share as a percentage, without trailing zeros.
 pub(super) fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }
 
-/// `p = 0.0123`: four digits below 0.1, and two above.
+/// Formats a p-value: `p = 0.0123` with four decimals below 0.1, `p = 0.35` with two from 0.1.
 pub fn p_value(p_value: f64) -> String {
     match p_value {
         p if p < P_VALUE_MIN => format!("p < {P_VALUE_MIN}"),
@@ -455,7 +455,7 @@ mod tests {
     #[test]
     fn equal_pairs_count_once_and_the_report_says_so() {
         let series = series(20);
-        // `random` wins on the first map and loses on the second. Both are deterministic.
+        // `random` wins on the first map and loses on the second. Both planners are deterministic.
         let mut games = games(&series, &[(2, 1), (1, 3)].repeat(20));
         games.iter_mut().flatten().for_each(|game| game.moves = "same".to_owned());
         let result = Match::of(&series, &games, [0, 1], None);
@@ -463,7 +463,7 @@ mod tests {
         assert_eq!((result.overall.pairs_played, result.overall.units), (40, 2));
         assert_eq!(result.note().as_deref(), Some("random and safest are deterministic: 2 distinct pairs of 40"));
         assert_eq!(result.maps[0].comparison.score_difference, None, "one game is not a sample");
-        // The other planner is still deterministic, so the unit is the map.
+        // Now only `safest` is deterministic, so all pairs on a map are still one unit.
         for (index, game) in games.iter_mut().enumerate().step_by(2) {
             game.as_mut().expect("a game").moves = index.to_string();
         }
@@ -484,8 +484,8 @@ mod tests {
         }
         let mut monitor = SprtMonitor::new(Sprt::default());
         assert_eq!(monitor.update(&series, &games), SprtDecision::Undecided);
-        // Of the first thirty pairs, only two are distinct, one on each map. The ten later pairs
-        // are all distinct.
+        // Of the first thirty pairs, only two are distinct, one on each map. The last ten pairs are
+        // all distinct.
         assert_eq!((monitor.report().pairs, monitor.report().ratios.len()), (12, 12));
         assert_eq!(monitor.pairs_needed(), None);
     }
@@ -508,7 +508,7 @@ mod tests {
         let series = series(20);
         let all = games(&series, &[(2, 1); 40]);
         let mut monitor = SprtMonitor::new(Sprt::default());
-        // Pairs after a missing one must wait.
+        // The game at index 3 is missing, so only the first pair can be tested.
         let mut seen = all.clone();
         seen[3] = None;
         assert_eq!((monitor.update(&series, &seen), monitor.report().pairs), (SprtDecision::Undecided, 1));

@@ -1,4 +1,4 @@
-//! Ratings of planners from pairs of games.
+//! Rates planners by the results of paired games.
 //!
 //! The model is that of Bradley and Terry (*Rank Analysis of Incomplete Block Designs*, 1952): a
 //! planner with rating r beats one with rating s with probability 1 / (1 + 10^((s - r) / 400)), and
@@ -8,7 +8,7 @@
 //!
 //! Pairs on one map are not independent, because they share games and the map. Intervals are
 //! therefore clustered by map (the *sandwich* of Liang and Zeger, *Longitudinal Data Analysis Using
-//! Generalized Linear Models*, 1986), and never narrower than the intervals of the model.
+//! Generalized Linear Models*, 1986), and never narrower than if all pairs were independent.
 
 use super::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
 
@@ -16,7 +16,7 @@ use super::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
 const POINTS_PER_LOGIT: f64 = 400.0 / std::f64::consts::LN_10;
 const PRIOR_PAIRS: f64 = 1.0;
 const STEPS_MAX: usize = 200;
-/// Maximum step in log odds. Far from the maximum of the likelihood, Newton's steps are too long.
+/// Maximum step in log odds. Newton's steps can be too long far from the maximum of the likelihood.
 const STEP_MAX: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +29,7 @@ pub struct RatedPairs {
     pub pairs: f64,
 }
 
-/// The rating of each planner with its confidence interval.
+/// Returns the rating of each planner with its confidence interval.
 ///
 /// ```
 /// use getaway_arena::{RatedPairs, ratings};
@@ -61,7 +61,7 @@ pub fn ratings(planners: usize, pairs: &[RatedPairs]) -> Vec<Interval> {
     let scores = scores_by_map(&strengths, pairs);
     let (maps, mean) = (scores.len() as f64, strengths.iter().sum::<f64>() / planners as f64);
     let rating = |planner: usize| {
-        // The variance of the planner's strength minus the mean strength.
+        // The rating is a contrast: the planner's strength minus the mean strength.
         let weight = |other| if other == planner { 1.0 - 1.0 / planners as f64 } else { -1.0 / planners as f64 };
         let contrast: Vec<f64> = (0..planners).map(weight).collect();
         let direction: Vec<f64> = inverse.iter().map(|row| dot(row, &contrast)).collect();
@@ -149,10 +149,9 @@ mod tests {
 
     #[test]
     fn ratings_match_agrestis_baseball_data() {
-        // Agresti, *Categorical Data Analysis* (1990), section 10.6: American League, 1987. Rows
-        // beat columns: Milwaukee, Detroit, Toronto, New York, Boston, Cleveland, Baltimore. The
-        // published fit, relative to Baltimore: 1.58, 1.44, 1.29, 1.25, 1.11, 0.68. With 273 games,
-        // the prior has little effect.
+        // Agresti, *Categorical Data Analysis* (1990), section 10.6: the American League of 1987.
+        // Each row lists a team's wins over Milwaukee, Detroit, Toronto, New York, Boston,
+        // Cleveland and Baltimore. With 273 games, the prior has little effect.
         let wins = [
             [0, 7, 9, 7, 7, 9, 11],
             [6, 0, 7, 5, 11, 9, 9],
@@ -194,7 +193,7 @@ mod tests {
         let mut random = Pcg64Mcg::seed_from_u64(11);
         let (mut hits, mut intervals) = (0, 0);
         for _ in 0..TOURNAMENTS {
-            // Strengths of the four planners on a map are the same for all ten samples.
+            // Each of the four planners has one strength per map, for all ten samples.
             let mut pairs = Vec::new();
             for map in 0..15 {
                 let talents: [f64; 4] = random.random();

@@ -1,7 +1,7 @@
-//! A series or a ladder played by other processes.
+//! Plays the games of a series or a ladder in other processes.
 //!
-//! Guarantees: a game depends only on the series and its index, so its record is the same on every
-//! machine, except for its times. A process of another version or build is rejected.
+//! Guarantees: if the budget is in simulated ticks, a planner's game has the same record on every
+//! machine, except for its times and cost. A process of another version or build fails.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,7 +39,7 @@ struct Spec {
 pub(super) enum RemoteGame {
     /// The game of a series at this index.
     OfSeries(usize),
-    /// The game of an entrant, as `NAME=SPEC`, in a unit of a ladder.
+    /// The game of an entrant, given as `NAME=SPEC`, in a unit of a ladder: a map and a seed.
     OfLadder { entrant: String, unit: usize },
 }
 
@@ -51,7 +51,7 @@ struct Missing<'a, Wanted, OnGame> {
     on_game: OnGame,
 }
 
-/// Breaks with the value of `on_game`, `None` if stopped, or the error of an invalid record.
+/// Breaks with the value of `on_game`, `None` if stopped, or an error if the game is unknown.
 impl<B, Wanted, OnGame> Jobs for Missing<'_, Wanted, OnGame>
 where
     Wanted: Fn(usize) -> bool,
@@ -77,7 +77,7 @@ where
 }
 
 impl Series {
-    /// The series as JSON, which [`Series::from_spec`] reads.
+    /// Returns the series as JSON, which [`Series::from_spec`] reads.
     pub fn spec(&self) -> String {
         let &SeriesOptions { ref planners, samples, seed, rules, budget } = self.options();
         let map = |map: &SeriesMap| Map {
@@ -102,7 +102,7 @@ impl Series {
         })
     }
 
-    /// Reads a series from JSON. `host` finds further planners.
+    /// Reads a series from JSON. `host` finds external planners.
     pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, SeriesError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| SeriesError::Spec(error.to_string()))?;
         let Spec { version, maps, planners, samples, seed, rules, budget, .. } = spec;
@@ -139,7 +139,7 @@ impl Series {
         }
     }
 
-    /// Like [`Series::play_wanted`], but another process plays the missing games.
+    /// Like [`Series::play_wanted`], but the process at the other end of `channel` plays the games.
     pub fn play_remotely<B>(
         &self,
         games: &mut Games,
@@ -153,7 +153,7 @@ impl Series {
         let mut missing = Missing { indices: indices.into_iter(), games, stop, is_wanted, on_game };
         match channel.run(&self.spec(), &mut missing) {
             Ok(ControlFlow::Break(result)) => Ok(result?.map_or(ControlFlow::Continue(()), ControlFlow::Break)),
-            // After a stop request, the process may end early.
+            // After a stop request, it is not an error if the process ends early.
             Err(error) if !stop.load(Ordering::Relaxed) => Err(error.into()),
             _ => Ok(ControlFlow::Continue(())),
         }
@@ -170,7 +170,7 @@ mod tests {
     fn series() -> Series {
         let layout = Layout::parse("P..~.\n.###.\n....S").expect("a drawing");
         let mut map = Map { name: "hall".to_owned(), kind: String::new(), difficulty: String::new(), layout };
-        // A drawing cannot show two threats on one tile.
+        // A drawing cannot show this second threat on one tile, but the JSON must include it.
         map.layout.threats.push(map.layout.threats[0]);
         let planners = vec!["random".to_owned(), "safest".to_owned()];
         let options =

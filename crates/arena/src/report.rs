@@ -22,10 +22,10 @@ const REPLAYS: &str = "{{REPLAYS}}";
 #[derive(Clone, Copy, Debug)]
 pub struct ReportText<'a> {
     pub title: &'a str,
-    /// A description of the setting.
+    /// The settings of the run, shown below the title.
     pub heading: &'a str,
     pub command: &'a str,
-    /// Names and values of facts about the run, such as date, version and processor.
+    /// Facts about the run as names and values, such as date, version and processor.
     pub facts: &'a [(&'static str, String)],
 }
 
@@ -36,19 +36,19 @@ pub struct ReportResult<'a> {
     pub replays: Option<&'a ReportReplays>,
 }
 
-/// The viewer and its replays, which are embedded in the page.
+/// The viewer and the replays that are embedded in the page.
 #[derive(Clone, Debug, Default)]
 pub struct ReportReplays {
-    /// The HTML of the viewer, before and after the data of a game.
+    /// The HTML of the viewer: the parts before and after the data of a game.
     pub viewer: [String; 2],
-    /// The data of each game, as JSON that is safe in a script element.
+    /// The data of each replay, as JSON that is escaped for a script element.
     pub replays: Vec<String>,
-    /// For each game of the series, its index in `replays`.
+    /// For each game of the series, the index of its replay; `None` if the game has no replay.
     pub of_game: Vec<Option<usize>>,
 }
 
 impl ReportReplays {
-    /// One script element per replay lets the page parse only the game being watched.
+    /// Each replay gets its own script element, so that the page parses only the replay shown.
     fn html(&self) -> String {
         let mut html = String::new();
         let mut add = |id: &str, json: &str| {
@@ -77,16 +77,16 @@ struct Data<'a> {
     tournament: Option<&'a Tournament>,
     sprt: Vec<SprtCurve>,
     planners: Vec<PlannerEvaluation>,
-    /// For each planner and map, the histogram of decision times in milliseconds.
+    /// For each planner and map, decision times in milliseconds with their counts.
     times: Vec<Vec<Vec<(f64, u64)>>>,
-    /// Comparisons of every planner with every other, first over all maps and then by map.
+    /// Comparisons of each planner with each planner, first over all maps, then on each map.
     matrix: Vec<Vec<Vec<Comparison>>>,
     games: Vec<GameRow>,
 }
 
 #[derive(Serialize)]
 struct SprtCurve {
-    /// Indices of the planners. Wins of the first planner raise the likelihood ratio.
+    /// Indices of the two planners. Wins of the first planner raise the likelihood ratio.
     sides: [usize; 2],
     ratios: Vec<f64>,
     low: f64,
@@ -101,11 +101,12 @@ impl SprtCurve {
     }
 }
 
-/// Planner, map, sample, seed, final tick, score, command, index of the replay, failure.
+/// A game: planner, map, sample, seed, final tick, score, replay command, replay index, failure.
 #[derive(Serialize)]
 struct GameRow(usize, usize, u32, u64, u16, u32, Option<String>, Option<usize>, Option<String>);
 
-/// Renders the page of a series. `command` returns the command that replays the game at an index.
+/// Renders the page of a series. `command_of` returns the command that replays the game at an
+/// index, if there is one.
 pub fn report(
     series: &Series,
     games: &Games,

@@ -1,6 +1,7 @@
 //! A results file: a journal with one record per finished game.
 //!
-//! A file with different options is refused, and the moves of each game reproduce its result.
+//! Guarantees: a file with other options is rejected, and so is a game whose moves do not give the
+//! recorded result.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -25,12 +26,12 @@ struct Settings {
     budget: Budget,
 }
 
-/// Opens or creates a results file, and returns its journal and the games of the series. Other
-/// samples stay in the file and are ignored.
+/// Opens or creates a results file, and returns its journal and the games in it. Games of samples
+/// beyond those of the series stay in the file and are ignored.
 ///
 /// # Errors
 /// When the file cannot be read or written, is not a results file, belongs to another series, or
-/// has a game that its moves do not reproduce.
+/// has a game whose moves do not give its result.
 pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Journal, Games), JournalError> {
     let options = series.options();
     let settings = Settings { seed: options.seed, rules: options.rules, budget: options.budget };
@@ -77,7 +78,7 @@ fn check_result(game: &GameRecord, world: &World) -> Result<(), String> {
     let states = world.states_along(&world.start(), &game.line.0);
     let (plays, moves) = (states.len() - 1, game.line.len());
     let Some(last) = states.last().filter(|last| last.is_over() && plays == moves) else {
-        return Err(format!("the game does not end with its {moves} moves"));
+        return Err(format!("the game does not end exactly after its {moves} moves"));
     };
     let mut fingerprint = MovesFingerprint::default();
     states.iter().for_each(|state: &State| fingerprint.add(world.player(state)));
@@ -225,8 +226,10 @@ mod tests {
         assert!(error(|game| game.caught = !game.caught).starts_with("the field `caught` is "));
         assert!(error(|game| game.moves.clear()).starts_with("the fingerprint is "));
         assert!(error(|game| game.sources.fallback += 1).starts_with("the number of decisions is "));
-        assert!(error(|game| game.line.0.truncate(5)).starts_with("the game does not end with its 5 moves"));
-        assert!(error(|game| game.line.0.push(Move::Stay)).starts_with("the game does not end with its "));
-        assert!(error(|game| game.line = Plan::default()).starts_with("the game does not end with its 0 moves"));
+        assert!(error(|game| game.line.0.truncate(5)).starts_with("the game does not end exactly after its 5 moves"));
+        assert!(error(|game| game.line.0.push(Move::Stay)).starts_with("the game does not end exactly after its "));
+        assert!(
+            error(|game| game.line = Plan::default()).starts_with("the game does not end exactly after its 0 moves")
+        );
     }
 }

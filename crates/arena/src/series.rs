@@ -1,8 +1,8 @@
-//! A series: one game per sample, map and planner, played on several threads.
+//! A series: in each sample, every planner plays one game on every map, on several threads.
 //!
-//! Guarantees: a game depends only on the series and its index. With a budget in simulated ticks,
-//! results do not depend on the number of threads or on interruptions. In each sample, all planners
-//! play with the same seed, so games are paired.
+//! Guarantees: in each sample, all planners play a map with the same seed, so their games form
+//! pairs. If the budget is in simulated ticks, a planner's game depends only on the series and the
+//! game's index, not on the number of threads or on interruptions.
 
 use std::collections::HashSet;
 use std::hash::Hasher;
@@ -28,12 +28,12 @@ use getaway::map::Map;
 use getaway::planner::{PlannerError, PlannerHost, PlannerSpec};
 use getaway::search::{Budget, Generator};
 
-/// Size of a seed; every JSON parser reads 53-bit integers exactly.
+/// Size of a seed in bits. JSON parsers that use doubles read integers exactly up to 53 bits.
 const SEED_BITS: u32 = 53;
 
 #[derive(Clone, Debug)]
 pub struct SeriesOptions {
-    /// Planner names, expressions or external bots, each optionally as `NAME=SPEC`.
+    /// Planner names, expressions or external bots, each as `SPEC` or `NAME=SPEC`.
     pub planners: Vec<String>,
     /// Number of games per planner and map.
     pub samples: u32,
@@ -56,7 +56,7 @@ pub enum SeriesError {
     Spec(String),
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// External bots cannot be started, or their logs cannot be written.
+    /// An external bot cannot be started, or its log cannot be written.
     #[error("external bots: {0}")]
     External(#[source] io::Error),
     #[error(transparent)]
@@ -74,7 +74,7 @@ pub enum SeriesError {
 #[derive(Clone, Debug)]
 pub struct SeriesMap {
     pub name: String,
-    /// A fingerprint of its tiles and spawns.
+    /// A fingerprint of the map's tiles and spawns.
     pub layout: String,
     pub(super) world: World,
 }
@@ -88,13 +88,13 @@ impl SeriesMap {
         &self.world
     }
 
-    /// The map as a drawing, one string per row.
+    /// Returns the map as a drawing, with one string per row.
     pub fn drawing(&self) -> Vec<String> {
         self.world.layout().rows()
     }
 }
 
-/// The games to play, ordered by sample, then by map, then by planner.
+/// A list of games to play, ordered by sample, then by map, then by planner.
 #[derive(Clone, Debug)]
 pub struct Series {
     options: SeriesOptions,
@@ -111,7 +111,7 @@ enum Player {
     External(ExternalBot),
 }
 
-/// The games of a series by index; `None` if not played yet.
+/// The games of a series by index; `None` for a game that was not played yet.
 pub type Games = Vec<Option<GameRecord>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,16 +123,16 @@ pub struct GameKey {
 }
 
 impl Series {
-    /// Prepares a series: builds the tables of every map.
+    /// Finds the planners and builds the tables of every map, but plays no game.
     ///
     /// # Errors
-    /// If a planner or bot is invalid, a map cannot be played, or a planner or a map's name occurs
-    /// twice.
+    /// When a planner or bot is invalid, a map cannot be played, or two planners or two maps have
+    /// the same name.
     pub fn new(maps: &[Map], options: SeriesOptions) -> Result<Self, SeriesError> {
         Self::with_host(maps, options, None)
     }
 
-    /// Like [`Series::new`], but `host` finds further planners.
+    /// Like [`Series::new`], but `host` finds external planners.
     pub fn with_host(
         maps: &[Map],
         options: SeriesOptions,
@@ -155,10 +155,10 @@ impl Series {
         empty.with_planners(planners, host)
     }
 
-    /// The series with other planners, on the same maps.
+    /// Returns a series with these planners and the same maps and settings.
     ///
     /// # Errors
-    /// When a planner is unknown or given twice.
+    /// When a planner is unknown or given twice, or a bot has no command.
     pub(super) fn with_planners(
         &self,
         planners: Vec<String>,
@@ -191,17 +191,16 @@ impl Series {
         &self.external
     }
 
-    /// The entrants (planners and bots), in the order of the options.
     pub fn entrants(&self) -> &[Entrant] {
         &self.entrants
     }
 
-    /// The display names of the planners, in the order of the options.
+    /// Returns the display names of the entrants, in the order of the options.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// The external bot behind this planner, if it is one.
+    /// Returns the external bot at an index of the entrants, or `None` if the entrant is a planner.
     pub fn external_bot(&self, planner: usize) -> Option<&ExternalBot> {
         match &self.players[planner] {
             Player::External(bot) => Some(bot),
@@ -209,7 +208,6 @@ impl Series {
         }
     }
 
-    /// The planner at this index, unless it is an external bot.
     pub(super) fn planner(&self, planner: usize) -> Option<&PlannerSpec> {
         match &self.players[planner] {
             Player::External(_) => None,
@@ -242,7 +240,7 @@ impl Series {
         (key.sample as usize * self.maps.len() + key.map) * self.options.planners.len() + key.planner
     }
 
-    /// The games of a planner in order, on one map or on all.
+    /// Returns the played games of a planner in the order of the series, on one map or on all maps.
     pub fn games_of<'a>(
         &'a self,
         games: &'a Games,
@@ -254,7 +252,7 @@ impl Series {
         selected.filter_map(|(_, game)| game.as_ref())
     }
 
-    /// The seed of a sample on a map, shared by all planners.
+    /// Returns the seed that all planners use on a map in a sample.
     pub fn seed(&self, map: usize, sample: u32) -> u64 {
         let mut hash = FnvHasher::default();
         hash.write(self.maps[map].name.as_bytes());
@@ -264,11 +262,11 @@ impl Series {
     }
 
     /// Plays the missing games on `threads` threads until all are played, `stop` is set or
-    /// `on_game` breaks. `on_game` gets the index of each finished game and all games so far. A
-    /// series that stops abandons the games in progress.
+    /// `on_game` breaks. `on_game` gets the index of each finished game and all games so far. When
+    /// the series stops early, it abandons the games in progress.
     ///
     /// # Errors
-    /// When a game is aborted, or the threads or external bots cannot be started.
+    /// When a game is aborted by an error, or the threads or external bots cannot be started.
     pub fn play<B>(
         &self,
         games: &mut Games,
@@ -279,7 +277,7 @@ impl Series {
         self.play_wanted(games, threads, stop, &|_| true, on_game)
     }
 
-    /// Like [`Series::play`], but skips a game if `is_wanted` returns false at its start.
+    /// Like [`Series::play`], but calls `is_wanted` before each game, and skips unwanted games.
     pub fn play_wanted<B>(
         &self,
         games: &mut Games,
@@ -303,12 +301,12 @@ impl Series {
                 && is_wanted(index)
                 && let Some(result) = self.play_one(index, host, &is_stopped).transpose()
             {
-                // Sending fails once the series has stopped and the receiver is dropped.
+                // Sending fails if the series has stopped, which drops the receiver.
                 let _ = sender.send((index, result));
             }
         };
         thread::scope(|scope| {
-            // Games start in order, so that an interrupted series has games on all maps.
+            // Games start sample by sample, so that an interrupted series has games on all maps.
             let play_all = move || pool.install(|| missing.into_iter().par_bridge().for_each_with(sender, play_one));
             thread::Builder::new().spawn_scoped(scope, play_all).map_err(SeriesError::Threads)?;
             for (index, result) in receiver {
@@ -325,7 +323,7 @@ impl Series {
         })
     }
 
-    /// The bot that plays a game; `None` for external bots.
+    /// Returns a new bot for the game at this index; `None` if an external bot plays the game.
     pub(super) fn bot(&self, index: usize) -> Result<Option<Bot>, SeriesError> {
         let GameKey { sample, map, planner } = self.key(index);
         let Player::Bot(planner) = &self.players[planner] else { return Ok(None) };
@@ -340,7 +338,7 @@ impl Series {
         SeriesError::Game { map: name, planner, seed: self.seed(map, sample), source: Box::new(source) }
     }
 
-    /// Plays a game; `None` if it was abandoned.
+    /// Plays a game. Returns `None` if it was abandoned, or if an external bot has no `host`.
     pub(super) fn play_one(
         &self,
         index: usize,
@@ -374,7 +372,7 @@ impl Series {
         Ok(Some(GameRecord { line, simulated_ticks, mispredictions, cost, ..record }))
     }
 
-    /// A record without the moves and the fields specific to planners or external bots.
+    /// Returns a record. The caller sets `line`, `cost` and the fields for planners or for bots.
     fn record(
         &self,
         GameKey { sample, map, planner }: GameKey,
@@ -448,7 +446,7 @@ fn fingerprint(layout: &Layout) -> String {
         hash.write(row.as_bytes());
         hash.write(b"\n");
     }
-    // A drawing shows only one spawn per tile, so the hash adds all spawns.
+    // A drawing shows only one spawn per tile, so the hash also includes the list of spawns.
     for spawn in &layout.threats {
         hash.write(format!("{} {}\n", spawn.style, spawn.position).as_bytes());
     }

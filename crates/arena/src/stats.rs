@@ -1,9 +1,9 @@
-//! Confidence intervals and tests, as pure functions of counts and scores.
+//! Confidence intervals and significance tests, as pure functions of counts and scores.
 //!
 //! Games on one map are alike, because maps differ in difficulty. The interval of a mean therefore
 //! clusters games by map, and the sign test counts units: the smallest independent groups of games.
-//! Without data, every function returns the widest possible interval or `None`. The tests compare
-//! the results with published values and cite the sources.
+//! Without data, a function returns the widest possible interval, a p-value of 1 or `None`. The
+//! unit tests compare the results with published values and cite the sources.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
@@ -18,31 +18,30 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Clips the bounds to the possible range, `least` to `most`.
+    /// Clips the bounds to the range from `least` to `most`.
     #[must_use]
     pub fn within(self, least: f64, most: f64) -> Self {
         Self { low: self.low.max(least), high: self.high.min(most), ..self }
     }
 
-    /// Maps each value to `value * factor + shift`; `factor` must be positive.
+    /// Multiplies all three values by `factor`, which must be positive, and adds `shift`.
     fn scaled(self, factor: f64, shift: f64) -> Self {
         let scale = |value: f64| value * factor + shift;
         Self { estimate: scale(self.estimate), low: scale(self.low), high: scale(self.high) }
     }
 }
 
-/// The half-width of a two-sided normal interval in standard errors.
+/// Returns the half-width, in standard errors, of a two-sided normal interval.
 pub(super) fn normal_quantile(confidence: f64) -> f64 {
     Normal::standard().inverse_cdf(f64::midpoint(1.0, confidence))
 }
 
-/// The mean; `None` without values.
 pub fn average(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The mean with Student's interval (Student, *The Probable Error of a Mean*, 1908); `None` with
-/// fewer than two values.
+/// Returns the mean with Student's interval (Student, *The Probable Error of a Mean*, 1908), or
+/// `None` if there are fewer than two values.
 pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
     if values.len() < 2 {
         return None;
@@ -53,33 +52,33 @@ pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
     Some(Interval { estimate, low: estimate - half_width, high: estimate + half_width })
 }
 
-/// The mean of clustered values, with Student's interval on the residual sums of the clusters.
-/// Clusters, not values, are assumed to be independent.
+/// Returns the mean of clustered values with Student's interval. The standard error comes from the
+/// residual sums of the clusters. Clusters, not values, are assumed to be independent.
 ///
 /// With clusters of equal size this is Student's interval of the cluster means, valid even if their
 /// variances differ (Ibragimov and Muller, *t-Statistic Based Correlation and Heterogeneity Robust
 /// Inference*, 2010). Otherwise the degrees of freedom come from the effective number of clusters,
 /// on the assumption that values agree within a cluster (Carter, Schnepel and Steigerwald,
 /// *Asymptotic Behavior of a t-Test Robust to Cluster Heterogeneity*, 2017). Empty clusters are
-/// ignored. With a single cluster, the result is that of [`mean`]. `None` with fewer than two
-/// values.
+/// ignored. For a single cluster, the result is that of [`mean`]. Returns `None` if there are fewer
+/// than two values.
 pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval> {
     Some(ClusteredMean::of(clusters)?.interval(confidence))
 }
 
-/// The mean of clustered values, as in [`clustered_mean`].
+/// The mean of clustered values with its standard error; see [`clustered_mean`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClusteredMean {
     pub estimate: f64,
     pub error: f64,
-    /// The part of the standard error that comes from the spread within clusters, which more values
-    /// per cluster would reduce; `None` if most clusters have a single value.
+    /// The part of the standard error that comes from the spread within clusters. More values per
+    /// cluster would reduce it. `None` if most clusters have a single value.
     pub within_error: Option<f64>,
     pub degrees: f64,
 }
 
 impl ClusteredMean {
-    /// The mean of clustered values; `None` with fewer than two values.
+    /// Returns `None` if there are fewer than two values.
     pub fn of(clusters: &[Vec<f64>]) -> Option<Self> {
         let clusters: Vec<&Vec<f64>> = clusters.iter().filter(|values| !values.is_empty()).collect();
         match clusters[..] {
@@ -90,17 +89,17 @@ impl ClusteredMean {
         }
     }
 
-    /// The mean of differences between `-reach` and `reach`, with two units added: a cluster of
+    /// Returns the mean of values between `-reach` and `reach` after adding one cluster of
     /// `unit_size` values at each end. As in the adjusted interval of Bonett and Price
-    /// ([`win_share`]), the two units represent unseen outcomes. Without them, even two equal
-    /// values would have a standard error of 0.
+    /// ([`win_share`]), the two clusters represent unseen outcomes. Without them, a few equal
+    /// values would give a standard error of 0.
     pub fn adjusted(clusters: &[Vec<f64>], reach: f64, unit_size: usize) -> Self {
         let ends = [reach, -reach].map(|end| vec![end; unit_size.max(1)]);
         let filled = clusters.iter().filter(|values| !values.is_empty());
         Self::of_clusters(filled.chain(&ends).map(|values| values.as_slice()))
     }
 
-    /// The mean of the values in at least two clusters, none of which is empty.
+    /// There must be at least two clusters, and none may be empty.
     fn of_clusters<'a>(clusters: impl Iterator<Item = &'a [f64]> + Clone) -> Self {
         let (mut sum, mut count, mut groups) = (0.0, 0.0, 0.0);
         let (mut squares, mut fourths) = (0.0_f64, 0.0);
@@ -121,7 +120,7 @@ impl ClusteredMean {
         let within_error = is_separable.then(|| withins.iter().sum::<f64>().sqrt() / count);
         let residuals = clusters.map(|values| values.iter().map(|value| value - estimate).sum::<f64>());
         let variance = groups / (groups - 1.0) * residuals.map(|residual| residual * residual).sum::<f64>();
-        // Clusters of different sizes give fewer degrees of freedom, but at least one.
+        // Unequal cluster sizes reduce the degrees of freedom, but never below one.
         let degrees = (squares.powi(2) / fourths).max(2.0) - 1.0;
         Self { estimate, error: variance.sqrt() / count, within_error, degrees }
     }
@@ -132,13 +131,14 @@ impl ClusteredMean {
     }
 }
 
-/// The mean of clustered values between `least` and `most`, with a Wilson interval inside these
-/// bounds. The interval's number of trials follows from the standard error of [`clustered_mean`].
+/// Returns the mean of clustered values between `least` and `most`, with a Wilson interval inside
+/// these bounds. Its number of trials is derived from the width of the interval of
+/// [`clustered_mean`].
 ///
-/// Scores gather at the two bounds, so their mean is skewed, and Student's symmetrical interval
-/// covers the true value too rarely. As in [`clustered_share`], if all values are equal, each
-/// cluster counts as one trial; in a single cluster, each value does. `None` with fewer than two
-/// values.
+/// Many scores equal one of the bounds, so the distribution of their mean is skewed, and Student's
+/// symmetrical interval would cover the true mean too rarely. If all values are equal, each cluster
+/// counts as one trial, or each value if there is a single cluster. Returns `None` if there are
+/// fewer than two values.
 pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
     let plain = clustered_mean(clusters, confidence)?;
     let share = ((plain.estimate - least) / (most - least)).clamp(0.0, 1.0);
@@ -153,14 +153,14 @@ pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f6
     Some(Interval { estimate: plain.estimate, ..interval })
 }
 
-/// The half-width of a two-sided interval of Student's distribution in standard errors.
+/// Returns the half-width, in standard errors, of a two-sided interval of Student's distribution.
 pub(super) fn students_quantile(confidence: f64, degrees: f64) -> f64 {
     let students = StudentsT::new(0.0, 1.0, degrees).expect("at least one degree of freedom");
     students.inverse_cdf(f64::midpoint(1.0, confidence))
 }
 
-/// A share, with the score interval (Wilson, *Probable Inference, the Law of Succession, and
-/// Statistical Inference*, 1927). Without trials the interval is 0 to 1.
+/// Returns a share with its score interval (Wilson, *Probable Inference, the Law of Succession, and
+/// Statistical Inference*, 1927). Without trials, the interval is 0 to 1.
 pub fn share(successes: u64, trials: u64, confidence: f64) -> Interval {
     if trials == 0 {
         return Interval { estimate: 0.5, low: 0.0, high: 1.0 };
@@ -168,22 +168,22 @@ pub fn share(successes: u64, trials: u64, confidence: f64) -> Interval {
     wilson(successes as f64 / trials as f64, trials as f64, confidence)
 }
 
-/// Wilson's interval of a share in `count` trials, which may be fractional.
+/// Returns Wilson's interval of a share in `count` trials; `count` may be fractional.
 fn wilson(estimate: f64, count: f64, confidence: f64) -> Interval {
     let z = normal_quantile(confidence);
     let shrink = 1.0 + z * z / count;
     let centre = (estimate + z * z / (2.0 * count)) / shrink;
     let half_width = z / shrink * (estimate * (1.0 - estimate) / count + (z / (2.0 * count)).powi(2)).sqrt();
-    // At 0 and 1 the bound is exact, and rounding errors must not move it.
+    // If the share is 0 or 1, one bound equals the share, and rounding errors must not move it.
     let low = if estimate <= 0.0 { 0.0 } else { centre - half_width };
     let high = if estimate >= 1.0 { 1.0 } else { centre + half_width };
     Interval { estimate, low, high }
 }
 
-/// A share of clustered trials, each cluster given as (successes, trials): Wilson's interval for
-/// the effective number of independent trials (Korn and Graubard, *Confidence Intervals for
-/// Proportions with Small Expected Number of Positive Counts Estimated from Survey Data*, 1998). If
-/// all trials have the same outcome, each cluster counts as one trial. With a single cluster, the
+/// Returns a share of clustered trials with Wilson's interval for the effective number of
+/// independent trials (Korn and Graubard, *Confidence Intervals for Proportions with Small Expected
+/// Number of Positive Counts Estimated from Survey Data*, 1998). Clusters are (successes, trials).
+/// If all trials have the same outcome, each cluster counts as one trial. For a single cluster, the
 /// result is that of [`share`].
 pub fn clustered_share(clusters: &[(u64, u64)], confidence: f64) -> Interval {
     let clusters: Vec<(u64, u64)> = clusters.iter().copied().filter(|&(_, trials)| trials > 0).collect();
@@ -205,7 +205,7 @@ pub fn clustered_share(clusters: &[(u64, u64)], confidence: f64) -> Interval {
     wilson(estimate, effective, confidence)
 }
 
-/// Results of paired games, from the left side's point of view.
+/// Counts of pairs that the left side won, tied and lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WinDrawLoss {
     pub wins: u64,
@@ -218,12 +218,10 @@ impl WinDrawLoss {
         self.wins + self.ties + self.losses
     }
 
-    /// The number of pairs without ties.
     pub fn decisive(self) -> u64 {
         self.wins + self.losses
     }
 
-    /// Counts a pair; the higher score wins.
     pub fn add<Score: Ord>(&mut self, left_score: Score, right_score: Score) {
         match left_score.cmp(&right_score) {
             std::cmp::Ordering::Greater => self.wins += 1,
@@ -237,16 +235,15 @@ impl WinDrawLoss {
         Self { wins: self.wins + other.wins, ties: self.ties + other.ties, losses: self.losses + other.losses }
     }
 
-    /// The same pairs from the right side's point of view.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { wins: self.losses, losses: self.wins, ..self }
     }
 }
 
-/// The exact two-sided sign test: the probability of a split at least this uneven if each side wins
-/// a decisive pair with probability 1/2. Ties are left out (Dixon and Mood, *The Statistical Sign
-/// Test*, 1946). Returns 1 without decisive pairs.
+/// Returns the p-value of the exact two-sided sign test: the probability of a split at least this
+/// uneven if each side wins a pair with probability 1/2. Ties are left out (Dixon and Mood, *The
+/// Statistical Sign Test*, 1946). Returns 1 if all pairs are ties.
 pub fn sign_test(counts: WinDrawLoss) -> f64 {
     let (decisive, fewer) = (counts.decisive(), counts.wins.min(counts.losses));
     if 2 * fewer + 1 >= decisive {
@@ -256,11 +253,11 @@ pub fn sign_test(counts: WinDrawLoss) -> f64 {
     2.0 * coin.cdf(fewer)
 }
 
-/// The exact two-sided sign test for weighted units: the probability of a sum at least this far
-/// from zero if the sign of each unit is random. Units are independent. A unit is a pair of games
-/// (1 for a win, -1 for a loss), or all pairs on a map (wins minus losses). With units of weight
-/// one this is [`sign_test`]; in general it is Fisher's randomisation test (*The Design of
-/// Experiments*, 1935, section 21). Returns 1 without units.
+/// Returns the p-value of the exact two-sided sign test for weighted units: the probability of a
+/// sum at least this far from zero if the sign of each unit is random. Each unit is the number of
+/// wins minus losses in an independent group of pairs. If all units are 1, 0 or -1, this is
+/// [`sign_test`]; in general, it is Fisher's randomisation test (*The Design of Experiments*, 1935,
+/// section 21). Returns 1 if there are no units.
 pub fn weighted_sign_test(units: &[i64]) -> f64 {
     let sum: i64 = units.iter().sum();
     if sum == 0 {
@@ -272,7 +269,7 @@ pub fn weighted_sign_test(units: &[i64]) -> f64 {
         let wins = light.iter().filter(|&&unit| unit > 0).count() as u64;
         return sign_test(WinDrawLoss { wins, ties: 0, losses: light.len() as u64 - wins });
     }
-    // The distribution of the sum of the heavy units, at offset `reach`.
+    // `heavy_sums[reach + sum]` is the probability that the heavy units have this sum.
     let reach = heavy.iter().map(|unit| unit.unsigned_abs() as usize).sum::<usize>();
     let mut heavy_sums = vec![0.0; 2 * reach + 1];
     heavy_sums[reach] = 1.0;
@@ -285,20 +282,20 @@ pub fn weighted_sign_test(units: &[i64]) -> f64 {
         }
     }
     let coins = Binomial::new(0.5, light.len() as u64).expect("one half is a probability");
-    // The probability that the light units sum to at least `least`: 2 * wins - count >= least.
+    // The probability that the sum of the light units, 2 * wins - count, is at least `least`.
     let at_least = |least: i64| match (least + light.len() as i64 + 1).div_euclid(2) {
         wins if wins <= 0 => 1.0,
         wins => coins.sf(wins as u64 - 1),
     };
     let upper = |(index, probability): (usize, &f64)| probability * at_least(sum.abs() - (index as i64 - reach as i64));
-    // Both tails are equally probable.
+    // The lower tail is as probable as the upper tail.
     (2.0 * heavy_sums.iter().enumerate().map(upper).sum::<f64>()).min(1.0)
 }
 
-/// The win share: wins plus half the ties, over all pairs; 0.5 means equal sides. The interval is
-/// that of Bonett and Price for wins minus losses (*Adjusted Wald Confidence Interval for a
-/// Difference of Binomial Proportions Based on Paired Data*, 2012), mapped from [-1, 1] to [0, 1].
-/// It keeps its coverage with few pairs, and with only wins, ties or losses.
+/// Returns the win share: wins plus half the ties, over all pairs. The interval is that of Bonett
+/// and Price for wins minus losses (*Adjusted Wald Confidence Interval for a Difference of Binomial
+/// Proportions Based on Paired Data*, 2012), mapped from [-1, 1] to [0, 1]. It keeps its coverage
+/// even if there are few pairs or all pairs have the same result.
 pub fn win_share(counts: WinDrawLoss, confidence: f64) -> Interval {
     let pairs = counts.pairs();
     if pairs == 0 {
@@ -309,8 +306,8 @@ pub fn win_share(counts: WinDrawLoss, confidence: f64) -> Interval {
     Interval { estimate, low: difference.low.clamp(0.0, estimate), high: difference.high.clamp(estimate, 1.0) }
 }
 
-/// The win share of clustered pairs, with the interval of [`clustered_mean`]. A single cluster, or
-/// clusters without spread, give the interval of [`win_share`] for `units` instead.
+/// Returns the win share of clustered pairs with the interval of [`clustered_mean`]. If there is a
+/// single cluster, or all clusters have the same share, returns [`win_share`] of `units` instead.
 pub fn clustered_win_share(clusters: &[WinDrawLoss], units: WinDrawLoss, confidence: f64) -> Interval {
     let values = |counts: &WinDrawLoss| {
         let share = |value: f64, count: u64| std::iter::repeat_n(value, count as usize);
@@ -323,7 +320,8 @@ pub fn clustered_win_share(clusters: &[WinDrawLoss], units: WinDrawLoss, confide
     }
 }
 
-/// The adjusted difference of Bonett and Price, which adds one win and one loss.
+/// Returns Bonett and Price's adjusted difference between the shares of wins and of losses, which
+/// adds one win and one loss.
 fn paired_difference(counts: WinDrawLoss, confidence: f64) -> Interval {
     let count = (counts.pairs() + 2) as f64;
     let (won, lost) = ((counts.wins + 1) as f64 / count, (counts.losses + 1) as f64 / count);
@@ -332,14 +330,14 @@ fn paired_difference(counts: WinDrawLoss, confidence: f64) -> Interval {
     Interval { estimate, low: estimate - half_width, high: estimate + half_width }
 }
 
-/// Wald's sequential probability ratio test on decisive pairs (*Sequential Tests of Statistical
-/// Hypotheses*, 1945; *Sequential Analysis*, 1947, chapter 6, for pairs without ties). The
-/// parameter is the probability that the left side wins a decisive pair.
+/// Wald's sequential probability ratio test (*Sequential Tests of Statistical Hypotheses*, 1945;
+/// *Sequential Analysis*, 1947, chapter 6, for pairs without ties). It tests the probability that
+/// the left side wins a pair that is not a tie.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sprt {
-    /// The probability under H0, usually "no gain".
+    /// The probability of a win under H0; 0.5 if the sides are equal.
     pub p0: f64,
-    /// The probability under H1, above `p0`: the smallest gain that matters.
+    /// The probability of a win under H1: above `p0` by the smallest gain that matters.
     pub p1: f64,
     /// The probability of accepting H1 when H0 is true.
     pub alpha: f64,
@@ -347,7 +345,6 @@ pub struct Sprt {
     pub beta: f64,
 }
 
-/// The result of a sequential test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SprtDecision {
@@ -370,7 +367,7 @@ impl Sprt {
         0.0 < p0 && p0 < p1 && p1 < 1.0 && alpha > 0.0 && beta > 0.0 && alpha + beta < 1.0
     }
 
-    /// The log-likelihood ratios at which H0 and H1 are accepted.
+    /// Returns the log-likelihood ratios at which H0 and H1 are accepted.
     pub fn bounds(&self) -> (f64, f64) {
         ((self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln())
     }
@@ -380,7 +377,8 @@ impl Sprt {
         counts.wins as f64 * win + counts.losses as f64 * loss
     }
 
-    /// The decision so far. Call this after every pair, and stop at the first decision.
+    /// Returns the decision for these counts. Call this after every pair, and stop when H0 or H1 is
+    /// accepted.
     pub fn decision(&self, counts: WinDrawLoss) -> SprtDecision {
         let (low, high) = self.bounds();
         match self.log_likelihood_ratio(counts) {
@@ -391,7 +389,8 @@ impl Sprt {
     }
 }
 
-/// The index, from 0, of the nearest-rank quantile of `len` sorted values; `len` must be positive.
+/// Returns the index, from 0, of the `share` quantile of `len` sorted values by the nearest-rank
+/// method; `len` must be positive.
 pub fn nearest_rank(len: u64, share: f64) -> u64 {
     ((len as f64 * share).ceil() as u64).clamp(1, len) - 1
 }
@@ -412,7 +411,7 @@ mod tests {
         assert!((found - expected).abs() <= 1e-6 * expected.abs().clamp(1e-300, 1.0), "{found} is not {expected}");
     }
 
-    /// The published values have seven decimals, the last one rounded.
+    /// The published values are rounded to seven decimals.
     #[track_caller]
     fn assert_interval(found: Interval, low: f64, high: f64) {
         assert!(
@@ -423,7 +422,7 @@ mod tests {
 
     #[test]
     fn sign_test_is_exact() {
-        // Zar, *Biostatistical Analysis* (1999), the deer's legs: 8 of 10 pairs.
+        // Zar, *Biostatistical Analysis* (1999), deer legs: 8 of 10 differences have the same sign.
         assert_close(sign_test(counts(8, 0, 2)), 0.109375);
         // Computed by hand: 2 * 2^-63, and 2 * (1 + 6) / 64.
         assert_close(sign_test(counts(63, 87, 0)), 2f64.powi(-62));
@@ -438,8 +437,8 @@ mod tests {
 
     #[test]
     fn students_interval_matches_his_sleep_data() {
-        // Student (1908), data of Cushny and Peebles; R: `t.test(extra ~ group, sleep, paired =
-        // TRUE)`.
+        // The data of Cushny and Peebles, quoted by Student (1908). The interval is that of R:
+        // `t.test(extra ~ group, sleep, paired = TRUE)`.
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         let differences: Vec<f64> = first.iter().zip(second).map(|(one, two)| one - two).collect();
@@ -464,7 +463,7 @@ mod tests {
 
     #[test]
     fn clustered_share_counts_clusters_and_not_trials_when_clusters_agree_within() {
-        // Each map is always or never survived: 20 trials, with Student's quantile.
+        // A planner always or never survives a map, so the 20 maps count as about 20 trials.
         let clusters: Vec<(u64, u64)> = (0..20).map(|map| (if map % 2 == 0 { 50 } else { 0 }, 50)).collect();
         let found = clustered_share(&clusters, 0.95);
         let by_map = share(10, 20, 0.95);
@@ -484,7 +483,8 @@ mod tests {
             let scaled: Vec<i64> = units.iter().map(|unit| 3 * unit).collect();
             assert_close(weighted_sign_test(&scaled), expected);
         }
-        // Of the 16 sign choices of 5, 2, 1, 1, six have an absolute sum of at least 7.
+        // Of the 16 ways to choose the signs of 5, 2, 1 and 1, six give a sum of at least 7 or at
+        // most -7.
         assert_close(weighted_sign_test(&[5, 2, 1, -1]), 6.0 / 16.0);
         assert_eq!((weighted_sign_test(&[]), weighted_sign_test(&[4, -4])), (1.0, 1.0));
     }
@@ -507,7 +507,7 @@ mod tests {
 
     #[test]
     fn bounded_mean_of_equal_values_is_as_uncertain_as_a_share() {
-        // With all scores at the maximum of 10, each of the 15 maps is one trial.
+        // All scores are equal, so each of the 15 maps counts as one trial.
         let found = bounded_mean(&vec![vec![10.0; 3]; 15], 0.0, 10.0, 0.95).expect("an interval");
         assert_eq!((found.estimate, found.high), (10.0, 10.0));
         assert_close(found.low, 10.0 * share(15, 15, 0.95).low);
@@ -521,7 +521,7 @@ mod tests {
 
     #[test]
     fn shares_agree_with_r() {
-        // R's package binom, `binom.confint(x, n, methods = "wilson")`; the values are quoted from
+        // Computed by R's package binom, `binom.confint(x, n, methods = "wilson")`, and quoted by
         // statsmodels.
         for (successes, trials, low, high) in [
             (18, 20, 0.6989663547715128, 0.972133518786232),
@@ -575,8 +575,8 @@ mod tests {
         assert_close(low, -2.9444389791664403);
         assert_close(high, 2.9444389791664403);
         // NIST/SEMATECH e-Handbook, 6.2.6, "sequential sampling": p from 0.01 to 0.10, alpha 0.05,
-        // beta 0.10. Its table accepts at item 24 with no defect, at item 49 with one, and rejects
-        // at item 2 with two.
+        // beta 0.10. Its table accepts at item 24 with no defects and at item 49 with one defect,
+        // and rejects at item 2 with two defects.
         let sprt = Sprt { p0: 0.01, p1: 0.10, alpha: 0.05, beta: 0.10 };
         let decision = |bad: u64, all: u64| sprt.decision(counts(bad, 0, all - bad));
         assert_eq!((decision(0, 23), decision(0, 24)), (SprtDecision::Undecided, SprtDecision::H0));
@@ -609,8 +609,8 @@ mod tests {
         }
     }
 
-    /// Draws a pair of a planner against itself: a tie with probability 1/2, otherwise a win or a
-    /// loss with equal probability.
+    /// Adds a random pair of equal planners to `counts`: a tie with probability 1/2, a win or a
+    /// loss with probability 1/4 each.
     fn pair_of_equals(random: &mut Pcg64Mcg, counts: &mut WinDrawLoss) {
         let [tie, left] = random.random::<[bool; 2]>();
         counts.add(u32::from(!tie && left), u32::from(!tie && !left));
@@ -626,7 +626,7 @@ mod tests {
             let mut result = WinDrawLoss::default();
             (0..PAIRS).for_each(|_| pair_of_equals(&mut random, &mut result));
             found += f64::from(u8::from(sign_test(result) <= 0.05));
-            // Counts are discrete, so an exact test rejects less often than its nominal rate.
+            // Counts are discrete, so the exact test rejects less often than the nominal 5%.
             let size = (0..=result.decisive())
                 .filter(|&wins| sign_test(counts(wins, 0, result.decisive() - wins)) <= 0.05)
                 .map(|wins| statrs::distribution::Discrete::pmf(&Binomial::new(0.5, result.decisive()).unwrap(), wins))
@@ -653,7 +653,7 @@ mod tests {
             });
             wrong += u32::from(decision.expect("a decision") == SprtDecision::H1);
         }
-        // Log-likelihood ratios overshoot Wald's bounds, so the rate is a little below alpha.
+        // Log-likelihood ratios overshoot Wald's bounds, so the error rate is a little below alpha.
         let rate = f64::from(wrong) / f64::from(MATCHES);
         assert!(rate > 0.03 && rate < 0.05 / 0.95, "{rate}");
     }

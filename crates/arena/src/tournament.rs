@@ -1,4 +1,4 @@
-//! Tournaments: each planner against every other planner, on the same maps and seeds.
+//! Tournaments compare each planner with every other planner on the same maps and seeds.
 //!
 //! A game has one player, so N planners play only N games per map and seed, and each game counts in
 //! several pairs. The result depends only on the games, not on their order or on interruptions.
@@ -17,15 +17,15 @@ use super::series::{Games, Series};
 use super::stats::{Interval, Sprt, SprtDecision, WinDrawLoss};
 use super::verdict::{Outcome, Question, Verdict};
 
-/// The rating model, printed under the standing.
+/// The description of the rating model, which is printed under the standing.
 pub const RATING_MODEL: &str = "Bradley-Terry on distinct pairs, a tie as half a win, with one prior tie of each \
     entrant against a rating of 0; mean 0; 400 points are odds of 10 to 1; 95% intervals clustered by map";
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TournamentOptions {
-    /// True if only the first planner is compared with every other.
+    /// True if the first planner is compared with all others, but the others not with each other.
     pub gauntlet: bool,
-    /// The test that ends a pair early. A planner stops playing when its last pair ends.
+    /// The sequential test that ends pairs early. A planner plays until all its pairs have ended.
     pub sprt: Option<Sprt>,
 }
 
@@ -33,7 +33,7 @@ pub struct TournamentOptions {
 #[derive(Debug)]
 pub struct TournamentMonitor {
     pairs: Vec<PairMonitor>,
-    /// For each planner, how many of its first games in the series its pairs need.
+    /// For each planner, the number of games, from the start of the series, that its pairs need.
     needed: Arc<[AtomicUsize]>,
 }
 
@@ -53,7 +53,7 @@ impl TournamentMonitor {
         Self { pairs: sides.map(pair).collect(), needed: (0..planners).map(|_| AtomicUsize::new(games)).collect() }
     }
 
-    /// Evaluates new games. Returns true if further games are needed.
+    /// Evaluates new games. Returns true if the tournament needs games that are missing.
     pub fn update(&mut self, series: &Series, games: &Games) -> bool {
         let all = series.len() / series.options().planners.len().max(1);
         let mut needed = vec![0; self.needed.len()];
@@ -71,13 +71,13 @@ impl TournamentMonitor {
         (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && is_wanted(index))
     }
 
-    /// Returns a function, for any thread, that is true if the game at an index is still needed.
+    /// Returns a function that tells, at any later time, whether the game at an index is needed.
     pub fn wanted(&self) -> impl Fn(usize) -> bool + Send + Sync + use<> {
         let needed = Arc::clone(&self.needed);
         move |index| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed)
     }
 
-    /// The number of pairs that the sequential test has decided, and the total number of pairs.
+    /// Returns how many pairs the sequential test has decided, and how many pairs there are.
     pub fn decided(&self) -> (usize, usize) {
         let is_decided =
             |pair: &&PairMonitor| pair.sprt.as_ref().is_some_and(|sprt| sprt.decision() != SprtDecision::Undecided);
@@ -90,9 +90,9 @@ pub struct Tournament {
     pub model: &'static str,
     /// The entrants, best rating first.
     pub standing: Vec<Standing>,
-    /// The compared pairs, the entrant with the better rating first.
+    /// The compared pairs of entrants, sorted by rating. The left entrant has the better rating.
     pub pairs: Vec<TournamentPair>,
-    /// The bots' failures, one sentence each.
+    /// The failures and delays of bots, as one text per bot.
     pub troubles: Vec<String>,
 }
 
@@ -100,12 +100,12 @@ pub struct Tournament {
 pub struct Standing {
     pub place: usize,
     pub planner: String,
-    /// The entrant's index among the planners of the series.
+    /// The index of the entrant among the planners of the series.
     pub index: usize,
     pub rating: Interval,
     #[serde(flatten)]
     pub counts: WinDrawLoss,
-    /// True if, on each map, all games of the entrant are identical.
+    /// True if all games of the entrant on each map are identical.
     #[serde(rename = "draws_nothing")]
     pub is_deterministic: bool,
     pub games: Summary,
@@ -115,22 +115,22 @@ pub struct Standing {
 pub struct TournamentPair {
     pub left: String,
     pub right: String,
-    /// Their indices among the planners of the series.
+    /// The indices of the left and the right entrant among the planners of the series.
     pub sides: [usize; 2],
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// The sequential test, which counts wins of `sprt_left`.
+    /// The report of the sequential test, which counts wins of `sprt_left`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
-    /// The entrant named first on the command line.
+    /// The entrant of this pair that comes first in the options of the series.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt_left: Option<String>,
-    /// The verdict on the left entrant. Ignores the sequential test, which tests other hypotheses.
+    /// The verdict on the left entrant. It does not use the sequential test.
     pub verdict: Verdict,
 }
 
 impl Tournament {
-    /// `margin` is the smallest mean score difference that matters, in points.
+    /// Evaluates the games; `margin` is the smallest mean score difference that matters, in points.
     pub fn of(series: &Series, games: &Games, monitor: &TournamentMonitor, margin: f64) -> Self {
         let is_wanted = monitor.wanted();
         let games: Games =
@@ -203,7 +203,7 @@ impl Tournament {
         Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs, troubles }
     }
 
-    /// The failures, the entrant with the best rating, and the entrants it is not shown to beat.
+    /// Names the bots' failures, the best entrant, and the entrants that it is not shown to beat.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
         let verdict = |other: &Standing| {
@@ -335,7 +335,7 @@ mod tests {
         assert!(whole.pairs.iter().any(|pair| pair.comparison.pairs_played < 120));
         let whole = without_times(whole);
         assert_eq!(without_times(play(&series, options, 3, &Games::new()).0), whole);
-        // A killed run may leave games that are no longer needed.
+        // A killed run can leave games that are no longer needed, and gaps between games.
         let mut all = Games::new();
         let flow = series.play(&mut all, 2, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
         assert!(flow.is_ok());

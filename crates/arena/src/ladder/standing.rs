@@ -1,4 +1,6 @@
-//! The standing of a ladder, as data.
+//! The standing of a ladder: its entrants, their ratings and the results of their tests.
+//!
+//! Pairs of games with the same moves on the same map count once, as one *distinct pair*.
 
 use serde::Serialize;
 
@@ -10,42 +12,42 @@ use crate::stats::{Interval, WinDrawLoss};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LadderStanding {
     pub games: u64,
-    /// Number of pairs of neighbours that are not decided.
+    /// Number of pairs of active entrants, at most two places apart, that are [`PairResult::Open`].
     pub open_pairs: usize,
-    /// The active entrants, best rating first, followed by the other entrants.
+    /// The active entrants, best rating first, and then the other entrants, best rating first.
     pub entrants: Vec<LadderRow>,
-    /// The tests between successive versions of an entrant.
+    /// The tests of new versions, such as `bot@2`, against the versions before them.
     pub versions: Vec<VersionTest>,
-    /// The last games, newest first.
+    /// The last games, newest first; at most 100.
     pub recent: Vec<LadderGame>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LadderRow {
-    /// Its place among the active entrants, from 1; `None` for others.
+    /// The place among the active entrants, from 1; `None` if the entrant is not active.
     pub place: Option<usize>,
     pub name: String,
     pub spec: String,
     pub state: EntrantState,
-    /// When it was added, in seconds since 1970.
+    /// The time at which the entrant was added, in seconds since 1970.
     pub added: u64,
-    /// Its rating in Elo points.
+    /// The rating in Elo points, with its 95% confidence interval.
     pub rating: Interval,
-    /// Wins, ties and losses in its distinct pairs.
+    /// Wins, ties and losses of the entrant in distinct pairs.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
     pub games: u64,
     pub failed: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_failure: Option<String>,
-    /// Mean score; 0 points for failed games.
+    /// Mean score; a failed game counts as 0 points.
     pub score_mean: f64,
     pub survived_share: f64,
     pub cost: MeanCost,
     pub decision_p50_ms: f64,
     pub decision_p99_ms: f64,
     pub decision_max_ms: f64,
-    /// The result of the pair with the next active entrant.
+    /// The result against the active entrant one place below; `None` if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<PairResult>,
 }
@@ -54,24 +56,23 @@ pub struct LadderRow {
 pub struct VersionTest {
     pub newer: String,
     pub older: String,
-    /// The verdict of the sequential tests on the newer version.
+    /// The result of the sequential tests: `Better` if the newer version is better.
     pub result: PairResult,
-    /// Wins, ties and losses of the newer version in distinct pairs.
+    /// Wins, ties and losses of the newer version in distinct pairs of the two versions.
     #[serde(flatten)]
     pub counts: WinDrawLoss,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LadderGame {
-    /// Its number, from 1.
     pub number: u64,
     pub name: String,
     pub map: String,
-    /// The points of the game: 0 if the bot failed.
+    /// The score of the game; 0 if the bot failed.
     pub points: u32,
-    /// The last tick: 2001 if the game is complete.
+    /// The tick in which the game ended; 2001 for a complete game.
     pub final_tick: u16,
-    /// The failure, if the bot failed.
+    /// If the bot failed: the kind of failure, the tick and the details, as text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
 }
@@ -125,7 +126,7 @@ impl Ladder {
         LadderStanding { games: self.games, open_pairs, entrants, versions: self.version_tests(), recent }
     }
 
-    /// The test of each entrant against the latest earlier version with the same name.
+    /// Returns the test of each entrant, such as `bot@2`, against its latest earlier version.
     fn version_tests(&self) -> Vec<VersionTest> {
         let test = |newer: usize| {
             let base = base_name(&self.members[newer].name);
@@ -138,7 +139,7 @@ impl Ladder {
     }
 }
 
-/// Converts the result of a pair to the view of its earlier or its later entrant.
+/// Swaps `Better` and `Worse` for the later entrant, because `result` describes the earlier one.
 fn oriented(result: PairResult, is_earlier: bool) -> PairResult {
     match result {
         PairResult::Better if !is_earlier => PairResult::Worse,

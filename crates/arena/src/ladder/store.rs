@@ -1,4 +1,4 @@
-//! The folder of a ladder: its journal, and requests from other processes.
+//! The folder of a ladder, with its journal and the requests to add or retire entrants.
 
 use std::fs;
 use std::io::{self, Write};
@@ -22,7 +22,7 @@ const REQUEST_BYTES_MAX: u64 = 1 << 16;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LadderError {
-    #[error("{}: another process runs this ladder: expected no other (--add and --retire change it while it runs)", .folder.display())]
+    #[error("{}: another process is already running this ladder: expected --add or --retire to change it", .folder.display())]
     Running { folder: PathBuf },
     #[error("{}: {source}", .path.display())]
     Folder { path: PathBuf, source: io::Error },
@@ -34,11 +34,11 @@ pub enum LadderError {
     Empty,
 }
 
-/// A request to a ladder, which need not be running.
+/// A request to change the entrants of a ladder, whether or not the ladder is running.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LadderRequest {
-    /// Add an entrant, as `NAME=SPEC` or `SPEC`.
+    /// Adds an entrant, given as `NAME=SPEC` or `SPEC`.
     Add(String),
     Retire(String),
 }
@@ -56,10 +56,10 @@ struct Line<E> {
     event: E,
 }
 
-/// Stores a request for the current or the next run, in a folder created if missing.
+/// Stores a request for the current or next run of a ladder. Creates a missing folder.
 ///
 /// # Errors
-/// When the folder cannot be written.
+/// When the folder cannot be created or written.
 pub fn request(folder: &Path, request: LadderRequest) -> Result<(), LadderError> {
     let inbox = folder.join("inbox");
     let failed = |source| LadderError::Folder { path: inbox.clone(), source };
@@ -69,13 +69,13 @@ pub fn request(folder: &Path, request: LadderRequest) -> Result<(), LadderError>
     let mut partial = Builder::new().prefix(".getaway-").suffix(".partial").tempfile_in(&inbox).map_err(failed)?;
     let text = serde_json::to_string(&file).expect("a request is valid JSON");
     writeln!(partial, "{text}").map_err(failed)?;
-    // The names of requests sort in the order in which the requests were made.
+    // The name starts with the time, so that requests sorted by name are carried out in order.
     let name = format!("{:020}-{}.json", now.as_nanos(), std::process::id());
     partial.persist_noclobber(inbox.join(name)).map_err(|error| failed(error.error))?;
     Ok(())
 }
 
-/// A request in the folder that no run has processed yet.
+/// A request whose file is in the folder. The id is the name of the file.
 pub(super) struct Waiting {
     pub id: String,
     pub request: LadderRequest,
@@ -88,7 +88,7 @@ pub(super) struct Store {
 }
 
 impl Store {
-    /// Opens or creates a ladder, and passes each event of its journal to `read`.
+    /// Opens or creates the folder of a ladder, and passes each event in the journal to `read`.
     pub fn open(
         folder: &Path,
         settings: &Settings,
@@ -110,7 +110,7 @@ impl Store {
         Ok(Self { folder: folder.to_owned(), journal })
     }
 
-    /// Appends an event; a failed append leaves the journal as it was.
+    /// Appends an event to the journal. If this fails, the event can be appended again.
     pub fn append(&mut self, event: &Event) -> Result<(), JournalError> {
         self.journal.append(&[Line { event }])
     }
@@ -128,9 +128,9 @@ impl Store {
         names.into_iter().filter(|name| name.ends_with(".json")).filter_map(read).collect()
     }
 
-    /// Removes a request that was carried out or refused.
+    /// Removes the file of a request that was carried out or refused.
     pub fn remove(&self, id: &str) {
-        // If the file stays, the journal shows by its id that the request was carried out.
+        // If this fails, the request is not carried out twice, because the journal holds its id.
         let _ = fs::remove_file(self.folder.join("inbox").join(id));
     }
 }

@@ -84,7 +84,7 @@ fn running_ladder_takes_requests_and_refuses_a_second_process() {
     wait_until("the ladder plays", || games(&folder) >= 2);
     let refused = getaway(&ladder(&folder, &[]));
     let expected = format!(
-        "{}: another process runs this ladder: expected no other (--add and --retire change it while it runs)",
+        "{}: another process is already running this ladder: expected --add or --retire to change it",
         folder.display()
     );
     assert_eq!((refused.status.code(), error_line(&refused)), (Some(2), expected));
