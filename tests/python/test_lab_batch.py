@@ -245,7 +245,7 @@ def doubled(levels: int) -> list[Any]:
         (lambda: Batch(PATHS[0], 4, window=4), ValueError, "window: expected an odd number from 1 to 63, found 4"),
         (lambda: Batch(PATHS[0], 4, window=65), ValueError, "window: expected an odd number from 1 to 63, found 65"),
         (lambda: Batch("no/such/map", 4), FileNotFoundError, "no such map"),
-        (lambda: Batch(PATHS[0], 4)[4], IndexError, "game 4: expected one of 4"),
+        (lambda: Batch(PATHS[0], 4)[4], IndexError, "game 4: expected one of 4 games"),
         (lambda: Batch(PATHS[0], 4).__setitem__(0, Game(PATHS[1]).state), ValueError, "expected a state of its map"),
     ],
 )

@@ -1,6 +1,6 @@
-//! The extension module `getaway._getaway`. Its doc comments are the docstrings; `tools/stub.py`
-//! copies them to `python/getaway/__init__.pyi`. Searches release the interpreter lock, errors are
-//! Python exceptions with a clear message, and panics are raised as `RuntimeError`.
+//! The extension module `getaway._getaway`. The doc comments of its items become their docstrings,
+//! which `tools/stub.py` copies to `python/getaway/__init__.pyi`. Searches release the interpreter
+//! lock. Errors become Python exceptions with a clear message, and panics become `RuntimeError`.
 
 mod bot;
 mod callables;
@@ -42,7 +42,7 @@ mod _getaway {
     #[allow(non_upper_case_globals)]
     const __build__: &str = getaway_arena::BUILD;
 
-    /// Ctrl-C could interrupt a later first import, and CPython would keep the module locked.
+    /// Imports `json` now. If Ctrl-C interrupted a later import, CPython would keep `json` locked.
     #[pymodule_init]
     fn import(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.py().import("json").map(drop)

@@ -13,19 +13,19 @@ use getaway::map::{self, GeneratorKind, GeneratorOptions, MapError, MapLibrary};
 use crate::convert::{catch_panic, clearer, optional_u64, repr, value_error, without_gil};
 use crate::value::read_items;
 
-/// The streets, and the start positions of the player and the threats.
+/// A map: the streets, and the start positions of the player and the threats.
 ///
 /// Two maps are equal if their names, difficulties, streets and start positions are equal. Maps can
 /// be hashed, copied and pickled.
 ///
 /// Args:
-///     rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through,
-///         P the player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
+///     rows: a drawing, as one string or as one string per row: `#` wall, `.` open,
+///         `~` see-through, P the player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
 ///     name: the map's name.
 ///     difficulty: easy, medium, hard, or empty if unknown.
 ///
 /// Raises:
-///     ValueError: for an invalid drawing.
+///     ValueError: if the drawing is invalid.
 #[pyclass(module = "getaway", frozen, eq)]
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
@@ -34,7 +34,7 @@ pub(crate) struct Map {
 
 impl PartialEq for Map {
     fn eq(&self, other: &Self) -> bool {
-        // Ignores the kind, which is not visible in Python.
+        // The kind is ignored, because Python code cannot see it.
         let (one, two) = (&self.map, &other.map);
         one.name == two.name && one.difficulty == two.difficulty && one.layout == two.layout
     }
@@ -92,15 +92,15 @@ impl Map {
         self.map.layout.height
     }
 
-    /// Write the map as a folder in the format of the challenge: layout.png and meta.json.
+    /// Write the map to a new folder in the challenge's format: layout.png and meta.json.
     ///
     /// Raises:
-    ///     ValueError: if the map cannot be written, or is too large for the format.
+    ///     ValueError: if `folder` exists, the map is too large for the format, or writing fails.
     fn save(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         without_gil(py, || self.map.save(folder))?.map_err(map_error)
     }
 
-    /// The start of a game as a picture; None if the map cannot be played.
+    /// A picture of the start of a game, or None if the map cannot be played.
     #[cfg(feature = "lab")]
     fn _repr_svg_(&self) -> PyResult<Option<String>> {
         catch_panic(|| {
@@ -155,7 +155,7 @@ fn map_error(error: MapError) -> PyErr {
     }
 }
 
-/// The map in a folder or text file, or the bundled map with that name.
+/// The map in this folder or text file, or the bundled map with this name.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.
@@ -165,7 +165,7 @@ pub(crate) fn load_map(py: Python<'_>, map: PathBuf) -> PyResult<Map> {
     Ok(Map { map: read_map(py, &map)? })
 }
 
-/// The names of the maps in a folder, by default those of the bundled maps.
+/// The names of all maps in a folder, by default of the bundled maps.
 ///
 /// Raises:
 ///     FileNotFoundError: if the folder does not exist.
@@ -184,14 +184,14 @@ pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<Stri
 ///
 /// Args:
 ///     seed: the seed of the generator.
-///     kind: the kind of street network; mazes and labyrinths have odd sides.
-///     width: columns.
-///     height: rows.
+///     kind: maze, labyrinth or city. Mazes and labyrinths need an odd width and height.
+///     width: number of columns.
+///     height: number of rows.
 ///     threats: number of threats.
 ///     styles: styles of the threats; repeating a style makes it more frequent.
 ///
 /// Raises:
-///     ValueError: if a size or the number of threats is out of range.
+///     ValueError: if the kind or a style is unknown, or a number is invalid.
 #[pyfunction]
 #[pyo3(signature = (seed = None, *, kind = "maze", width = None, height = None, threats = None, styles = None),
     text_signature = "(seed=0, *, kind='maze', width=None, height=None, threats=None, styles=None)")]

@@ -10,9 +10,9 @@ use crate::value::read_items;
 
 /// The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
 ///
-/// It covers games with and without jumping, with a fixed seed and budget. It does not depend on
-/// the machine or the number of threads. It changes whenever a search changes. Computing it takes
-/// about a second for a dozen maps.
+/// The planners play with and without jumping, with a fixed seed and fixed budgets. The signature
+/// changes if code changes alter a move; it does not depend on the machine or the number of
+/// threads. Computing it takes about a second for a dozen maps.
 ///
 /// Raises:
 ///     FileNotFoundError: if a map does not exist.
@@ -26,7 +26,7 @@ pub(crate) fn signature(maps: &Bound<'_, PyAny>, threads: usize) -> PyResult<Str
     without_gil(py, || planner::signature(&layouts, threads))?.map_err(value_error)
 }
 
-/// The names of the planners for a `Bot`.
+/// The names of the planners that a `Bot` can use.
 #[pyfunction]
 pub(crate) fn planners() -> Vec<&'static str> {
     planner::NAMES.iter().map(|&(name, _)| name).collect()

@@ -12,9 +12,9 @@ use getaway::protocol::MAX_JSON_DEPTH;
 
 use crate::convert::{clearer, is_interruption, repr, type_name, value_error};
 
-/// Maximum number of values in a dict of rules: several times the number in a complete dict.
+/// Maximum number of values in a dict of rules, several times as many as in a complete dict.
 const RULES_VALUES_MAX: usize = 1000;
-/// Maximum length of an iterable, so that endless ones are rejected.
+/// Maximum length of an iterable, so that endless iterables are rejected.
 const ITEMS_MAX: usize = 1 << 20;
 
 static MOVES: PyOnceLock<Vec<Py<PyAny>>> = PyOnceLock::new();
@@ -36,8 +36,8 @@ pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> 
     Ok(members[player_move as usize].clone_ref(py))
 }
 
-/// For each byte, its move, and true if the byte is the letter of a move. A table is faster than
-/// branches, because the letters are unpredictable.
+/// For each byte, the move with this letter and true, or `Stay` and false if there is none. A table
+/// is faster than branches, because the letters are unpredictable.
 const LETTERS: [(Move, bool); 256] = {
     let mut moves = [(Move::Stay, false); 256];
     let mut index = 0;
@@ -114,7 +114,7 @@ pub(crate) fn read_items<'py, T>(
     read_at_most(ITEMS_MAX, name, expected, value, read)
 }
 
-/// Reads every item of an iterable, with its index. Fails if there are more than `max` items.
+/// Converts the items of an iterable with `read`, or fails if there are more than `max` items.
 pub(crate) fn read_at_most<'py, T>(
     max: usize,
     name: &str,
@@ -247,7 +247,8 @@ fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResu
     })
 }
 
-/// The rules of the variant, overridden by the values in the dict.
+/// Returns the variant if there is no dict. Otherwise returns the dict's rules, with the server's
+/// values for missing rules, and with `no_jump` set if the variant sets it.
 pub(crate) fn from_rules(variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Rules> {
     let rules: Rules = match rules {
         None => *variant,
@@ -268,7 +269,7 @@ pub(crate) fn to_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Bound<'p
     to_value(py, &rules_value(rules))
 }
 
-/// The rules that differ from the server's, as a dict; `None` if there are none.
+/// Returns a dict of the rules that differ from the server's, or `None` if no rule differs.
 pub(crate) fn other_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Option<Bound<'py, PyAny>>> {
     let (mut value, servers) = (rules_value(rules), rules_value(&Rules::BLITZ_2025));
     if let Value::Object(fields) = &mut value {
@@ -280,7 +281,7 @@ pub(crate) fn other_rules<'py>(py: Python<'py>, rules: &Rules) -> PyResult<Optio
     to_value(py, &value).map(Some)
 }
 
-/// The rules as the last arguments in a Python expression; empty for the server's rules.
+/// Returns the arguments of a Python call that select these rules, such as `, no_jump=True`.
 pub(crate) fn rules_options(py: Python<'_>, rules: &Rules) -> PyResult<String> {
     Ok(match other_rules(py, rules)? {
         None => String::new(),
@@ -316,9 +317,9 @@ pub(crate) fn to_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'p
     })
 }
 
-/// Limits the number of values and the nesting, so that a list that contains itself is rejected.
+/// Converts a Python value to JSON. Fails if it is too large, nested too deeply or contains itself.
 pub(crate) fn from_value(name: &str, value: &Bound<'_, PyAny>, values_max: usize) -> PyResult<Value> {
-    // Counts before converting, because converting a million values takes a second.
+    // The values are counted first, because converting a million values takes a second.
     JsonReader { name, values_max, values: 0 }.measure(value, 0)?;
     JsonReader { name, values_max, values: 0 }.read(value, 0)
 }
@@ -358,7 +359,7 @@ impl JsonReader<'_> {
     }
 
     fn read(&mut self, value: &Bound<'_, PyAny>, depth: usize) -> PyResult<Value> {
-        // Counts again, because converting a value may run Python code that adds values.
+        // Values are counted again, because converting a value may run Python code that adds more.
         self.count(depth)?;
         if value.is_none() {
             return Ok(Value::Null);
@@ -370,7 +371,7 @@ impl JsonReader<'_> {
             return Ok(Value::String(text.to_str()?.to_owned()));
         }
         if let Ok(dict) = value.cast::<PyDict>() {
-            // Converting a value may run Python code that changes the dict.
+            // Items are copied, because converting one may run Python code that changes the dict.
             let items = dict.items();
             return items.iter().map(|item| self.field(&item, depth)).collect::<PyResult<_>>().map(Value::Object);
         }

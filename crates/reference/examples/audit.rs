@@ -1,7 +1,7 @@
 //! The long audit of proofs: `cargo run --release --package getaway-reference --example audit`.
-//! Solves pairs of a small map and a set of rules several times, verifies every certificate, then
-//! changes some certificates and forges others. `--seed S --pairs 1 --changed 0 --forged 0` repeats
-//! a single pair. The first failure ends the run with exit code 1.
+//! Solves many small maps, each with its own rules, and verifies the certificates. Then checks that
+//! changed and forged certificates are refused if they are false. After a failure, the exit code
+//! is 1. `--seed S --pairs 1 --changed 0 --forged 0` repeats the check of a single map.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
-//! The long lockstep run: compares `game` with the reference model for a given number of ticks.
+//! The long lockstep run: compares `getaway::game` with the reference model in random games.
 //!
-//! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1` plays the games of seeds
-//! 1, 2, 3, ... `--seed S --games 1` plays a single game. The first divergence ends the run with
-//! exit code 1.
+//! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1` plays games with the seeds
+//! 1, 2, 3, ... up to a total of 10,000,000 ticks. `--seed S --games 1` plays a single game. The
+//! first divergence ends the run with exit code 1.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;
@@ -15,7 +15,7 @@ use getaway_reference::lockstep::{Coverage, RulesDraw, play_seed};
 /// tick
 #[derive(Parser)]
 struct Args {
-    /// Stop after the game that reaches this many ticks
+    /// Stop after the game that brings the total to this many ticks
     #[arg(long, default_value_t = 10_000_000)]
     ticks: u64,
     /// Stop after this many games
@@ -24,8 +24,7 @@ struct Args {
     /// The seed of the first game; the next game has the next seed
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Play only by the server's rules and their no-jump variant; by default, also draw random
-    /// rules
+    /// Play only by the server's rules and their no-jump variant; by default, the rules are random
     #[arg(long)]
     server_rules: bool,
 }
@@ -66,7 +65,6 @@ impl Progress {
         if is_due && stderr().is_terminal() {
             let seconds = start.elapsed().as_secs_f64();
             eprint!("\r{} of {ticks} ticks, {} games, {seconds:.0} s ", coverage.ticks, coverage.games);
-            // A failure to show progress is not an error.
             let _ = stderr().flush();
             self.last_shown = Some(Instant::now());
         }

@@ -1,5 +1,5 @@
-//! Writes the plans in `benches/plans/`, which survive a whole game with and without jumping. A
-//! plan has one letter per tick (`L R U D .`). Needed only when the maps change.
+//! Writes the plans in `benches/plans/`, one for each bundled map. A plan survives a whole game,
+//! even in the no-jump variant. It has one letter per tick: L, R, U, D, or `.` to stay.
 
 use std::fs;
 use std::path::Path;

@@ -1,7 +1,7 @@
-//! Audits proofs: solves random small maps under random rules with several seeds, checks every
-//! certificate, and compares the claims with one another and with an exhaustive search. A changed
-//! or forged certificate must be refused unless its claim is true. The exhaustive search keeps
-//! every complete state of a tick, and shares no code with the prover or the verifier.
+//! Audits proofs: solves random small maps under random rules with several seeds, verifies every
+//! certificate, and compares the claims of the certificates with one another and with an exhaustive
+//! search. A changed or forged certificate must be refused unless its claim is true. The exhaustive
+//! search keeps the complete states of each tick, and shares only [`World`] with the prover.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -18,11 +18,11 @@ use crate::verify_within;
 #[derive(Clone, Copy, Debug)]
 pub struct Audit {
     pub solves: u64,
-    /// Limit of each solve, in simulated ticks.
+    /// Maximum number of simulated ticks per solve.
     pub solve_ticks: u64,
-    /// Limit of an exhaustive search, in steps.
+    /// Maximum number of simulated ticks in an exhaustive search.
     pub search_steps: usize,
-    /// Steps. Verifying a valid certificate of a small map must stay below this limit.
+    /// Maximum number of the verifier's steps. Valid certificates of small maps must need fewer.
     pub verify_steps: u64,
 }
 
@@ -33,15 +33,15 @@ pub struct Counts {
     /// Pairs for which a certificate proves that no line survives the whole game.
     pub doomed: u64,
     pub unproven: u64,
-    /// Certificates whose proof ends with a sweep that runs out of states.
+    /// Certificates whose proof ends with a sweep that has no states left.
     pub by_sweeps: u64,
     pub by_search: u64,
-    /// Certificates in `by_search` whose proof also has sweeps, before the search.
+    /// Certificates counted in `by_search` whose proof has sweeps before the search.
     pub by_both: u64,
-    /// Changed or forged certificates that are true and were accepted.
+    /// Changed or forged certificates that were accepted, and that no known line contradicts.
     pub accepted: u64,
     pub refused: u64,
-    /// Certificates in `refused` whose verification exceeded the step limit.
+    /// Certificates counted in `refused` whose verification exceeded the step limit.
     pub exceeded: u64,
 }
 
@@ -49,7 +49,7 @@ pub struct Counts {
 #[error("seed {seed}: {what}\nrules: {rules}\n{map}")]
 pub struct Failure {
     pub seed: u64,
-    /// The failure in one sentence, followed by the certificate.
+    /// The failure in one sentence, followed by the certificate if there is one.
     pub what: String,
     pub rules: String,
     pub map: String,
@@ -58,11 +58,11 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Longest {
     pub tick: u16,
-    /// True if the search was exhaustive, so no line is longer.
+    /// True if no line is longer.
     pub is_exact: bool,
 }
 
-/// Searches all lines of a game. Stops after `steps_max` steps.
+/// Searches all lines of a game. Stops when a line survives, or after `steps_max` simulated ticks.
 pub fn search(world: &World, steps_max: usize) -> Longest {
     let mut layer = vec![world.start()];
     let (mut tick, mut steps) = (1, 0);
@@ -105,8 +105,8 @@ fn streets(dice: &mut Dice, size: i32) -> Layout {
     }
 }
 
-/// Draws random rules. In at least a quarter, lazy threats move in every tick. About half keep the
-/// server's views, patience and rest, because some provers support no others.
+/// Draws random rules. In at least a quarter of them, lazy threats move in every tick. About half
+/// have the server's views, patience and rest, because some provers support only these values.
 fn rules(dice: &mut Dice) -> Rules {
     let no_jump = dice.one_in(2);
     let mut rules = Rules { no_jump, ..random_rules(dice) };
@@ -121,7 +121,7 @@ fn rules(dice: &mut Dice) -> Rules {
     rules
 }
 
-/// Every second seed starts with the proof, because a search alone decides most small maps.
+/// Even seeds skip the survival search, because it would decide most small maps without a proof.
 fn solve(world: &World, seed: u64, ticks: u64) -> (Solution, Certificate) {
     let mut decider = Decider::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
     if seed.is_multiple_of(2) {
@@ -132,7 +132,7 @@ fn solve(world: &World, seed: u64, ticks: u64) -> (Solution, Certificate) {
     (solution, certificate)
 }
 
-/// Changes a digit or a letter of a certificate, or drops, doubles or moves a line.
+/// Changes a digit or a letter of a certificate, drops or doubles a line, or swaps two lines.
 pub fn change(text: &str, dice: &mut Dice) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let line = dice.below(lines.len());
@@ -154,7 +154,7 @@ pub fn change(text: &str, dice: &mut Dice) -> String {
     lines.join("\n")
 }
 
-/// Invents a proof: sweeps between arbitrary ticks with arbitrary threats.
+/// Returns a certificate with an invented bound, and with arbitrary sweeps as its proof.
 fn forge(honest: &Certificate, threats: usize, dice: &mut Dice) -> Certificate {
     let tick = |dice: &mut Dice, from: u16| {
         let any = dice.between(from.min(LAST_TICK).into(), LAST_TICK.into()) as u16;
@@ -181,16 +181,16 @@ fn forge(honest: &Certificate, threats: usize, dice: &mut Dice) -> Certificate {
 }
 
 impl Audit {
-    /// Limits for auditing many pairs, at a few milliseconds per pair.
+    /// Limits with which an audit of many pairs takes a few milliseconds per pair.
     pub const SMALL: Self = Self { solves: 4, solve_ticks: 120_000, search_steps: 20_000, verify_steps: 1_000_000_000 };
 
-    /// Fails on a contradiction, a false certificate accepted, a true one refused, or a panic.
+    /// Fails if solves of [`pair`] contradict each other, a certificate is refused, or code panics.
     pub fn check(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
     }
 
-    /// Changes the certificate of a seed. Fails if a false one is accepted, or on a panic.
+    /// Verifies changed certificates. Fails if a false certificate is accepted, or if code panics.
     pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));
@@ -208,8 +208,8 @@ impl Audit {
         Ok(())
     }
 
-    /// Checks a forged certificate for a map that is drawn from the seed. About half of the seeds
-    /// give a larger map than [`pair`] does. Fails like [`Audit::check_changed`].
+    /// Verifies a forged certificate for a random map. About half of the seeds may give larger maps
+    /// than [`pair`]. Fails if a false certificate is accepted, or if code panics.
     pub fn check_forged(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let mut dice = Dice::from_seed(seed);
         let (layout, rules) = if dice.one_in(2) { pair(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };
@@ -255,7 +255,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Verifies a certificate that may be false. `longest` is the end of the longest line.
+    /// Fails if a certificate is accepted whose bound is below the known final tick `longest`.
     fn judge(
         &self,
         certificate: &Certificate,

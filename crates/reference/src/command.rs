@@ -1,7 +1,6 @@
 use super::paths::shared_path_step;
 use getaway::game::{Action, ActionError, Layout, Position, Rules, Tile};
 
-/// Returns `None` if the server refuses the move without an error.
 pub(super) fn destination(
     layout: &Layout,
     rules: &Rules,
@@ -20,7 +19,7 @@ pub(super) fn destination(
             shared_path_step(layout, rules, player, target).ok_or(ActionError::Unreachable(target))?
         }
     };
-    // Paths cross see-through tiles, but the player cannot: a step onto one is refused like a wall.
+    // A path may lead over a see-through tile, but the player's step onto this tile is refused.
     Ok((layout.tile(next) == Tile::Open).then_some(next))
 }
 
@@ -39,7 +38,7 @@ fn target(layout: &Layout, x: f64, y: f64) -> Result<Position, ActionError> {
     Ok(target)
 }
 
-/// JavaScript's `Math.round`, which rounds halves up. `f64::round` rounds them away from zero.
+/// Rounds like JavaScript's `Math.round`: halves up. `f64::round` rounds halves away from zero.
 fn math_round(value: f64) -> f64 {
     let floor = value.floor();
     // `(value + 0.5).floor()` would round the largest number below one half to 1.
@@ -81,7 +80,7 @@ mod tests {
 
     #[test]
     fn move_to_steps_along_the_shared_path() {
-        // Right and down both start a shortest path to (1, 1); right comes first.
+        // Right and down both begin a shortest path to (1, 1); right comes first in the order.
         assert_eq!(move_to(1.0, 1.0), Ok(Some(Position::new(1, 0))));
         assert_eq!(move_to(0.5, 2.0), Ok(Some(Position::new(1, 0))), "0.5 means 1");
         assert_eq!(move_to(-0.5, 1.0), Ok(Some(Position::new(0, 1))), "-0.5 means 0");

@@ -1,7 +1,7 @@
 use getaway::game::{Layout, Position, Spawn, Style, Tile};
 
-/// `#` is a wall, `~` a see-through tile, `P` the player, and the first letter of a style a threat.
-/// Any other letter is open. Without a `P`, the player is at (0, 0).
+/// Parses a drawing: `#` is a wall, `~` a see-through tile, `P` the player, and the initial of a
+/// style (`B` for bull) a threat. All other tiles are open. Without `P`, the player is at (0, 0).
 pub(super) fn draw(rows: &[&str]) -> Layout {
     let mut layout = Layout {
         width: rows[0].len() as i32,

@@ -1,8 +1,8 @@
-//! The slow, literal reference model of the rules, against which `game` is tested.
+//! The slow, literal reference model of the rules, against which [`getaway::game`] is tested.
 //!
-//! It applies the rules in the server's order, without lookup tables, caches or extra memory. It
-//! borrows only the types of [`game`](getaway::game) and none of its logic, so the two do not share
-//! mistakes. Only [`lockstep`] uses the logic of both.
+//! It applies the rules in the server's order, without lookup tables or caches. It uses only basic
+//! types of [`getaway::game`], not its logic, so that the two do not share mistakes. Only
+//! [`lockstep`] and [`audit`] use the logic of both.
 
 pub mod audit;
 mod command;
@@ -24,12 +24,12 @@ pub use sight::{best_intersections, line_of_sight};
 pub use threat::{Memory, Threat};
 pub use verify::{STEPS_MAX, VerifyError, verify, verify_within};
 
-/// A game between two ticks, with the fields of the server's game.
+/// A game between two ticks. It has the fields of the server's game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Game {
     pub layout: Layout,
     pub rules: Rules,
-    /// The tick to be played, from 1.
+    /// The next tick to be played; the first is 1.
     pub tick: u16,
     pub player: Position,
     /// The threats in map order.
@@ -37,9 +37,9 @@ pub struct Game {
 }
 
 impl Game {
-    /// Creates the game before its first tick, with every threat at its spawn.
+    /// Creates a game before its first tick, with every threat at its spawn.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
-        // Comments show where rules are used. A new rule does not compile until it is added.
+        // A new rule does not compile until it is added here. Comments say where rules are used.
         let Rules {
             // `Game::step`
             no_jump: _,
@@ -65,7 +65,7 @@ impl Game {
             hawk_view: _,
             hawk_patience_moves: _,
             hawk_rest_moves: _,
-            // This rule does not affect the game.
+            // Nowhere, because this rule does not affect the game.
             wire: _,
         } = rules;
         Self {
@@ -81,22 +81,23 @@ impl Game {
         self.threats.iter().any(|threat| threat.position == self.player)
     }
 
-    /// The server's check at the start of a tick.
+    /// Returns true if the server's check at the start of a tick ends the game.
     pub fn over(&self) -> bool {
         self.caught() || self.tick > 2000
     }
 
-    /// 5 points for each tick reached: the final score once the game is over.
+    /// Returns 5 points per tick reached. Once the game is over, this is the final score.
     pub fn score(&self) -> u32 {
         5 * u32::from(self.tick)
     }
 
-    /// `None` if the server refuses the action without an error. Fails with the error it would log.
+    /// Returns the tile to which the action leads, or `None` if the server refuses the action
+    /// silently. Fails with the error that the server would log.
     pub fn try_action(&self, action: Action) -> Result<Option<Position>, ActionError> {
         command::destination(&self.layout, &self.rules, self.player, action)
     }
 
-    /// Plays one tick: the command, then the threats. A game that is over stays as it is.
+    /// Plays one tick: moves the player, then the threats. Does nothing if the game is over.
     pub fn step(&mut self, actions: &[Action]) {
         self.step_by(actions, Threat::update);
     }
@@ -106,7 +107,7 @@ impl Game {
             return;
         }
         self.apply(actions);
-        // Without jumps, a threat on the player's tile ends the game before the threats move.
+        // In the no-jump variant, a step onto a threat ends the game before the threats move.
         if self.rules.no_jump && self.caught() {
             return;
         }
@@ -187,7 +188,7 @@ mod tests {
 
     #[test]
     fn player_and_threat_can_swap_tiles_except_in_the_no_jump_variant() {
-        // The goldfish's only option is left, onto the tile that the player leaves on tick 5.
+        // In tick 5, the goldfish can only move left, onto the tile that the player leaves.
         let layout = draw(&["P.G"]);
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
             let mut game = Game::new(&layout, &rules);
@@ -234,7 +235,7 @@ mod tests {
         assert_eq!(
             after(&[left, up, down, right]),
             Position::new(0, 2),
-            "off the grid and walls do not use up the move"
+            "steps off the grid and into walls do not use up the move"
         );
         let failures = [
             Action::Unknown,

@@ -1,4 +1,4 @@
-//! The server's shared path and shark path, which are different shortest paths.
+//! The server's two ways to choose among shortest paths: the shared path and the shark path.
 
 use std::collections::VecDeque;
 use std::ops::{Index, IndexMut};
@@ -41,7 +41,7 @@ fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
     distances[target] = Some(0);
     let mut queue = VecDeque::from([(target, 0)]);
     while let Some((tile, distance)) = queue.pop_front() {
-        // The order does not affect distances.
+        // The order of the neighbours does not affect the distances.
         for neighbour in open_neighbours(layout, Direction::ALL, tile) {
             if distances[neighbour].is_none() {
                 distances[neighbour] = Some(distance + 1);
@@ -52,8 +52,9 @@ fn distances(layout: &Layout, target: Position) -> Columns<Option<u32>> {
     distances
 }
 
-/// The next tile on the shared path (owl, hawk, `MOVE_TO`): the first neighbour in the order of the
-/// rules that is one step nearer to `to`. `None` without a path, or if `from` is `to`.
+/// Returns the next tile on the shared path of owls, hawks and `MOVE_TO`: the first neighbour in
+/// `shared_path_order` that is one step nearer to `to`. Returns `None` if there is no path, or if
+/// `from` is `to`.
 pub fn shared_path_step(layout: &Layout, rules: &Rules, from: Position, to: Position) -> Option<Position> {
     if !layout.is_open(from) {
         return None;
@@ -61,7 +62,7 @@ pub fn shared_path_step(layout: &Layout, rules: &Rules, from: Position, to: Posi
     nearer_neighbour(layout, rules, &distances(layout, to), from)
 }
 
-/// [`shared_path_step`] from every open tile to `to`, with a single search.
+/// Returns [`shared_path_step`] from every open tile to `to`, computed with a single search.
 pub fn shared_path_steps(layout: &Layout, rules: &Rules, to: Position) -> Vec<(Position, Option<Position>)> {
     let distances = distances(layout, to);
     layout.open_positions().map(|from| (from, nearer_neighbour(layout, rules, &distances, from))).collect()
@@ -77,7 +78,7 @@ fn nearer_neighbour(
     open_neighbours(layout, rules.shared_path_order, from).find(|&tile| distances[tile] == Some(nearer))
 }
 
-/// The tiles of the shark path after `from`, up to and including `to`; `None` without a path.
+/// Returns the tiles of the shark path after `from`, including `to`, or `None` if there is no path.
 pub fn shark_path(layout: &Layout, rules: &Rules, from: Position, to: Position) -> Option<Vec<Position>> {
     if !layout.is_open(from) || !layout.is_open(to) {
         return None;
@@ -85,7 +86,7 @@ pub fn shark_path(layout: &Layout, rules: &Rules, from: Position, to: Position) 
     follow_back(&shark_search(layout, rules, from), from, to)
 }
 
-/// The first tile of [`shark_path`] to every open tile, with a single search.
+/// Returns the first tile of [`shark_path`] to every open tile, computed with a single search.
 pub fn shark_path_steps(layout: &Layout, rules: &Rules, from: Position) -> Vec<(Position, Option<Position>)> {
     let came_from = shark_search(layout, rules, from);
     let first = |to| follow_back(&came_from, from, to).and_then(|path| path.first().copied());
@@ -103,8 +104,8 @@ fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Positi
     Some(path)
 }
 
-/// For every tile, the tile from which the shark's search reached it. Rules with the server's order
-/// use the server's literal search. Other rules use a plain search in their own order.
+/// Returns, for every tile, the previous tile on the shark path to it. Uses the server's own search
+/// for the server's order, and a plain breadth-first search for other orders.
 fn shark_search(layout: &Layout, rules: &Rules, from: Position) -> Columns<Option<Position>> {
     if rules.shark_path_order == Rules::BLITZ_2025.shark_path_order {
         listed_search(layout, from)
@@ -127,7 +128,7 @@ fn ordered_search(layout: &Layout, order: [Direction; 4], from: Position) -> Col
     came_from
 }
 
-/// The server's search. The parent of a tile is the last tile that lowered its cost.
+/// The server's search. Returns, for every tile, the tile that last lowered its cost.
 fn listed_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
     let mut came_from = Columns::filled(layout, None);
     let mut cost = Columns::filled(layout, f64::INFINITY);
@@ -141,8 +142,8 @@ fn listed_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
         }
     }
     while !unseen.is_empty() {
-        // The server sorts again before each pop, highest cost first. Its stable sort treats
-        // infinite costs as equal, so the last-listed tile of the lowest cost is popped.
+        // Before each pop, the server sorts the list stably by descending cost, and infinite costs
+        // are equal. So it pops the last-listed of the tiles with the lowest cost.
         unseen.sort_by(|&a, &b| cost[b].total_cmp(&cost[a]));
         let Some(tile) = unseen.pop() else { break };
         let next_cost = cost[tile] + 1.0;
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(step(p(0, 2)), Some(p(0, 1)), "left before down");
         assert_eq!(step(p(2, 0)), Some(p(2, 1)), "right before up");
         assert_eq!(step(p(2, 2)), Some(p(2, 1)), "right before down");
-        // Both paths around the walls are equally long: up comes before down.
+        // Both ways around the walls are equally long, and up comes before down.
         let ring = draw(&[".....", ".###.", "....."]);
         assert_eq!(shared_path_step(&ring, &Rules::BLITZ_2025, p(0, 1), p(4, 1)), Some(p(0, 0)));
     }

@@ -1,15 +1,15 @@
-//! The server's random numbers: the sine of a counter.
+//! The server's pseudo-random numbers, computed from the sine of a counter.
 
-/// The next number: at least 0 and, with the server's scale, below 1. This advances the seed.
+/// Returns a number of at least 0 and, with the server's scale, below 1. Adds 1 to the seed.
 pub(super) fn next(seed: &mut i32, scale: f64) -> f64 {
     let x = libm::sin(f64::from(*seed)) * scale;
     *seed += 1;
-    // `fract` is negative for negative numbers.
+    // Unlike `x.fract()`, this is at least 0 for negative `x` as well.
     x - x.floor()
 }
 
-/// Draws even from an empty list, like the server. Scales other than the server's can round the
-/// number up to 1; the pick is then the last entry.
+/// Picks an entry of the list. Like the server, draws a number even if the list is empty. With
+/// other scales than the server's, the number can round up to 1, which picks the last entry.
 pub(super) fn pick<T: Copy>(seed: &mut i32, scale: f64, list: &[T]) -> Option<T> {
     let index = (next(seed, scale) * list.len() as f64).floor() as usize;
     list.get(index).or(list.last()).copied()
@@ -25,7 +25,7 @@ mod tests {
     fn next_is_the_fraction_above_the_floor() {
         let mut seed = 0;
         assert_eq!(next(&mut seed, SCALE), 0.0);
-        // sin(1) = 0.8414709848..., sin(4) = -0.7568024953..., whose floor is below zero.
+        // sin(1) = 0.8414709848..., and sin(4) = -0.7568024953..., which is negative.
         assert!((next(&mut seed, SCALE) - 0.709_848_078_965).abs() < 1e-9);
         seed = 4;
         assert!((next(&mut seed, SCALE) - 0.975_046_920_718).abs() < 1e-9);

@@ -2,7 +2,7 @@ use std::cmp::Reverse;
 
 use getaway::game::{Direction, Layout, Position, Rules};
 
-/// True if two tiles share a row or a column, and both of them and all tiles between them are open.
+/// Returns true if the tiles share a row or column, and they and all tiles between them are open.
 pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     if from.x != to.x && from.y != to.y {
         return false;
@@ -12,8 +12,9 @@ pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     (left..=right).all(|x| (top..=bottom).all(|y| layout.is_open(Position::new(x, y))))
 }
 
-/// The posts of hawks: the intersections with the widest views. An intersection has at least three
-/// open neighbours and is not on the map's edge. Ties keep the order of x, then y.
+/// Returns the posts of hawks: the intersections from which the most tiles are visible. An
+/// intersection is an open tile with at least three open neighbours, and is not on the map's edge.
+/// Intersections with equal views are in ascending order of x, then y.
 pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     let mut intersections = Vec::new();
     for x in 1..=layout.width - 2 {
@@ -94,8 +95,8 @@ mod tests {
 
     #[test]
     fn only_ten_intersections_are_kept() {
-        // The inner tiles outside the row and column of the pillar have equal views: enough of them
-        // to detect a sort that is stable only for short lists.
+        // Outside the pillar's row and column, 36 inner tiles have equal views, which is enough to
+        // detect a sort that is stable only for short lists.
         let row = ".........";
         let hall = draw(&[row, row, row, row, "....#....", row, row, row, row]);
         let whole_view = (1..=7).flat_map(|x| (1..=7).map(move |y| p(x, y))).filter(|tile| tile.x != 4 && tile.y != 4);

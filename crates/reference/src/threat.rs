@@ -1,4 +1,4 @@
-//! A threat: its memory, the ticks in which it moves, and the choice of each style.
+//! A threat: its memory, when it moves, and how each style chooses a move.
 
 use super::random::pick;
 use super::sight::line_of_sight;
@@ -18,9 +18,8 @@ pub struct Threat {
     pub seed: i32,
     /// Ticks since it last chose a move.
     pub ticks_since_move: u8,
-    /// The personality, which determines how often the threat moves.
     pub personality: Personality,
-    /// The player's position at this threat's last update; (-1, -1) before the first.
+    /// The player's position at this threat's last update, or (-1, -1) before its first update.
     pub stale_player: Position,
     pub memory: Memory,
 }
@@ -28,18 +27,18 @@ pub struct Threat {
 /// The memory of owls and hawks; the other styles do not use it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Memory {
-    /// Owl: the player's position at the owl's last look.
+    /// Owl: the position where it saw the player at its last look.
     pub remembered: Option<Position>,
-    /// Hawk: where it last saw the player.
+    /// Hawk: where it last saw the player, until it arrives there.
     pub seen: Option<Position>,
     /// Hawk: the intersection to which it is moving.
     pub post: Option<Position>,
-    /// Hawk: moves without a target; negative after reaching a post.
+    /// Hawk: moves without a target. The count starts below zero after the hawk reaches a post.
     pub idle_rounds: i32,
 }
 
 impl Threat {
-    /// Creates a threat at its spawn. Picking its direction uses the first seed.
+    /// Creates a threat at its spawn. The pick of its initial direction uses the first seed.
     pub fn new(spawn: Spawn, rules: &Rules) -> Self {
         let mut seed = rules.first_seed;
         let direction = pick(&mut seed, rules.pick_scale, &rules.spawn_order).unwrap_or(Direction::Up);
@@ -57,7 +56,7 @@ impl Threat {
         }
     }
 
-    /// Updates the threat after the player's command; `clock` is the tick minus one.
+    /// Updates the threat after the player's move. `clock` is the tick minus one.
     pub fn update(&mut self, layout: &Layout, clock: u16, player: Position) {
         self.update_by(&Literal::new(layout, &self.rules), layout, clock, player);
     }
@@ -71,7 +70,7 @@ impl Threat {
             let noticed = self.notices(layout, owls_look(&self.rules, clock), seen);
             self.act(ways, layout, noticed);
         }
-        // Updated last: deer and sharks read the player's position at the end of the previous tick.
+        // Set last, because deer and sharks read the player's position of the previous tick.
         self.stale_player = player;
     }
 
@@ -86,7 +85,7 @@ impl Threat {
         is_due
     }
 
-    /// On the server, deer and sharks read the stale position, owls and hawks the present one.
+    /// `None` for bulls and goldfish. On the server, only deer and sharks have a stale view.
     pub(crate) fn view(&self) -> Option<View> {
         match self.style {
             Style::Bull | Style::Goldfish => None,
@@ -97,7 +96,7 @@ impl Threat {
         }
     }
 
-    /// The player's position, if the threat notices it when it moves.
+    /// Returns the player's position if the threat, when it moves, notices the player there.
     pub(crate) fn notices(&self, layout: &Layout, owls_look: bool, player: Position) -> Option<Position> {
         let notices = match self.style {
             Style::Bull | Style::Goldfish => false,
@@ -108,7 +107,7 @@ impl Threat {
         notices.then_some(player)
     }
 
-    /// Depends on the player's position only through `noticed`, and not on the clock.
+    /// Makes a move, which depends on the player only through `noticed`, and not on the clock.
     pub(crate) fn act(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) {
         if let Some(direction) = self.choose(ways, layout, noticed) {
             self.take(layout, direction);
@@ -137,7 +136,7 @@ impl Threat {
         }
     }
 
-    /// Changes position and direction together, or neither in front of a wall.
+    /// Moves and turns the threat, or changes nothing if the next tile is a wall.
     fn take(&mut self, layout: &Layout, direction: Direction) {
         let next = self.position.towards(direction);
         if layout.is_open(next) {
@@ -154,13 +153,13 @@ impl Threat {
             .collect()
     }
 
-    /// Picks one of the options. It draws a number even if there are no options.
+    /// Picks one of the options. Draws a number even if there are no options.
     fn choose_goldfish(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
         pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
-    /// Goes straight ahead, and draws a number only in front of a wall.
+    /// Goes straight ahead. Only in front of a wall, draws a number to pick one of the options.
     fn choose_bull(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
         if options.contains(&self.direction) {
@@ -169,13 +168,12 @@ impl Threat {
         pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
-    /// Minimises the straight-line distance to its target. It turns back only in a dead end.
+    /// Minimises the straight-line distance to its target. A deer turns back only in a dead end.
     fn choose_deer(&self, layout: &Layout, player: Position) -> Option<Direction> {
         let options = self.options(layout);
         if options.len() == 1 {
             return Some(options[0]);
         }
-        // Shy: near the player, it heads for its spawn.
         let is_far = squared_distance(self.position, player) > i64::from(self.rules.deer_shy_distance_squared);
         let target = if is_far { player } else { self.spawn };
         options
@@ -196,7 +194,7 @@ impl Threat {
         self.step_to(ways, self.memory.remembered?)
     }
 
-    /// Goes to where it last saw the player, otherwise to its post, and waits until it has one.
+    /// Goes to where it last saw the player, or else to its post. Without either, the hawk waits.
     fn choose_hawk(&mut self, ways: &impl Ways, seen: Option<Position>) -> Option<Direction> {
         if seen.is_some() {
             self.memory.seen = seen;
@@ -217,7 +215,7 @@ impl Threat {
                 self.memory.idle_rounds = -i32::from(self.rules.hawk_rest_moves);
                 return None;
             }
-            // The server never drops a post, so a hawk with an unreachable post stays.
+            // A hawk with an unreachable post keeps the post and stays until it sees the player.
             return self.step_to(ways, post);
         }
         self.memory.idle_rounds += 1;
@@ -237,7 +235,7 @@ impl Threat {
     }
 }
 
-/// On the server, owls that move look in ten of every sixty ticks.
+/// True if owls that move at this clock look: on the server, in the first ten of every sixty ticks.
 pub(crate) fn owls_look(rules: &Rules, clock: u16) -> bool {
     clock % rules.owl_minute_ticks < rules.owl_window_ticks
 }
@@ -265,7 +263,7 @@ mod tests {
     use super::super::drawing::draw;
     use super::*;
 
-    /// A clock at which every update is a move and owls do not look.
+    /// A clock at which threats move in every tick and owls do not look.
     const INSANE: u16 = 930;
 
     const NOWHERE: Position = Position::new(-1, -1);
@@ -311,7 +309,7 @@ mod tests {
 
     #[test]
     fn goldfish_picks_among_its_options_in_their_order() {
-        // Seed 1 draws 0.7098: up of (left, right, up, down), down of (left, down).
+        // Seed 1 draws 0.7098: up from (left, right, up, down), and down from (left, down).
         let layout = draw(&["...", ".G.", "..."]);
         assert_eq!(threat(&layout, Direction::Left).choose_goldfish(&layout), Some(Direction::Up));
         let layout = draw(&["###", ".G#", "#.#"]);
@@ -428,7 +426,7 @@ mod tests {
         let mut owl = threat(&layout, Direction::Up);
         for clock in 0..4 {
             owl.update(&layout, clock, p(0, 0));
-            assert_eq!(owl.memory.remembered, None, "clock {clock} is in the window, but not a move");
+            assert_eq!(owl.memory.remembered, None, "at clock {clock}, owls look, but this owl does not move");
         }
         owl.update(&layout, 4, p(4, 0));
         assert_eq!((owl.memory.remembered, owl.position), (Some(p(4, 0)), p(3, 0)));
@@ -467,7 +465,7 @@ mod tests {
         assert_eq!(
             (hawk.position, hawk.memory.seen),
             (p(3, 1), Some(p(3, 1))),
-            "out of sight, it goes to where it was"
+            "it goes to where it last saw the player"
         );
         hawk.memory.idle_rounds = 3;
         hawk.update(&layout, INSANE, p(7, 1));
@@ -484,7 +482,7 @@ mod tests {
         }
         hawk.update(&layout, INSANE, p(7, 1));
         assert_eq!((hawk.memory.idle_rounds, hawk.memory.post, hawk.seed), (0, Some(p(3, 1)), 2));
-        assert_eq!(hawk.position, p(1, 1), "it starts to move there on its next move");
+        assert_eq!(hawk.position, p(1, 1), "it sets off for the post on its next move");
     }
 
     #[test]

@@ -21,7 +21,7 @@ const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
 const MAX_THREADS: usize = 1024;
 
-/// A thread steps this many games at a time, in a few microseconds, so threads finish together.
+/// Maximum games per part of a batch, small so that all threads finish a step almost together.
 const PART_GAMES: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ impl Output {
         }
     }
 
-    /// Writes observations: planes and windows to `images`, all others to `vectors`.
+    /// Writes the observations of the part: planes and windows to `images`, others to `vectors`.
     pub fn write(self, part: &BatchPart<'_>, vectors: &mut [i16], images: &mut [u8]) {
         match self {
             Self::Nothing => {}
@@ -90,9 +90,9 @@ impl Output {
 
 struct Observations {
     output: Output,
-    /// Empty for planes and windows.
+    /// Empty if the observations are planes or windows.
     vectors: SharedMemory<i16>,
-    /// Empty except for planes and windows.
+    /// Empty unless the observations are planes or windows.
     images: SharedMemory<u8>,
 }
 
@@ -111,38 +111,38 @@ impl Observations {
     }
 }
 
-/// Many games in flat arrays, stepped together without the interpreter lock. Needs NumPy.
+/// Many games that are stepped together, without the interpreter lock. Needs NumPy.
 ///
-/// The games are divided evenly among the maps, in the order of the list. A game that is over
-/// returns to its start in the next step, which ignores its action. Every step overwrites the same
-/// arrays; do not read them from another thread during a step. `getaway.gymnasium` describes the
-/// observations. Batches can be copied and pickled at any tick; copies share no arrays.
+/// The games are divided evenly among the maps, in the order of `maps`. If a game is over, the next
+/// step ignores its action and resets the game. Every step overwrites the arrays that the last step
+/// returned; do not read them from another thread during a step. `getaway.gymnasium` describes the
+/// observations. Batches can be copied and pickled; a copy has its own arrays.
 ///
 /// Args:
 ///     maps: one or several maps, as for `Game`.
 ///     games: number of games; by default one per map.
-///     observation: the output per game and step: "compact", "features", "state" (int16),
-///         "planes", "window" (uint8), or None for nothing.
-///     window: rows and columns of "window", an odd number up to 63.
+///     observation: the form of the observations: "compact", "features" or "state" (int16),
+///         "planes" or "window" (uint8), or None for empty observations.
+///     window: the side length of the observation "window" in tiles, an odd number up to 63.
 ///     threads: number of threads, including the calling thread; it does not affect results.
 ///     no_jump: whether to play the no-jump variant.
-///     rules: rules that differ from the server's.
+///     rules: a dict of the rules that differ from the server's.
 ///
 /// Raises:
 ///     FileNotFoundError: if a map does not exist.
-///     ValueError: if a map cannot be read or played, or a number is out of range.
+///     ValueError: if a map cannot be read or played, or another argument is invalid.
 #[pyclass(module = "getaway")]
 pub(crate) struct Batch {
     boards: Vec<Arc<Board>>,
-    /// For each given map, the index of its board.
+    /// For each element of the argument `maps`, the index of its board.
     given: Vec<usize>,
     batch: batch::Batch,
     helpers: Helpers,
-    /// Each game's move as a number; valid only after a successful check.
+    /// Each game's move as a number; valid only after `take_actions` succeeds.
     actions: Vec<u8>,
     observations: Observations,
     rewards: SharedMemory<f32>,
-    /// NumPy shows the values as bool, but Python code may write other numbers.
+    /// Python code sees an array of bool, but may write bytes other than 0 and 1.
     terminations: SharedMemory<u8>,
 }
 
@@ -172,7 +172,7 @@ impl Batch {
         })
     }
 
-    /// Calls `change` to change the states of some games, and then observes these games again.
+    /// Changes the states of `games` with `change`, then writes the observations of these games.
     fn observe(
         &mut self,
         py: Python<'_>,
@@ -210,8 +210,8 @@ impl Batch {
                 let images = images.split_off_mut(..games * image).unwrap_or_default();
                 Mutex::new(Some((part, actions, rewards, terminations, vectors, images)))
             });
-            // Each thread begins with its own share of the games, which its processor has cached. A
-            // thread that finishes early continues with parts that others have not begun.
+            // Each thread begins with its own share of the parts. A thread that finishes its share
+            // continues with parts that no thread has begun.
             let parts: Vec<_> = parts.collect();
             helpers.run(&|thread: usize, threads: usize| {
                 let first = parts.len() * thread / threads;
@@ -244,7 +244,7 @@ impl Batch {
         }
         let py = actions.py();
         if !actions.hasattr("__array__")? && PyMemoryView::from(actions).is_err() {
-            // NumPy would not finish on a list that contains itself several times.
+            // NumPy is not used, because it hangs on a list that contains itself several times.
             let number = |index, action: &Bound<'_, PyAny>| {
                 action.extract::<i64>().map_err(|error| {
                     let found = type_name(action);
@@ -285,11 +285,11 @@ impl Batch {
         }
         let start = array.data();
         // SAFETY: `index` is below the array's length. The array is contiguous and aligned, and is
-        // neither freed nor resized while this thread has the interpreter lock. It is read by
-        // pointer, not as a slice, because other threads may write to it.
+        // neither freed nor resized while this thread holds the interpreter lock. The values are
+        // read through a pointer, not a slice, because other threads may write to the array.
         let value_at = |index: usize| number(unsafe { start.add(index).read() });
-        // Collects the bits of all numbers, so that the loop needs no branch. A number is from 0 to
-        // 4 if both it and the number plus 3 fit into three bits.
+        // A value is from 0 to 4 if both `value` and `value + 3` fit into three bits. The loop only
+        // combines these bits for all games, so that it needs no branch.
         let mut bits = 0;
         for (index, action) in self.actions.iter_mut().enumerate() {
             let value = value_at(index);
@@ -304,7 +304,7 @@ impl Batch {
         Ok(())
     }
 
-    /// For each game, true if the mask marks it. Without a mask, all games are marked.
+    /// Returns true for each game that the mask marks, or for every game if there is no mask.
     fn marks(&self, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<bool>> {
         let games = self.batch.len();
         let Some(mask) = mask else { return Ok(vec![true; games]) };
@@ -317,7 +317,7 @@ impl Batch {
             let found = mask.len();
             return Err(PyValueError::new_err(format!("mask: expected the shape ({games},), found ({found},)")));
         }
-        // Read as numbers, because the bytes of an array of bool can have any value.
+        // The mask is read as numbers, because the bytes of an array of bool can have any value.
         let marks = mask.call_method1("astype", ("uint8",))?.cast_into::<PyArray1<u8>>()?;
         Ok(marks.to_vec()?.into_iter().map(|mark| mark != 0).collect())
     }
@@ -334,7 +334,7 @@ impl Batch {
         usize::try_from(game)
             .ok()
             .filter(|&game| game < games)
-            .ok_or_else(|| PyIndexError::new_err(format!("game {index}: expected one of {games}")))
+            .ok_or_else(|| PyIndexError::new_err(format!("game {index}: expected one of {games} games")))
     }
 }
 
@@ -370,7 +370,7 @@ pub(super) fn boards(
     Ok(boards)
 }
 
-/// The distinct boards, and the index of each given board among them.
+/// Returns the distinct boards, and for each given board its index among them.
 fn distinct(given: Vec<Arc<Board>>) -> (Vec<Arc<Board>>, Vec<usize>) {
     let (mut boards, mut known) = (Vec::new(), HashMap::new());
     let indices = given.into_iter().map(|board| {
@@ -430,7 +430,7 @@ impl Batch {
         Ok(batch)
     }
 
-    /// Reset all games, or those that the mask marks; returns the observations.
+    /// Reset all games, or only those that the mask marks; returns the observations of all games.
     #[pyo3(signature = (mask = None, /))]
     fn reset(&mut self, py: Python<'_>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let marks = self.marks(mask)?;
@@ -439,15 +439,15 @@ impl Batch {
         Ok(self.observations.array(py))
     }
 
-    /// Play a tick of every game; returns observations, rewards and terminations.
+    /// Play one tick of every game; returns the observations, rewards and terminations.
     ///
     /// A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
-    /// stepped onto a threat in the no-jump variant.
+    /// stepped onto a threat in the no-jump variant. After an error, no game has changed.
     ///
     /// Raises:
-    ///     TypeError: for actions that are not integers.
-    ///     ValueError: if the shape is not (games,), an action is not from 0 to 4, or an array of
-    ///         the batch was made read-only. No game changes in these cases.
+    ///     TypeError: if the actions are not integers.
+    ///     ValueError: if the shape of `actions` is not (games,), an action is not from 0 to 4, or
+    ///         an array of the batch was made read-only.
     #[pyo3(signature = (actions, /))]
     fn step(&mut self, actions: &Bound<'_, PyAny>) -> PyResult<(Py<PyAny>, Py<PyAny>, Py<PyAny>)> {
         let py = actions.py();
@@ -456,7 +456,7 @@ impl Batch {
         Ok((self.observations.array(py), self.rewards.array(py), self.terminations.array(py)))
     }
 
-    /// The observations after the last step, of shape (games, *observation_shape).
+    /// The current observations of all games, of shape (games, *observation_shape).
     #[getter]
     fn observations(&self, py: Python<'_>) -> Py<PyAny> {
         self.observations.array(py)
@@ -468,13 +468,13 @@ impl Batch {
         self.observations.output.name()
     }
 
-    /// The shape of one game's observation, with room for the largest map.
+    /// The shape of one game's observation, which fits the largest map of the batch.
     #[getter]
     fn observation_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.observations.output.shape(self.batch.shape()))
     }
 
-    /// Rows and columns of the observation "window".
+    /// The side length of the observation "window" in tiles.
     #[getter]
     fn window(&self) -> usize {
         self.batch.shape().window
@@ -486,25 +486,25 @@ impl Batch {
         self.helpers.threads()
     }
 
-    /// The rules of each map.
+    /// For each map, all rules as a dict. A game that `maps` contains twice counts once.
     #[getter]
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.boards.iter().map(|board| to_rules(py, board.world.rules())).collect()
     }
 
-    /// The tick about to be played, per game.
+    /// The tick that each game plays next, 1 to 2001.
     #[getter]
     fn ticks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
         PyArray1::from_iter(py, self.batch.states().iter().map(getaway::game::State::tick))
     }
 
-    /// True for each game that is over, and that the next step therefore resets.
+    /// For each game, true if the game is over, so that the next step resets it.
     #[getter]
     fn is_over<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_iter(py, self.batch.states().iter().map(getaway::game::State::is_over))
     }
 
-    /// The actions that are not blocked, as int8 of shape (games, 5): 1 or 0. Staying is always 1.
+    /// An int8 array of shape (games, 5): 0 for each blocked action, else 1. Staying is always 1.
     #[getter]
     fn action_masks<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i8>>> {
         let games = self.batch.len();
@@ -513,8 +513,8 @@ impl Batch {
         PyArray1::from_iter(py, masks.into_iter().map(|mask| mask as i8)).reshape([games, Move::ALL.len()])
     }
 
-    /// The states of all games as a new int16 array of shape (games, 4 + 9 * threats), in the form
-    /// of the observation "state" of `getaway.gymnasium`; `set_state` accepts it.
+    /// Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats). Each
+    /// row is an observation "state" of `getaway.gymnasium`; `set_state` accepts the array.
     fn get_state<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i16>>> {
         let (games, length) = (self.batch.len(), self.batch.shape().state());
         let mut numbers = vec![0; games * length];
@@ -523,13 +523,13 @@ impl Batch {
         PyArray1::from_vec(py, numbers).reshape([games, length])
     }
 
-    /// Continue the games that the mask marks, by default all, from states as `get_state` returns
-    /// them; returns the observations.
+    /// Set all games, or only those that the mask marks, to states in the form that `get_state`
+    /// returns; returns the observations of all games. After an error, no game has changed.
     ///
     /// Raises:
-    ///     TypeError: if the type of the array is not int16.
-    ///     ValueError: for a different shape, or numbers that are not a state of the game's map. No
-    ///         game changes in these cases.
+    ///     TypeError: if `states` is not a 2D int16 array, or `mask` is not an array of bool.
+    ///     ValueError: if a shape is wrong, a row is not a state of the game's map, or an array of
+    ///         the batch was made read-only.
     #[pyo3(signature = (states, mask = None, /))]
     fn set_state(&mut self, states: &Bound<'_, PyAny>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let py = states.py();
@@ -547,7 +547,7 @@ impl Batch {
                 "states: expected the shape ({games}, {length}), found {found}"
             )));
         }
-        // Copied, because other threads may write to the array.
+        // The numbers are copied, because other threads may write to the array.
         let numbers = states.call_method0("ravel")?.cast_into::<PyArray1<i16>>()?.to_vec()?;
         let batch = &self.batch;
         let read = |game: usize| {
@@ -561,18 +561,18 @@ impl Batch {
         Ok(self.observations.array(py))
     }
 
-    /// Judge every action of every game by solving it: `getaway.safe_moves` for a batch.
+    /// Judge every action of every game by solving the game after it, like `getaway.safe_moves`.
     ///
-    /// Releases the interpreter lock; Ctrl-C interrupts it. The result does not depend on the
-    /// threads.
+    /// The call releases the interpreter lock, and Ctrl-C interrupts it. The result does not depend
+    /// on the number of threads.
     ///
     /// Args:
-    ///     threads: number of threads that solve, by default as many as the batch has.
+    ///     threads: number of threads that solve games; by default the batch's number of threads.
     ///     budget_ticks: maximum number of simulated ticks per action.
     ///     seed: the seed of the search.
     ///
     /// Returns:
-    ///     Three arrays of shape (games, 5), as a named tuple `SafeMoves`.
+    ///     A named tuple `SafeMoves` of three arrays of shape (games, 5).
     #[pyo3(signature = (*, threads = None, budget_ticks = SAFE_MOVES_TICKS, seed = None),
         text_signature = "($self, *, threads=None, budget_ticks=100000, seed=0)")]
     fn safe_moves<'py>(
@@ -613,7 +613,7 @@ impl Batch {
         options.set_item("threads", self.threads())?;
         let boards = self.boards.iter().map(|board| Py::new(py, Game::start(Arc::clone(board))));
         let boards: Vec<Py<Game>> = boards.collect::<PyResult<_>>()?;
-        // Pickle writes an object only once, even if the list contains it several times.
+        // Each distinct board becomes one object, because pickle writes the same object only once.
         let maps = self.given.iter().map(|&board| boards[board].clone_ref(py));
         Ok(((maps.collect(), self.batch.len()), options))
     }

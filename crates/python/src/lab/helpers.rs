@@ -1,12 +1,12 @@
-//! Threads that help with a short task, which completes even if threads cannot be started. A forked
-//! process starts its own threads.
+//! Helper threads for short tasks. If they cannot be started, the calling thread does all the work.
+//! A forked process starts its own helper threads.
 
 use std::mem;
 use std::process;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The calling thread and its helpers. The helpers are started by the first task.
+/// The calling thread and its helper threads, which the first task starts.
 pub(crate) struct Helpers {
     threads: usize,
     pool: Option<Pool>,
@@ -26,8 +26,8 @@ impl Helpers {
         self.threads
     }
 
-    /// Calls the task on every thread, with the thread's number (0 for the calling thread) and the
-    /// number of threads. Panics if the task panics.
+    /// Calls `task` once per thread, with the thread's number (0 for the calling thread) and the
+    /// number of threads. Panics if a call panics.
     pub fn run(&mut self, task: &(dyn Fn(usize, usize) + Sync)) {
         let threads = self.threads;
         let Some(pool) = self.pool() else { return task(0, 1) };
@@ -42,8 +42,8 @@ impl Helpers {
     fn pool(&mut self) -> Option<&ThreadPool> {
         let process = process::id();
         if let Some(pool) = self.pool.take_if(|pool| pool.process != process) {
-            // After a fork, the threads exist only in the parent. Dropping the pool would wait for
-            // them for ever.
+            // After a fork, the pool's threads exist only in the parent process, so dropping the
+            // pool would wait for ever.
             mem::forget(pool);
         }
         if self.threads == 1 {

@@ -6,30 +6,30 @@ use pyo3::exceptions::{PyMemoryError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyMemoryView, PyTuple};
 
-/// Every bit pattern must be valid, because Python code may write any bits.
+/// A type for which every bit pattern is valid, because Python code may write any bits.
 pub(crate) trait Number: Copy {}
 impl Number for i16 {}
 impl Number for u8 {}
 impl Number for f32 {}
 
-/// Memory of a fixed size, and the NumPy array over it. Python code can neither move nor free the
-/// memory: it belongs to a `bytearray`, which cannot be resized while a view of it exists.
+/// A NumPy array whose memory Rust code also writes. Python code can neither move nor free the
+/// memory: the memory belongs to a `bytearray`, which cannot be resized while a view of it exists.
 pub(crate) struct SharedMemory<T> {
     name: &'static str,
     array: Py<PyUntypedArray>,
-    /// Never exposed to Python code, which could release the view.
+    /// Python code must not get the view, because it could release the view.
     _view: Py<PyMemoryView>,
     start: *mut T,
     len: usize,
 }
 
-// SAFETY: the pointer is used only in `lend`, by the thread that has the only reference.
+// SAFETY: only `lend` uses the pointer, and `lend` has the only reference to `self`.
 unsafe impl<T: Send> Send for SharedMemory<T> {}
-// SAFETY: nothing is read or written through a shared reference.
+// SAFETY: no method with `&self` reads or writes the memory.
 unsafe impl<T: Sync> Sync for SharedMemory<T> {}
 
 impl<T: Number> SharedMemory<T> {
-    /// An array of zeros of this shape. `dtype` is the NumPy name of a type with the size of `T`.
+    /// Returns an array of zeros. `dtype` is NumPy's name of a type that has the size of `T`.
     pub fn new(py: Python<'_>, name: &'static str, dtype: &str, shape: &[usize]) -> PyResult<Self> {
         let len: usize = shape.iter().product();
         let bytes = len * size_of::<T>();
@@ -49,11 +49,11 @@ impl<T: Number> SharedMemory<T> {
         self.array.clone_ref(py).into_any()
     }
 
-    /// The memory, which may be written even after the interpreter lock is released. Fails if the
-    /// array is read-only or points to other memory.
+    /// Returns the memory, which may be written even after the interpreter lock is released. Fails
+    /// if the array is read-only or points to other memory.
     pub fn lend(&mut self, py: Python<'_>) -> PyResult<&mut [T]> {
         let name = self.name;
-        // SAFETY: the array is alive, and changes only under the interpreter lock.
+        // SAFETY: the array is alive, and unchanged while this thread holds the interpreter lock.
         let (data, flags) = unsafe {
             let fields = &(*self.array.bind(py).as_array_ptr()).fields;
             (fields.data, fields.flags)
@@ -66,11 +66,11 @@ impl<T: Number> SharedMemory<T> {
                 "{name}: the array points to other memory: expected the batch's own"
             )));
         }
-        // SAFETY: the memory has this start and length while the view of its owner exists. It holds
-        // numbers, for which all bits are valid. `&mut self` excludes a second Rust reference from
-        // here, and arrays from Python are read by pointer. Python code that uses the array
-        // meanwhile reads or writes arbitrary numbers, as with every NumPy function that releases
-        // the interpreter lock.
+        // SAFETY: the memory keeps its start and length while `_view` exists. Every bit pattern is
+        // valid for a `Number`. `&mut self` excludes a second slice from this method, and arrays
+        // from Python are read through pointers. Python code that uses the array at the same time
+        // reads or writes arbitrary numbers, as with every NumPy function that releases the
+        // interpreter lock.
         Ok(unsafe { slice::from_raw_parts_mut(self.start, self.len) })
     }
 }

@@ -1,4 +1,4 @@
-//! Research features, which the competition's upload omits.
+//! Features for research. The bot that is uploaded to the competition is built without them.
 
 mod arena;
 mod batch;
@@ -20,7 +20,7 @@ use pyo3::prelude::*;
 
 use crate::callables::Host;
 
-/// Runs the command `getaway`. The arguments start with the program's name. Returns the exit code.
+/// Runs the command `getaway` and returns its exit code. `arguments` begins with the program name.
 #[pyfunction]
 pub(crate) fn run_command_line(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
     py.detach(|| getaway_cli::run_main(arguments, Some(&Host::default())))

@@ -11,10 +11,10 @@ use crate::game::{Board, Game};
 
 const FRAME_HEIGHT_PX: u32 = 640;
 
-/// A game to watch, from its start to its current state.
+/// A replay of a game, from its start to its current state.
 ///
-/// A notebook shows it in the viewer, with the tick, the plan and the threats' paths. `html` gives
-/// the same viewer as a self-contained page, and `svg` gives an animation without controls.
+/// A notebook shows the replay in the viewer, with the coming paths of the player and the threats.
+/// `html` returns the viewer as a self-contained page, and `svg` an animation without controls.
 ///
 /// Args:
 ///     game: the game.
@@ -50,15 +50,15 @@ impl Replay {
         Ok(Self { board: game.board.clone(), moves: game.moves.clone(), title, subtitle: subtitle.to_owned() })
     }
 
-    /// The viewer with the game, as a self-contained page.
+    /// The replay in the viewer, as a self-contained HTML page.
     fn html(&self, py: Python<'_>) -> PyResult<String> {
         without_gil(py, || self.page())
     }
 
-    /// The game as a repeating animation; `speed` 1 is ten ticks per second.
+    /// The replay as an endless SVG animation. With `speed=1`, it shows ten ticks per second.
     ///
     /// Raises:
-    ///     ValueError: if the speed is not between 0.1 and 100.
+    ///     ValueError: if the speed is not from 0.1 to 100.
     #[pyo3(signature = (*, speed = 1.0))]
     fn svg(&self, py: Python<'_>, speed: f64) -> PyResult<String> {
         if !(0.1..=100.0).contains(&speed) {
@@ -67,10 +67,10 @@ impl Replay {
         without_gil(py, || viewer::svg_animation(&self.board.world, &self.states(), speed))
     }
 
-    /// Write the page to an .html file, or the animation to an .svg file.
+    /// Write the page to a file `*.html`, or the animation to a file `*.svg`.
     ///
     /// Raises:
-    ///     ValueError: for any other extension.
+    ///     ValueError: if the file has another extension.
     ///     OSError: if the file cannot be written.
     fn save(&self, py: Python<'_>, file: PathBuf) -> PyResult<()> {
         let content = match file.extension().and_then(|ending| ending.to_str()) {
@@ -87,7 +87,7 @@ impl Replay {
         written.map_err(|error| PyOSError::new_err(format!("cannot write {}: {error}", file.display())))
     }
 
-    /// The viewer in an HTML frame.
+    /// The replay in the viewer, as an HTML frame.
     fn _repr_html_(&self, py: Python<'_>) -> PyResult<String> {
         let page = self.html(py)?.replace('&', "&amp;").replace('"', "&quot;");
         Ok(format!(

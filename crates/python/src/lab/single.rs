@@ -15,8 +15,8 @@ use crate::value::move_of_number;
 
 use super::batch::{Output, boards, check_window};
 
-/// One game for `getaway.gymnasium`, on one of several maps at a time. Each observation is a new
-/// array, with a shape that fits all maps.
+/// A single game for `getaway.gymnasium`, which each reset starts on one of several maps. Each
+/// observation is a new array, whose shape fits every map.
 #[pyclass(module = "getaway._getaway")]
 pub(crate) struct Single {
     boards: Vec<Arc<Board>>,
@@ -74,7 +74,7 @@ impl Single {
     fn reset<'py>(&mut self, py: Python<'py>, map: usize) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         if map >= self.boards.len() {
             let maps = self.boards.len();
-            return Err(PyIndexError::new_err(format!("map {map}: expected one of {maps}")));
+            return Err(PyIndexError::new_err(format!("map {map}: expected one of {maps} maps")));
         }
         (self.current, self.heading) = (map, Direction::Right);
         self.batch.part(map..map + 1).reset(&[true]);
@@ -109,7 +109,7 @@ impl Single {
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         let state = state.get();
         let is_its = |board: &Arc<Board>| board.is_same(&state.board);
-        // Prefers the current map, because the list may contain a map twice.
+        // The current map is tried first, because `boards` may contain the same map several times.
         let found =
             if is_its(&self.boards[self.current]) { Some(self.current) } else { self.boards.iter().position(is_its) };
         self.current = found.ok_or_else(|| {
@@ -137,7 +137,7 @@ impl Single {
         self.current
     }
 
-    /// The direction of the player's last step, for drawing it.
+    /// The direction (0 to 3) of the player's last step, in which a picture shows the player.
     #[getter]
     fn heading(&self) -> u8 {
         self.heading as u8
@@ -176,8 +176,8 @@ impl Single {
     }
 }
 
-/// A picture of a state as an RGB array of shape (height, width, 3) in pixels, with `tile` pixels
-/// per tile. `heading` (0 to 3) is the direction that the player faces.
+/// A picture of a state, as an RGB array of shape (height, width, 3). Each tile is a square with
+/// sides of `tile` pixels. `heading` (0 to 3) is the direction that the player faces.
 #[pyfunction]
 pub(crate) fn draw<'py>(state: &Bound<'py, State>, heading: usize, tile: u32) -> PyResult<Bound<'py, PyArray3<u8>>> {
     let (py, state) = (state.py(), state.get());

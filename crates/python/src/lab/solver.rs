@@ -12,29 +12,29 @@ use crate::value::to_value_of;
 /// The same value as the default of [`SurvivalOptions`].
 const MEMORY_MAX_BYTES: usize = 256 << 20;
 
-/// Between checks for Ctrl-C, about 0.1 s. A time would make the answer depend on the machine.
+/// Simulated ticks per slice, about 0.1 s. A slice in seconds would make the answer vary.
 const SLICE_TICKS: u64 = 1_000_000;
 
 /// Solve a whole game before the first move, from the start of a map or from a state.
 ///
-/// Finds a line that survives or proves that none exists, then continues until the longest line is
-/// found or the time limit is reached. The same seed finds the same moves unless the time limit is
-/// reached. Releases the interpreter lock; Ctrl-C interrupts it.
+/// The search ends when it finds a line that survives, when it proves that no line is longer than
+/// the longest one found, or at a limit. The same seed gives the same moves unless the time limit
+/// is reached. The call releases the interpreter lock, and Ctrl-C interrupts it.
 ///
 /// Args:
 ///     map: a map, a game or a state, as for `Game`.
 ///     no_jump: whether to play the no-jump variant.
-///     rules: rules that differ from the server's.
+///     rules: a dict of the rules that differ from the server's.
 ///     time_limit_ms: time limit in milliseconds.
 ///     budget_ticks: limit in simulated ticks; if it is reached before the time limit, the answer
 ///         is the same on every machine.
 ///     seed: the seed of the search.
-///     memory_max_bytes: maximum memory of the search and the proof.
+///     memory_max_bytes: maximum memory of the search, and of the proof that follows it.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.
-///     ValueError: if the map cannot be read or played, if the time limit is negative, or if rules
-///         are given for a game or a state, which has its own.
+///     ValueError: if the map cannot be read or played, if the time limit is negative, or if
+///         `rules` is given for a game or a state, which has its own rules.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]
 #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, budget_ticks = None, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
@@ -56,7 +56,7 @@ pub(crate) fn solve<'py>(
     let mut decider = Decider::new(SurvivalOptions { seed, memory_max_bytes, ..SurvivalOptions::default() });
     let began = Instant::now();
     let (mut simulated_ticks, mut decided) = (0, None);
-    // The search runs in slices to check for Ctrl-C. Each slice resumes where the last one stopped.
+    // Ctrl-C is checked after each slice. The next slice continues where the last one stopped.
     let solution = loop {
         let left_ticks =
             budget_ticks.map_or(SLICE_TICKS, |budget| SLICE_TICKS.min(budget.saturating_sub(simulated_ticks)));

@@ -13,7 +13,7 @@ use crate::convert::{optional_u64, without_gil};
 use crate::game::State;
 use crate::value::{to_move, to_value_of};
 
-/// Budget per move: about ten milliseconds.
+/// Default budget per move, in simulated ticks: about ten milliseconds.
 pub(super) const SAFE_MOVES_TICKS: u64 = 100_000;
 
 /// Games per thread between two checks for Ctrl-C.
@@ -26,10 +26,10 @@ fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Ve
     judge_moves(world, state, options, Budget::ticks(budget_ticks))
 }
 
-/// Judge every move of a state by solving the game after it.
+/// Judge every move of a state by solving the game after the move.
 ///
-/// A move survives if a line that begins with it reaches the end of the game, and is doomed if it
-/// is proven that none does. The same arguments give the same answer on every machine.
+/// A move survives if a line that begins with the move reaches the end of the game. It is doomed if
+/// a proof shows that no such line exists. The answer is the same on every machine.
 ///
 /// Args:
 ///     state: the state.
@@ -37,7 +37,7 @@ fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Ve
 ///     seed: the seed of the search.
 ///
 /// Returns:
-///     A dict with a `Verdict` for each of `state.legal_moves`; empty if the game is over.
+///     A dict from each of `state.legal_moves` to its `Verdict`; empty if the game is over.
 #[pyfunction]
 #[pyo3(signature = (state, *, budget_ticks = SAFE_MOVES_TICKS, seed = None),
     text_signature = "(state, *, budget_ticks=100000, seed=0)")]
@@ -59,7 +59,7 @@ pub(crate) fn safe_moves<'py>(
     Ok(found)
 }
 
-/// Judges the games on several threads. Results are in the order of the games.
+/// Judges the moves of all games on several threads. Returns the verdicts of each game, in order.
 pub(super) fn judge_games(
     py: Python<'_>,
     games: &[(&World, &game::State)],
@@ -86,7 +86,7 @@ fn judge_slice(games: &[(&World, &game::State)], threads: usize, budget_ticks: u
         }
     };
     thread::scope(|scope| {
-        // The calling thread also works, so the task completes even if no thread can be started.
+        // The calling thread works too, so all games are judged even if no thread can be started.
         let builders = (1..threads.min(games.len())).map(|_| thread::Builder::new().spawn_scoped(scope, work));
         let helpers: Vec<_> = builders.filter_map(Result::ok).collect();
         work();
@@ -95,7 +95,6 @@ fn judge_slice(games: &[(&World, &game::State)], threads: usize, budget_ticks: u
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The value `SafeMoves`: outcomes, final ticks and bounds of shape (games, 5).
 pub(super) fn to_safe_moves<'py>(py: Python<'py>, verdicts: &[Vec<Verdict>]) -> PyResult<Bound<'py, PyAny>> {
     let moves = Move::ALL.len();
     let mut outcomes = vec![-1_i8; verdicts.len() * moves];

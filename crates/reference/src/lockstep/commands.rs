@@ -1,9 +1,10 @@
-//! Commands that follow a surviving plan keep the player alive until the threats are insane.
+//! Draws random commands, and commands that hide one move of a plan among other actions. If the
+//! plan survives, such commands keep the player alive until the threats are insane.
 
 use super::Dice;
 use getaway::game::{Action, Direction, Layout, Move, Position, State, World};
 
-/// Fractions that different rounding methods round differently.
+/// Fractions on which rounding methods differ, and a few others.
 const FRACTIONS: [f64; 8] = [0.0, 0.5, -0.5, 0.499_999_999_999_999_94, -0.51, 0.25, -0.499_999_999_999_999_94, 0.49];
 
 const WILD_COORDINATES: [f64; 10] = [
@@ -19,7 +20,7 @@ const WILD_COORDINATES: [f64; 10] = [
     -0.0,
 ];
 
-/// A command of random length with random actions, including unusual actions.
+/// Returns up to four random actions, including invalid actions.
 pub fn random_command(world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let player = world.player(state);
     (0..dice.below(5)).map(|_| random_action(world.layout(), player, dice)).collect()
@@ -44,7 +45,8 @@ pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Acti
     }
 }
 
-/// Failing actions precede the action that resolves to `wanted`; arbitrary actions follow it.
+/// Returns failing actions, then an action that makes the move `wanted`, then arbitrary actions. If
+/// `wanted` is to stay, all actions fail.
 pub fn disguise(wanted: Move, world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let (layout, player) = (world.layout(), world.player(state));
     let mut command: Vec<Action> = (0..dice.below(4)).map(|_| random_action(layout, player, dice)).collect();

@@ -1,4 +1,4 @@
-//! Coverage of the lockstep games: shows which rules a run has not tested.
+//! Counts the events of lockstep games. A counter that stays zero shows that a rule was not tested.
 
 use std::fmt;
 
@@ -10,12 +10,12 @@ pub struct Coverage {
     pub games: u64,
     pub ticks: u64,
     pub no_jump_games: u64,
-    /// Games under rules that differ from the server's rules and from their no-jump variant.
+    /// Games under rules that differ from the server's rules in more than `no_jump`.
     pub other_rules_games: u64,
     pub complete_games: u64,
-    /// Games that ended because a threat moved onto the player or started there.
+    /// Games that ended with the player caught, except those counted in `no_jump_catches`.
     pub caught_games: u64,
-    /// Games of the no-jump variant that ended between the player's move and the threats' moves.
+    /// Games of the no-jump variant that ended because the player moved onto a threat's tile.
     pub no_jump_catches: u64,
     /// Ticks by personality, in the order of [`Personality::ALL`].
     pub personality_ticks: [u64; Personality::ALL.len()],
@@ -24,7 +24,7 @@ pub struct Coverage {
     pub updates: u64,
     /// Owl looks that changed the remembered position.
     pub looks: u64,
-    /// Hawk sightings after which the hawk chases a new position.
+    /// Sightings of the player by hawks that were not already chasing it.
     pub sightings: u64,
     /// Posts that hawks picked.
     pub posts: u64,
@@ -73,7 +73,7 @@ impl Coverage {
         self.complete_games += u64::from(!game.caught() && game.tick == 2001);
     }
 
-    /// The names of the counters that are zero: rules without a test.
+    /// Returns the names of the counters that are zero, each of which points to an untested rule.
     pub fn gaps(&self) -> Vec<String> {
         let personalities = Personality::ALL.map(|p| (format!("{p} ticks"), self.personality_ticks[p as usize]));
         let styles = Style::ALL.map(|s| (format!("{s} steps"), self.style_steps[s as usize]));

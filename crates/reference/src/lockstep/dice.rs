@@ -1,7 +1,7 @@
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// A source of choices. The same seed or bytes give the same choices on every machine.
+/// A source of random choices. The same seed or bytes give the same choices on every machine.
 #[derive(Debug)]
 pub struct Dice<'a>(Source<'a>);
 
@@ -17,7 +17,7 @@ impl<'a> Dice<'a> {
         Self(Source::Generator(Pcg64Mcg::seed_from_u64(seed)))
     }
 
-    /// Creates a source from bytes. Once they are used up, every choice is 0.
+    /// Creates a source from bytes. Once the bytes are used up, [`below`](Self::below) returns 0.
     pub fn from_bytes(bytes: &'a [u8]) -> Self {
         Self(Source::Bytes(bytes))
     }
@@ -26,7 +26,7 @@ impl<'a> Dice<'a> {
         matches!(self.0, Source::Bytes([]))
     }
 
-    /// A number from 0 to `count - 1`, or 0 if `count` is 0; `count` is at most 65,536.
+    /// Returns a number from 0 to `count - 1`, or 0 if `count` is 0. `count` is at most 65,536.
     pub fn below(&mut self, count: usize) -> usize {
         match &mut self.0 {
             Source::Generator(generator) => ((u64::from(generator.next_u32()) * count as u64) >> 32) as usize,
@@ -38,7 +38,7 @@ impl<'a> Dice<'a> {
         }
     }
 
-    /// A number from `low` to `high`, inclusive.
+    /// Returns a number from `low` to `high`, inclusive.
     pub fn between(&mut self, low: i32, high: i32) -> i32 {
         low + self.below((high - low + 1) as usize) as i32
     }
@@ -52,7 +52,6 @@ impl<'a> Dice<'a> {
         list[self.below(list.len())]
     }
 
-    /// Shuffles by Fisher-Yates, from the back.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));

@@ -1,20 +1,20 @@
-//! Random maps for lockstep games: smaller and stranger than the real maps.
+//! Random maps for lockstep games. They are smaller and more irregular than the server's maps.
 
 use super::Dice;
 use getaway::game::{Direction, Layout, MAX_THREATS, Position, Spawn, Style, Tile};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate};
 
-/// Maps with more threats than this are kept small, because the reference model is slow.
+/// Only maps with few open tiles get more threats than this, because the reference model is slow.
 const MANY_THREATS: usize = 8;
 const SIDE_MAX: i32 = 15;
 const MANY_THREATS_MAX_OPEN_TILES: usize = 48;
 
-/// A random map. Any map that [`World`](getaway::game::World) accepts can occur.
+/// Returns a random map of at most 17 x 15 tiles that [`World`](getaway::game::World) accepts.
 pub fn random_layout(dice: &mut Dice) -> Layout {
     layout_of(dice, SIDE_MAX)
 }
 
-/// A random map of at most 8 x 8 tiles, which an exhaustive search can often finish.
+/// Returns a random map of at most 8 x 8 tiles. Exhaustive searches of such maps often finish.
 pub fn small_layout(dice: &mut Dice) -> Layout {
     layout_of(dice, 8)
 }
@@ -60,7 +60,7 @@ fn set(layout: &mut Layout, position: Position, tile: Tile) {
     layout.tiles[(position.y * layout.width + position.x) as usize] = tile;
 }
 
-/// Independent random tiles. Few open tiles form islands, and many form halls with pillars.
+/// Opens tiles independently at random. Few open tiles form islands; many form halls with pillars.
 fn noise(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, open_percent: usize) -> Layout {
     let mut layout = blank(dice);
     for tile in &mut layout.tiles {
@@ -71,12 +71,12 @@ fn noise(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, open_percent: usi
     layout
 }
 
-/// A regular pattern: a hall, a ring without intersections, single-tile cells, or blocks.
+/// Opens the tiles that `is_open` selects: a hall, a ring, single-tile cells, or blocks.
 fn shape(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, is_open: impl Fn(Position, i32, i32) -> bool) -> Layout {
     let mut layout = blank(dice);
     let (width, height) = (layout.width, layout.height);
     for position in positions(&layout) {
-        // Occasionally inverting a tile joins cells and cuts streets.
+        // On average, one tile in 25 is inverted, which joins cells and cuts streets.
         if is_open(position, width, height) != dice.one_in(25) {
             set(&mut layout, position, Tile::Open);
         }
@@ -140,7 +140,7 @@ fn place_player(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Usually as on the real maps, sometimes many threats, or one next to the player.
+/// Usually places a few threats far from the player, sometimes many threats or one beside it.
 fn place_threats(layout: &mut Layout, dice: &mut Dice) {
     let (player, mut open): (_, Vec<Position>) = (layout.player, layout.open_positions().collect());
     let count = match dice.below(32) {
@@ -149,7 +149,7 @@ fn place_threats(layout: &mut Layout, dice: &mut Dice) {
         4..=7 => dice.below(MANY_THREATS + 1),
         _ => 1 + dice.below(4),
     };
-    // An image cannot have two spawns on one pixel, but the rules allow them.
+    // The rules let a threat start on the player's tile, although a map's picture cannot show it.
     if !dice.one_in(64) {
         open.retain(|&position| position != player);
     }

@@ -1,7 +1,7 @@
-//! Plays `game` and the reference model side by side on random maps with random commands, and stops
-//! at the first difference. The seed or a fuzzer's bytes determine a game. The run compares
+//! Plays `getaway::game` and the reference model side by side on random maps with random commands,
+//! up to the first difference. A seed or a fuzzer's bytes determine a game. The run compares
 //!
-//! - before the first tick, the paths and the line of sight of every pair of tiles, and the posts
+//! - before the first tick, the hawks' posts, and the paths and line of sight between open tiles
 //! - before every tick, the effect of each action and the legal moves
 //! - after every tick, every field of the game and of every threat, including memory and seeds
 
@@ -26,13 +26,13 @@ pub use layouts::{random_layout, small_layout};
 pub use rules::{RulesDraw, random_rules};
 pub use survival::surviving_plan;
 
-/// Beam width of the search for a plan, enough for most survivable maps.
+/// Beam width of [`surviving_plan`], wide enough for most maps on which the player can survive.
 const PLAN_WIDTH: usize = 48;
 
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("tick {tick}, {field}: game {game}, reference {reference}; actions of the tick: {actions}")]
 pub struct Divergence {
-    /// The tick that was played, or 0 for the map's tables.
+    /// The tick that was played, or 0 for a difference before the first tick.
     pub tick: u16,
     pub field: String,
     pub game: String,
@@ -51,12 +51,12 @@ pub struct Failure {
     pub divergence: Divergence,
 }
 
-/// Plays the game of one seed to its end. Fails with the first divergence.
+/// Plays one game from a seed until the game ends. Returns the first divergence as an error.
 pub fn play_seed(seed: u64, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Failure> {
     play(&mut Dice::from_seed(seed), draw, coverage).map_err(|divergence| Failure { draw, seed, divergence })
 }
 
-/// Plays until the game ends or the dice run out of bytes. Fails with the first divergence.
+/// Plays until the game ends or the bytes are used up. Returns the first divergence as an error.
 pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Divergence> {
     let layout = random_layout(dice);
     let rules = draw.draw(dice);
@@ -83,7 +83,7 @@ pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result
     Ok(())
 }
 
-/// Sometimes truncated or empty, so that games end during every personality.
+/// The plan is sometimes cut short or empty, so that games end during every personality.
 fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
     if dice.one_in(6) {
         return Vec::new();
@@ -114,7 +114,6 @@ impl From<Difference> for Divergence {
     }
 }
 
-/// Compares two values. The name of the field is formatted only if they differ.
 fn same<T: PartialEq + Debug>(field: impl fmt::Display, game: T, reference: T) -> Result<(), Difference> {
     if game == reference {
         return Ok(());
@@ -210,14 +209,14 @@ impl Pair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // `game` does not remember the initial stale player, which is off the grid.
+        // An owl with a stale view first remembers (-1, -1), for which `game` stores `None`.
         let remembered = memory.remembered.filter(|&place| judge.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;
         same(field("post"), found.post, memory.post)?;
         same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
-        // `game` does not store the stale player: it uses the player's position before its next
-        // move. The two differ before the first tick and after a no-jump catch.
+        // `game` does not store `stale_player`. Between ticks it equals the player's position,
+        // except before the first tick and after a no-jump catch.
         if judge.tick > 1 && !(judge.rules.no_jump && judge.over()) {
             same(field("stale player"), world.player(state), expected.stale_player)?;
         }

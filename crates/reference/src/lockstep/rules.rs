@@ -8,7 +8,7 @@ use super::Dice;
 pub enum RulesDraw {
     /// The server's rules, sometimes in the no-jump variant.
     Server,
-    /// Any rules that [`Rules::validate`] accepts.
+    /// Random rules that [`Rules::validate`] accepts.
     Any,
 }
 
@@ -22,10 +22,10 @@ impl RulesDraw {
     }
 }
 
-/// Scales that give random numbers with many, few or no decimals, or numbers that round to 1.
+/// Values of `pick_scale` for random numbers with many, few or no decimals, or that round up to 1.
 const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
 
-/// The fields that `random_rules` draws in their own way; all others are drawn by their type.
+/// The fields that `draw_others` does not change, because they are drawn individually.
 const OWN_DRAWS: [&str; 20] = [
     "no_jump",
     "period_ticks",
@@ -49,8 +49,8 @@ const OWN_DRAWS: [&str; 20] = [
     "wire",
 ];
 
-/// Draws any rules. One eighth, half or seven eighths of the fields keep the server's values. Such
-/// games last longer, and the field that causes a divergence is easier to find.
+/// Returns random rules: each field is redrawn with a probability of 1/8, 1/2 or 7/8. With few
+/// changes, games last longer, and the field that causes a divergence is easier to find.
 pub fn random_rules(dice: &mut Dice) -> Rules {
     let blitz = Rules::BLITZ_2025;
     let mut rules = blitz;
@@ -110,7 +110,7 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
     draw_others(rules, dice)
 }
 
-/// Draws the remaining switches, small numbers and orders by type, so it also fuzzes new rules.
+/// Randomly changes the fields that are not in `OWN_DRAWS`, so that new rules are fuzzed as well.
 fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
     let names = fields(&rules).into_iter().map(|(name, _)| name).filter(|name| !OWN_DRAWS.contains(&&**name));
     for name in names.collect::<Vec<_>>() {

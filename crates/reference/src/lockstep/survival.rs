@@ -1,5 +1,6 @@
-//! Games of random moves end within a few hundred ticks, but threats are insane for more than half
-//! of a full game. Without a heuristic, the search does not favour any move or tile.
+//! Searches for surviving plans, because random moves end a game within a few hundred ticks, but
+//! threats become insane only in tick 902. The search has no heuristic, so it favours no move or
+//! tile.
 
 use std::collections::HashSet;
 
@@ -8,8 +9,8 @@ use getaway::game::{Move, State, World};
 
 type Step = (u32, Move);
 
-/// The beam keeps, per tick, a uniform sample of `width` distinct surviving states. The plan covers
-/// the whole game, or ends with the last tick that a state survived.
+/// Returns a plan that survives the whole game, or else the longest plan found. For each tick, the
+/// beam holds a uniform sample of at most `width` distinct surviving states.
 pub fn surviving_plan(world: &World, width: usize, seed: u64) -> Vec<Move> {
     let mut dice = Dice::from_seed(seed);
     let mut beam = vec![world.start()];
@@ -28,7 +29,6 @@ pub fn surviving_plan(world: &World, width: usize, seed: u64) -> Vec<Move> {
     trace_back(&history)
 }
 
-/// Every distinct surviving successor of the beam, with the first step that reached it.
 fn expand(world: &World, beam: &[State]) -> Vec<(State, Step)> {
     let mut known = HashSet::new();
     let mut survivors = Vec::new();

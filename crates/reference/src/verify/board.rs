@@ -1,4 +1,4 @@
-//! Tables of a map, computed with the literal model, and the steps of the verification.
+//! Tables of a map, computed with the literal model, and the limit on the verifier's work.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use crate::threat::owls_look;
 use crate::ways::Surveyed;
 use crate::{Game, Threat};
 
-/// Work of one move of a literal threat, in steps.
+/// Steps counted for one move of a literal threat.
 const ACT_STEPS: u64 = 16;
 
 pub(super) struct Board<const N: usize> {
@@ -23,34 +23,34 @@ pub(super) struct Board<const N: usize> {
     /// For each tile, the tiles where the player can be one tick later. Every move can be reversed.
     landings: Vec<Tiles<N>>,
     pub start: u16,
-    /// For each tick, true if threats move.
+    /// For each tick, true if the threats move in this tick.
     pub moves: Vec<bool>,
     looks: Vec<bool>,
-    /// For each tick, the number of moves of an owl before it looks again.
+    /// For each tick, how many moves an owl makes from this tick on before it looks again.
     pub owl_moves: Vec<u16>,
     owl_moments: Vec<Moment>,
-    /// For each tick, the tiles of the threats that do not see the player.
+    /// For each tick, the tiles of the bulls and goldfish at the start of the tick.
     pub taken: Vec<Tiles<N>>,
     steps_max: u64,
     steps_left: Cell<u64>,
 }
 
-/// Everything that a step depends on besides the threat and the player.
+/// The properties of a tick on which a threat's step depends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment {
-    /// True if the threat reads the stale player of the first tick, which is off the grid.
+    /// True if the threat sees the player off the grid, as a stale view does in the first tick.
     pub is_off_grid: bool,
     pub looks: bool,
-    /// An owl's moves before it looks again; only zero or nonzero unless it looks in this tick.
+    /// An owl's moves between this tick and its next look; at most 1 if owls do not look now.
     pub moves_left: u16,
 }
 
 impl<const N: usize> Board<N> {
-    /// Fails if the board cannot express the literal model, or the work exceeds `steps_max`.
+    /// Fails if the start is a wall, a move cannot be reversed, or threats move in different ticks.
     pub fn new(layout: &Layout, rules: &Rules, steps_max: u64) -> Result<Self, String> {
         let Rules {
             no_jump,
-            // The board and the pursuers leave all other rules to the literal threats.
+            // The literal threats apply the other rules. A new rule must be added here to compile.
             period_ticks: _,
             phase_clocks: _,
             option_order: _,
@@ -124,7 +124,7 @@ impl<const N: usize> Board<N> {
         if open.iter().all(is_two_way) { Ok(()) } else { Err("the player cannot go back the way it came".to_owned()) }
     }
 
-    /// Records when threats move, and the path of a threat that does not see the player.
+    /// Records in which ticks the threat moves, and where it goes if it does not see the player.
     fn add_threat(&mut self, mut threat: Threat, is_first: bool) -> Result<(), String> {
         let mut clock = threat.clone();
         for tick in 1..=LAST_TICK {
@@ -150,12 +150,13 @@ impl<const N: usize> Board<N> {
         self.positions.binary_search(&position).expect("threats and players keep to open tiles") as u16
     }
 
-    /// One tick away in either direction, since the player can reverse its moves.
+    /// The player's possible tiles one tick later, which are also those one tick earlier.
     pub fn reach(&self, from: &Tiles<N>) -> Tiles<N> {
         from.union(&self.landings)
     }
 
-    /// The tiles of `allowed` that the threats that do not see the player leave free.
+    /// Returns the tiles of `allowed` that the player can enter. Without jumps, it cannot move onto
+    /// a bull or goldfish.
     pub fn landing(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
         if self.no_jump { allowed.without(&self.taken[tick]) } else { *allowed }
     }
@@ -166,7 +167,7 @@ impl<const N: usize> Board<N> {
         Moment { is_off_grid: tick == 1 && is_stale, looks, moves_left }
     }
 
-    /// Also returns the number of the case. A threat makes the same steps in all ticks of a case.
+    /// Returns the moment of a tick, and its index. Ticks with equal moments have equal steps.
     pub fn moment(&self, tick: usize, is_owl: bool, is_stale: bool) -> (Moment, usize) {
         if !is_owl {
             let is_off_grid = tick == 1 && is_stale;
@@ -185,7 +186,7 @@ impl<const N: usize> Board<N> {
         self.spend_steps(sets as u64 * N as u64)
     }
 
-    /// Counts the work of literal threats: their moves, and the path searches for them.
+    /// Counts the work of literal threats: their moves, and the path searches since the last call.
     pub fn spend_acts(&self, acts: usize) -> Result<(), String> {
         self.spend_steps(acts as u64 * ACT_STEPS + self.ways.take_work())
     }

@@ -1,9 +1,9 @@
-//! Sets of states: for each combination of threat numbers, where the player can be.
+//! Sets of states. A set maps combinations of the threats' states to the player's possible tiles.
 
 use super::pursuer::Pursuer;
 use super::tiles::Tiles;
 
-/// The numbers of some threats, each in its own bits. The bits of other threats are zero.
+/// The state numbers of some threats, each in its own bits. The bits of other threats are zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Combination<const W: usize>([u64; W]);
 
@@ -88,7 +88,7 @@ impl<const W: usize> Combination<W> {
 
 pub(super) type Group<const N: usize, const W: usize> = (Combination<W>, Tiles<N>);
 
-/// The states of some threats in a tick: distinct combinations, each with at least one tile.
+/// A set of states in a tick. The combinations are distinct, and each has at least one tile.
 #[derive(Clone, Debug)]
 pub(super) struct Layer<const N: usize, const W: usize> {
     pub mask: Combination<W>,
@@ -113,7 +113,7 @@ impl<const N: usize, const W: usize> Layer<N, W> {
         self.groups.iter().fold(Tiles::EMPTY, |all, (_, tiles)| all.or(tiles))
     }
 
-    /// The states without the threats outside the mask.
+    /// Returns the states projected to the threats of the mask.
     pub fn project(&self, mask: Combination<W>, merger: &mut Merger) -> Self {
         let mut groups = Vec::new();
         merger.begin(self.groups.len());
@@ -123,7 +123,7 @@ impl<const N: usize, const W: usize> Layer<N, W> {
         Self { mask, groups }
     }
 
-    /// Keeps the tiles that `keep` returns. Returns true if this removes a state.
+    /// Keeps only the player's tiles that `keep` returns. Returns true if this removes a state.
     pub fn retain(&mut self, mut keep: impl FnMut(&Combination<W>, Tiles<N>) -> Tiles<N>) -> bool {
         let mut is_changed = false;
         self.groups.retain_mut(|(numbers, tiles)| {
@@ -136,10 +136,10 @@ impl<const N: usize, const W: usize> Layer<N, W> {
     }
 }
 
-/// Merges groups with the same combination, with a hash table of indices into the groups.
+/// Merges groups with equal combinations. Uses a hash table of indices into the list of groups.
 #[derive(Default)]
 pub(super) struct Merger {
-    /// The upper half of the combination's hash, and its index plus one; 0 if free.
+    /// The upper half of the combination's hash, and the group's index plus one; 0 if free.
     entries: Vec<u64>,
 }
 
@@ -202,23 +202,23 @@ pub(super) struct Hawk {
     pub slot: Slot,
 }
 
-/// States that can be looked up by the numbers of some threats. Two numbers of a hawk match if they
-/// can stand for the same state; other numbers match only if they are equal.
+/// A layer whose states can be looked up by the numbers of some threats. Two numbers of a hawk
+/// match if they can stand for the same state; other numbers match only if they are equal.
 #[derive(Clone, Debug)]
 pub(super) struct Cover<const N: usize, const W: usize> {
     layer: Layer<N, W>,
-    /// The bits of the threats that are looked up, and the hawks among them.
+    /// The bits of the threats by which states are looked up. `hawks` are the hawks among them.
     by: Combination<W>,
     hawks: Vec<Hawk>,
-    /// A hash table. In its keys, tiles replace the numbers of hawks. An entry is the first group
-    /// of a key, and `next` links further groups: indices plus one; 0 means none.
+    /// A hash table. Its keys are combinations with tiles in place of hawks' numbers. An entry is
+    /// the index plus one of a key's first group, or 0. `next` links further groups likewise.
     entries: Vec<u32>,
     next: Vec<u32>,
 }
 
 pub(super) type Pursuers<const N: usize> = [Option<Pursuer<N>>];
 
-/// The combination with each of these hawks' numbers replaced by the hawk's tile.
+/// Returns the combination with the number of each hawk replaced by the hawk's tile.
 fn with_hawk_tiles<const N: usize, const W: usize>(
     numbers: Combination<W>,
     hawks: &[Hawk],
@@ -231,7 +231,7 @@ fn with_hawk_tiles<const N: usize, const W: usize>(
 }
 
 impl<const N: usize, const W: usize> Cover<N, W> {
-    /// Lookups use the threats in the mask `by`; `hawks` are the hawks among them.
+    /// Lookups compare the threats of the mask `by`. `hawks` must be the hawks among them.
     pub fn new(mut layer: Layer<N, W>, by: Combination<W>, hawks: Vec<Hawk>, pursuers: &Pursuers<N>) -> Self {
         layer.groups.shrink_to_fit();
         let is_distinct = by == layer.mask && hawks.is_empty();
@@ -266,7 +266,7 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         }
     }
 
-    /// The groups that match a combination in the threats that are looked up.
+    /// Returns the groups that match a combination in the threats by which states are looked up.
     pub fn matches(&self, numbers: &Combination<W>, pursuers: &Pursuers<N>) -> impl Iterator<Item = &Group<N, W>> {
         let mut place =
             self.entries[self.entry(&with_hawk_tiles(numbers.and(&self.by), &self.hawks, pursuers), pursuers)];
@@ -283,7 +283,6 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         })
     }
 
-    /// The player's tiles in the groups that match a combination.
     pub fn tiles(&self, numbers: &Combination<W>, pursuers: &Pursuers<N>) -> Tiles<N> {
         self.matches(numbers, pursuers).fold(Tiles::EMPTY, |all, (_, tiles)| all.or(tiles))
     }

@@ -1,57 +1,59 @@
 //! Checks certificates: replays the line in the literal model, and repeats every sweep of the proof
 //! with the literal threats.
 //!
-//! The claim of a sweep, and why repeating it is a proof:
+//! Repeating the sweeps proves the bound, for the following reasons:
 //!
 //! - A *relaxation* is the game with some threats removed. It always keeps the bulls and goldfish,
-//!   which do not see the player. A line that survives a tick survives it in every relaxation.
-//! - The verifier works towards a *target tick*. It collects *known sets*: sets of states of a
-//!   relaxation at one tick. A known set contains the state of every game that reaches the target,
-//!   and so does its projection to fewer threats. For every tick, the verifier also knows the tiles
-//!   where the player can be.
-//! - A sweep begins at a tick with the tiles of the player. It steps its states with the literal
-//!   threats. It drops states in which the player is caught, and states that no known set of the
-//!   tick contains when both are projected to their common threats. In the first tick, a threat
-//!   joins in its initial state. Later, a known set gives the states in which it joins; without a
-//!   known set, it joins in all possible states. The layers therefore contain the state of every
-//!   game that reaches the target. The sweep then goes back from its last layer and drops states
-//!   without a successor. The remaining layers become known sets. They replace known sets over
-//!   fewer threats, and restrict known sets over more threats.
-//! - If a layer is empty before the target, no game reaches the target. An exhaustive search is a
-//!   sweep from the first tick in which all threats take part from the start.
+//!   which do not see the player. A line that survives in the game also survives in every
+//!   relaxation.
+//! - Every sweep has a *target tick*. For this target, the verifier collects *known sets*: sets of
+//!   states of a relaxation at one tick. A known set contains the state, at this tick, of every
+//!   game that reaches the target, and so does its projection to fewer threats. For every tick, the
+//!   verifier also stores the tiles where the player of such a game can be.
+//! - A sweep computes one set of states per tick, called a *layer*. The first layer holds the
+//!   player's tiles, and the literal threats step each layer to the next. A layer omits states in
+//!   which the player is caught. It also omits states that lie outside a known set of the tick when
+//!   both are projected to their common threats. A threat that joins in the first tick has its
+//!   initial state. A threat that joins later has the states of a known set, or all possible states
+//!   if no known set contains the threat. So the layers contain the state of every game that
+//!   reaches the target. The sweep then goes back from its last layer and drops states without a
+//!   successor. The remaining layers become known sets. They replace known sets over fewer threats,
+//!   and restrict known sets over more threats.
+//! - If a layer is empty, no game reaches the target. An exhaustive search is a sweep in which all
+//!   threats join in the first tick.
 //!
-//! A layer maps each combination of the threats' numbers to the tiles where the player can be. A
-//! step splits these tiles by the moves of the threats. For each tile, the literal threats choose
-//! their moves with the player on this tile. The layers of a long sweep do not fit into memory.
-//! The sweep keeps some layers for the backward pass, and computes the missing layers again.
+//! A *number* encodes the state of a threat. A layer maps each combination of numbers to the tiles
+//! where the player can be. For each of these tiles, the literal threats choose their moves, and a
+//! step groups the tiles by these moves. The layers of a long sweep do not fit into memory, so the
+//! sweep keeps some layers for the backward pass, and computes the missing layers again.
 //!
-//! A hawk joins with every memory that is possible on its tile. Until it sees the player, one key
-//! merges all memories that agree with its path since it joined. A state with this key stands for
-//! all states that differ only in these memories. When a hawk picks a post at random, any post is
-//! possible. The exception is a sweep from the first tick that counts the hawk's draws; known sets
-//! from this sweep keep the counts. An owl's remembered position is replaced by the tile that the
-//! owl reaches before it looks again.
+//! A *key* is the part of a threat's state that determines its future. A hawk joins with every
+//! memory that is possible on its tile. Until it sees the player, one key merges all memories that
+//! agree with its path since it joined. When a hawk picks a post, any post is possible, unless the
+//! sweep starts in the first tick and counts the hawk's draws. Known sets from such a sweep keep
+//! the counts. An owl's remembered position is replaced by the tile that the owl reaches before it
+//! looks again.
 //!
-//! The following assumptions are checked against the literal model, and a certificate is refused
-//! where one fails:
+//! The verifier checks the following assumptions against the literal model, and refuses the
+//! certificate if one is false:
 //!
-//! - All threats move in the same ticks ([`Board::new`] checks this), and the player can reverse
-//!   its moves.
+//! - All threats move in the same ticks, and the player can reverse its moves ([`Board::new`]
+//!   checks both).
 //! - A move depends only on the key of the threat and on what the literal threat notices of the
-//!   player. To check this, each step is repeated by a *twin*, which differs in everything outside
-//!   the key and must make the same move ([`Pursuer::ask`]). Bulls and goldfish notice nothing.
+//!   player. To check this, a *twin* with the same key, but for example another seed, repeats each
+//!   step and must make the same move ([`Pursuer::ask`]). Bulls and goldfish notice nothing.
 //! - A threat with a stale view sees the player's tile at the start of the tick. In the first tick,
 //!   it sees a position off the grid.
 //! - A threat that moves is not on the tile on which it sees the player, because the game would be
 //!   over. This holds for stale views after the first tick, and for present views if jumps are
 //!   forbidden.
-//! - The original and the replaced memory of an owl lead along the same tiles until the owl looks.
-//! - A step of the literal hawk leads from a memory with which a hawk joins to another such memory.
-//! - A hawk picks one of its posts; where draws are counted, the literal hawk picks.
+//! - Until it looks, an owl takes the same path with its original memory and with the replacement.
+//! - A hawk that has a memory with which it can join still has such a memory after a step.
+//! - A hawk picks one of its posts. Where draws are counted, the literal hawk picks the post.
 //!
-//! Finally, the verifier follows the numbers of all threats along the certificate's line, together
-//! with the literal game. If the line reaches a target, all known sets for this target must contain
-//! it.
+//! In addition, the verifier follows the numbers of all threats along the certificate's line,
+//! together with the literal game. If the line reaches a target, all known sets for this target
+//! must contain the states of the line.
 //!
 //! Since the verifier repeats each step, it cannot accept a false claim: the sweeps of a wrong
 //! certificate do not run out of states. The total work, counted in steps, is limited.
@@ -74,14 +76,14 @@ use target::{Path, Paths, Target};
 use tiles::Tiles;
 
 const LAST_TICK: usize = 2000;
-/// Interval in ticks. Layers with few states become known sets at every tick.
+/// Interval in ticks at which layers of at least `KNOWN_STATES` states become known sets.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
-/// Limit in bytes, separately for a layer, the layers kept for the backward pass, the known sets,
-/// and the projections to single sharks. The certificate is refused if a layer exceeds it. Excess
-/// kept layers are computed again, and excess known sets or projections are left out.
+/// Limit in bytes on each of these: a layer, the layers kept for the backward pass, the known sets,
+/// and the projections to single sharks. A certificate with a larger layer is refused. Layers that
+/// are not kept are computed again; excess known sets and projections are left out.
 const BYTES_MAX: usize = 1 << 29;
-/// Maximum work of [`verify`], in steps on sets of up to 64 tiles.
+/// Maximum work of [`verify`] in steps. A step is an operation on a set of up to 64 tiles.
 pub const STEPS_MAX: u64 = 100_000_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -92,13 +94,13 @@ pub struct VerifyError {
     pub message: String,
 }
 
-/// Checks a certificate for a map in at most [`STEPS_MAX`] steps. Fails if the line does not do
-/// what the certificate claims, or the proof does not prove the bound within the limit.
+/// Checks a certificate for a map in at most [`STEPS_MAX`] steps. Fails if the line does not end in
+/// the claimed tick, or the proof does not prove the bound within the limit.
 pub fn verify(certificate: &Certificate, layout: &Layout) -> Result<(), VerifyError> {
     verify_within(certificate, layout, STEPS_MAX).map(drop)
 }
 
-/// Like [`verify`] with another limit. Returns the number of steps.
+/// Like [`verify`], but with another limit. Returns the number of steps taken.
 pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64) -> Result<u64, VerifyError> {
     let refuse = |message: String| VerifyError { line: 1, message };
     World::new(layout, &certificate.rules).map_err(|error| refuse(error.to_string()))?;
@@ -110,7 +112,7 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
     if !is_expected {
         return Err(refuse(format!("bound_tick {bound_tick}: expected {expected}")));
     }
-    // A search over all threats may need more bits per combination.
+    // An exhaustive search combines all threats, which may need more than two words of bits.
     let bits = bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
     let words = layout.open_positions().count().div_ceil(64);
@@ -142,7 +144,7 @@ fn check<const N: usize, const W: usize>(
     let mut verifier = Verifier::<N, W>::new(certificate, layout, steps_max).map_err(refuse(1))?;
     verifier.replay(certificate).map_err(refuse(1))?;
     // The literal threats may leave fewer states than the prover's threats. So an earlier sweep may
-    // already prove the bound, and a sweep for an earlier target tick may prove more.
+    // already prove the bound, and a sweep for an earlier target tick may prove a lower bound.
     let bound_tick = usize::from(certificate.bound_tick);
     let mut is_proven = certificate.end == ProofEnd::None;
     let steps = if is_proven { &[] } else { &certificate.steps[..] };
@@ -167,7 +169,7 @@ fn check<const N: usize, const W: usize>(
     Ok(verifier.board.steps())
 }
 
-/// For each threat, the bits of its number. A deer has four keys per tile, and a shark one.
+/// Returns the bits in each threat's number. A deer has four keys per tile, and a shark one.
 fn bits(layout: &Layout) -> Vec<u32> {
     let tiles = layout.open_positions().count();
     let bits_of = |keys: usize| usize::BITS - keys.leading_zeros();
@@ -184,13 +186,13 @@ fn bits(layout: &Layout) -> Vec<u32> {
 /// A known set of a tick: it contains the state in that tick of every game that reaches the target.
 struct Known<const N: usize, const W: usize> {
     cover: Cover<N, W>,
-    /// The bits of its threats. The draw bits of a hawk are included only if its draws are counted.
+    /// The bits of the set's threats. Includes a hawk's draw bits only if its draws are counted.
     detail: Combination<W>,
     projection: Option<Cover<N, W>>,
 }
 
 impl<const N: usize, const W: usize> Known<N, W> {
-    /// The memory of the states in bytes. The projection needs at most as much again.
+    /// Returns the bytes of the states. The projection needs at most as many bytes again.
     fn bytes(&self) -> usize {
         self.cover.layer().bytes()
     }
@@ -202,7 +204,7 @@ struct Joins<'a> {
     counts_draws: bool,
 }
 
-/// Evenly spaced layers for the backward pass. The interval doubles if they exceed `bytes_max`.
+/// Evenly spaced layers for the backward pass. If they exceed `bytes_max`, the interval doubles.
 struct Trail<const N: usize, const W: usize> {
     layers: Vec<(usize, Layer<N, W>)>,
     interval: usize,
@@ -220,7 +222,7 @@ impl<const N: usize, const W: usize> Trail<N, W> {
             return;
         }
         self.layers.push((tick, layer));
-        // Two layers or more, so that each repetition covers a shorter stretch.
+        // At least two layers are kept, so that each repetition covers a shorter stretch.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.interval *= 2;
@@ -230,7 +232,7 @@ impl<const N: usize, const W: usize> Trail<N, W> {
     }
 }
 
-/// A tick of the line: the player's tile, and the numbers of the pursuers.
+/// The start of a tick of the line: the player's tile, and the numbers of the pursuers.
 struct LineTick {
     player: u16,
     numbers: Vec<Option<u32>>,
@@ -238,13 +240,14 @@ struct LineTick {
 
 struct Verifier<const N: usize, const W: usize> {
     board: Board<N>,
-    /// For each threat of the map, the pursuer, or `None` for a threat that does not see the
-    /// player. A slot is the position of a pursuer's number in a combination.
+    /// For each threat of the map, its pursuer, or `None` for a threat that does not see the
+    /// player. `slots` holds the position of each pursuer's number in a combination.
     pursuers: Vec<Option<Pursuer<N>>>,
     slots: Vec<Slot>,
     line: Vec<LineTick>,
     target: Target<N>,
-    /// By tick, the known sets. No set's threats are a subset of another's.
+    /// The known sets of each tick. The `detail` of a set never lies within the `detail` of
+    /// another.
     known: Vec<Vec<Known<N, W>>>,
     known_bytes: usize,
     trail_bytes: usize,
@@ -312,11 +315,11 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
                 if board.moves[tick] {
                     let read = Tiles::of(if pursuer.is_stale() { from } else { to });
                     let next = pursuer.follow(board, *number, tick, &read)?;
-                    // The draws are no longer counted, so the literal game's hawk gives the post.
+                    // If draws are not counted, the literal game's hawk determines the post.
                     *number = pursuer.resolve(next, &game.threats[threat]);
                 }
                 if board.positions[usize::from(pursuer.tile(*number))] != game.threats[threat].position {
-                    return Err(format!("threat {threat} is not where its number says after tick {tick}"));
+                    return Err(format!("tick {tick}: threat {threat} is not on the tile that the verifier computed"));
                 }
             }
         }
@@ -363,7 +366,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.threats(mask).filter(is_hawk).map(|threat| Hawk { threat, slot: self.slots[threat] }).collect()
     }
 
-    /// Includes the draw bits of a hawk only if its draws are counted.
+    /// The bits of the layer's threats, with draw bits only for hawks whose draws are counted.
     fn detail(&self, layer: &Layer<N, W>) -> Combination<W> {
         self.hawks(layer.mask).into_iter().fold(layer.mask, |detail, Hawk { slot, .. }| {
             let is_counted = layer.groups.iter().all(|(numbers, _)| Pursuer::<N>::is_counted(numbers.number(slot)));
@@ -394,7 +397,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
     }
 
-    /// Sweeps, and then back unless `is_last`. Returns true if the sweep ran out of states.
+    /// Sweeps forwards, and then backwards unless `is_last`. Returns true if no states are left.
     fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, is_last: bool) -> Result<bool, String> {
         let mut trail = Trail::new(self.trail_bytes);
         let mut layer = Layer::players(self.target.allowed[from]);
@@ -419,7 +422,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(false)
     }
 
-    /// An exhaustive search: a sweep with all threats from the first tick, with counted draws.
+    /// Sweeps from the first tick with all threats and counted draws. Fails if a state is left.
     fn search(&mut self, target_tick: usize) -> Result<(), String> {
         self.set_target(target_tick)?;
         let threats = (0..self.pursuers.len()).filter(|&threat| self.pursuers[threat].is_some());
@@ -442,7 +445,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Drops states that no known set contains, compared by their common threats.
+    /// Drops states that lie outside a known set of the tick, compared by their common threats.
     fn narrow(&mut self, tick: usize, layer: &mut Layer<N, W>) -> Result<(), String> {
         let mut known = std::mem::take(&mut self.known[tick]);
         for known in &mut known {
@@ -470,8 +473,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// In tick 1 the threat has its initial state. Later, its states come from the known set with
-    /// the most threats in common with the layer, or else are all possible states.
+    /// Adds a threat to the layer. In tick 1, it has its initial state. Later, it has the states of
+    /// a known set, or all possible states if no known set contains the threat.
     fn join(&mut self, tick: usize, threat: usize, counts_draws: bool, layer: &mut Layer<N, W>) -> Result<(), String> {
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;
@@ -505,7 +508,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             let numbers = pursuer.possible_numbers(&self.board, tick)?;
             let own = self.line.get(tick - 1).and_then(|place| place.numbers[threat]);
             if own.is_some_and(|own| !numbers.iter().any(|&number| pursuer.overlap(number, own))) {
-                return Err(format!("threat {threat} is not where it can be in tick {tick}"));
+                return Err(format!("tick {tick}: the state of threat {threat} on the line is not a possible state"));
             }
             numbers
         };
@@ -547,7 +550,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// The layer of the next tick: the successors that may reach the target.
+    /// Returns the layer of the next tick: the successors that may still reach the target.
     fn forwards(&mut self, tick: usize, layer: &Layer<N, W>) -> Result<Layer<N, W>, String> {
         let threats: Vec<usize> = self.threats(layer.mask).collect();
         let moment = self.target.moment(&self.board, &self.pursuers, &self.slots, tick, &threats);
@@ -563,7 +566,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(Layer { mask: layer.mask, groups })
     }
 
-    /// Keeps only states with a successor. Computes layers again that the trail did not keep.
+    /// Keeps only states with a successor. Layers that the trail does not hold are computed again.
     fn go_back(
         &mut self,
         until: usize,
@@ -590,11 +593,11 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Keeps the states that lead into the layer `after`, which is recorded as a known set.
+    /// Returns the states that lead into the layer `after`, and records `after` as a known set.
     fn trim(&mut self, tick: usize, mut layer: Layer<N, W>, after: Cover<N, W>) -> Result<Cover<N, W>, String> {
         let (mut after, mut is_noted) = (after, false);
         if after.layer().mask != layer.mask {
-            // Project away the threats that joined between the two layers.
+            // Remove the threats that joined between the two layers.
             self.board.spend(after.layer().groups.len())?;
             let narrow = after.layer().project(layer.mask, &mut self.merger);
             let narrow = self.cover(narrow);
@@ -619,9 +622,9 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(self.cover(layer))
     }
 
-    /// Records a known set. It replaces known sets over fewer threats, and restricts known sets
-    /// over more threats. Counted draws make a set count as one over more threats. Returns false if
-    /// the set is skipped, as large sets are in most ticks.
+    /// Records a known set. It replaces known sets over a subset of its threats, and restricts
+    /// known sets over a superset. Here, counted draws are like an additional threat. Returns false
+    /// if the set is large and therefore skipped in this tick.
     fn note(&mut self, tick: usize, cover: Cover<N, W>) -> Result<bool, String> {
         self.board.spend(cover.layer().groups.len())?;
         let allowed = &mut self.target.allowed[tick];
@@ -654,7 +657,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(true)
     }
 
-    /// Checks that the known sets contain the certificate's line if it reaches the target.
+    /// If the line reaches the target, checks that the tick's known sets contain the line.
     fn check_line(&self, tick: usize) -> Result<(), String> {
         let Some(place) = self.line.get(tick - 1).filter(|_| self.is_reached(self.target.tick)) else { return Ok(()) };
         let player = Tiles::of(place.player);

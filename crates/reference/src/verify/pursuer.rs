@@ -1,5 +1,5 @@
-//! Pursuers: threats that see the player. A number encodes everything that determines a pursuer's
-//! future. The literal threat computes the steps between numbers.
+//! Pursuers are threats that see the player. A number encodes everything that determines a
+//! pursuer's future. The literal threat computes the steps between numbers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -12,20 +12,20 @@ use crate::ways::Ways;
 use crate::{Memory, Threat};
 
 pub(super) const KEY_BITS: u32 = 18;
-/// Above the key in a hawk's number: its draws plus one, or 0 if they are not counted.
+/// The bits above the key in a hawk's number hold its draws plus one, or 0 if they are not counted.
 pub(super) const DRAW_BITS: u32 = 8;
 
 fn key_number(number: u32) -> u32 {
     number & ((1 << KEY_BITS) - 1)
 }
 
-/// The part of a threat that determines its future.
+/// The part of a threat's state that determines its future.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     position: Position,
     direction: Direction,
     memory: Memory,
-    /// For a hawk: the index, from 1, of the list of keys that this key merges; 0 for an exact key.
+    /// For a merged key of a hawk, the index of its list in `merged`, plus one; 0 for an exact key.
     merged: usize,
 }
 
@@ -53,17 +53,17 @@ pub(super) struct Pursuer<const N: usize> {
     tiles: Vec<u16>,
     numbers: HashMap<Key, u32>,
     rows: Vec<Vec<Row<N>>>,
-    /// For a hawk, the merged lists of key numbers. The numbers in a list ascend.
+    /// For a hawk, the list of exact numbers that each merged key stands for, in ascending order.
     merged: Vec<Rc<[u32]>>,
     merged_indices: HashMap<Rc<[u32]>, usize>,
-    /// For a hawk, the key on each tile that merges all possible memories.
+    /// For a hawk, the key on each tile that merges all memories possible there.
     merged_by_tile: Vec<u32>,
-    /// For a shark or deer, every possible key after each number of moves. Extended on demand.
+    /// For a shark or deer, the possible keys after each number of moves. Extended on demand.
     closures: Vec<Vec<u32>>,
 }
 
 impl<const N: usize> Pursuer<N> {
-    /// Numbers have at most `bits` bits. `None` for a threat that does not see the player.
+    /// Returns `None` if the threat does not see the player. Numbers have at most `bits` bits.
     pub fn new(spawned: Threat, bits: u32) -> Option<Self> {
         Some(Self {
             is_stale: spawned.view()? == View::Stale,
@@ -88,7 +88,6 @@ impl<const N: usize> Pursuer<N> {
         self.style() == Style::Hawk
     }
 
-    /// True if the threat reads the player's position before the player's move.
     pub fn is_stale(&self) -> bool {
         self.is_stale
     }
@@ -108,12 +107,12 @@ impl<const N: usize> Pursuer<N> {
         }
     }
 
-    /// The steps that [`ask`](Self::ask) has computed so far. Draw counts are ignored.
+    /// Returns the steps that [`ask`](Self::ask) has computed so far. Draw counts are ignored.
     pub fn steps(&self, number: u32, (_, case): Case) -> &[Step<N>] {
         &self.rows[key_number(number) as usize][case].steps
     }
 
-    /// Computes missing steps from a number for a player on any of the tiles `read`.
+    /// Computes the steps from a number that are missing for a player on any of the tiles `read`.
     #[inline]
     pub fn ask(&mut self, board: &Board<N>, number: u32, case: Case, read: &Tiles<N>) -> Result<(), String> {
         let key = key_number(number);
@@ -141,7 +140,7 @@ impl<const N: usize> Pursuer<N> {
             cases.resize(case + 1, Row { covered: Tiles::EMPTY, steps: Vec::new() });
         }
         let Row { mut covered, mut steps } = cases[case].clone();
-        // Each possible observation of the player, with the tiles of the player that cause it.
+        // The possible observations of the threat, each with the player's tiles that lead to it.
         let threat = self.threat(number);
         let mut noticed: Vec<(Option<Position>, Tiles<N>)> = Vec::new();
         if moment.is_off_grid {
@@ -167,7 +166,7 @@ impl<const N: usize> Pursuer<N> {
         Ok(())
     }
 
-    /// The number after a tick in which threats move. `read` contains only the player's tile.
+    /// Returns the number after a tick in which threats move. `read` has only the player's tile.
     pub fn follow(&mut self, board: &Board<N>, number: u32, tick: usize, read: &Tiles<N>) -> Result<u32, String> {
         let case = self.case(board, tick);
         self.ask(board, number, case, read)?;
@@ -176,7 +175,7 @@ impl<const N: usize> Pursuer<N> {
         self.counted(board, number, next)
     }
 
-    /// The exact number of `threat` if `number` is a merged key that contains it, else `number`.
+    /// Returns the exact number of `threat` if the merged `number` contains it, else `number`.
     pub fn resolve(&self, number: u32, threat: &Threat) -> u32 {
         if Self::is_counted(number) {
             return number;
@@ -185,7 +184,7 @@ impl<const N: usize> Pursuer<N> {
         self.exact(&number).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(number)
     }
 
-    /// Adds the draw count to `next`. If the hawk draws, the literal hawk picks the post.
+    /// Returns `next` with its draw count. If the hawk draws now, the literal hawk picks the post.
     pub fn counted(&self, board: &Board<N>, number: u32, next: u32) -> Result<u32, String> {
         let (key, counted) = (key_number(number), number >> KEY_BITS);
         if counted == 0 || self.keys[key as usize].merged != 0 {
@@ -204,7 +203,6 @@ impl<const N: usize> Pursuer<N> {
         Ok(picked | counted << KEY_BITS)
     }
 
-    /// Turns on draw counting in a hawk's number, starting at zero draws.
     pub fn begin_counting(number: u32) -> u32 {
         number | 1 << KEY_BITS
     }
@@ -213,13 +211,13 @@ impl<const N: usize> Pursuer<N> {
         number >> KEY_BITS != 0
     }
 
-    /// True if a hawk draws a post between these keys. On a map without posts, draws do not matter.
+    /// Returns true if a hawk draws a post in this step. Without posts, draws do not matter.
     fn draws(&self, before: u32, after: u32) -> bool {
         let has_post = |number: &u32| self.keys[*number as usize].memory.post.is_some();
         !self.exact(&before).iter().any(has_post) && self.exact(&after).iter().all(has_post)
     }
 
-    /// True if two numbers on the same tile may stand for the same state.
+    /// Returns true if two numbers with the same tile may stand for the same state.
     pub fn overlap(&self, one: u32, other: u32) -> bool {
         if !self.is_hawk() {
             return one == other;
@@ -245,8 +243,9 @@ impl<const N: usize> Pursuer<N> {
         Threat { position, direction, memory, ..self.spawned.clone() }
     }
 
-    /// A threat that differs in everything outside its key; the next key must not depend on these
-    /// differences. An owl that looks also differs in its memory.
+    /// Returns a threat with the same key but, among other differences, another seed. The next key
+    /// must not depend on them. An owl that looks also gets another memory, which the look
+    /// overwrites.
     fn twin(&self, threat: &Threat, noticed: Option<Position>) -> Threat {
         let elsewhere = Some(self.spawned.spawn);
         let mut twin = Threat {
@@ -315,7 +314,7 @@ impl<const N: usize> Pursuer<N> {
         self.add(self.key(&shark), board)
     }
 
-    /// Fails for an owl in a tick in which its memory matters.
+    /// Returns every possible number at the start of a tick. Fails if an owl's memory matters then.
     pub fn possible_numbers(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
         match self.style() {
             Style::Owl if board.owl_moves[tick] != 0 => {
@@ -336,8 +335,8 @@ impl<const N: usize> Pursuer<N> {
         }
     }
 
-    /// Returns, for each tile, the key that merges all possible memories of a hawk. Checks that no
-    /// step of the literal hawk leads to any other memory.
+    /// Returns, for each tile, the key that merges all memories that a hawk can have there. Fails
+    /// if a step of the literal hawk leads to another memory.
     fn merged_hawks(&mut self, board: &Board<N>) -> Result<Vec<u32>, String> {
         let (positions, rules) = (&board.positions, self.spawned.rules);
         let posts = board.ways.posts().into_owned();
@@ -397,7 +396,7 @@ impl<const N: usize> Pursuer<N> {
         by_tile.into_values().map(|numbers| self.add_merged(numbers, board)).collect()
     }
 
-    /// The next numbers of an exact key; for a hawk that draws, one per post.
+    /// Adds the next number of an exact key to `found`. A hawk that draws has one number per post.
     fn step_exact(
         &mut self,
         board: &Board<N>,
@@ -436,8 +435,8 @@ impl<const N: usize> Pursuer<N> {
         Ok(())
     }
 
-    /// The number of an owl with `moves_left` moves before it looks again. Replaces the remembered
-    /// position by the tile to which these moves lead, and checks that the moves stay the same.
+    /// Returns the number of an owl with `moves_left` moves before it looks again. In its key, the
+    /// tile to which these moves lead replaces the remembered position. Fails if the moves change.
     fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Result<u32, String> {
         let mut same = owl.clone();
         same.memory.remembered = None;
@@ -451,7 +450,7 @@ impl<const N: usize> Pursuer<N> {
             let before = ahead.position;
             ahead.act(&board.ways, &board.layout, None);
             path.push(ahead.position);
-            // The owl has arrived and stays.
+            // The owl stays here, because it has arrived or has no path.
             if ahead.position == before {
                 break;
             }
@@ -461,13 +460,13 @@ impl<const N: usize> Pursuer<N> {
         for position in path {
             same.act(&board.ways, &board.layout, None);
             if same.position != position {
-                return Err("an owl's way depends on more than where it leads to".to_owned());
+                return Err("an owl's path depends on more than the tile to which it leads".to_owned());
             }
         }
         self.add(key, board)
     }
 
-    /// Every number that a shark or a deer can have after this many moves, wherever the player is.
+    /// Returns every number of a shark or a deer after `moves` moves, wherever the player has been.
     fn closure(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
         if self.closures.is_empty() {
             let first = self.first(board)?;
@@ -502,7 +501,7 @@ impl<const N: usize> Pursuer<N> {
     }
 }
 
-/// Compares the draw counts in two numbers. A number without a count is compatible with any count.
+/// Returns true if the draw counts in two numbers are equal, or one of the numbers has no count.
 fn have_same_draws(one: u32, other: u32) -> bool {
     let (one, other) = (one >> KEY_BITS, other >> KEY_BITS);
     one == other || one == 0 || other == 0
