@@ -1,6 +1,6 @@
-//! Opens input files. Guarantees: only regular files are opened, through symbolic links, because a
+//! Opens input files safely. Only regular files and symbolic links to them are opened, because a
 //! pipe can block for ever and a device may have no end. A file above the size limit is refused
-//! before anything is read. If a file grows while it is read, only its original size is read.
+//! before anything is read. Data appended to a file while it is read is ignored.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Take};
@@ -30,7 +30,7 @@ pub fn open(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Take<File>> 
 /// Checks that a path is a regular file of at most `limit_bytes`, without opening it.
 ///
 /// # Errors
-/// If the file is missing, exceeds the limit, or is not a regular file.
+/// If the file is missing or inaccessible, exceeds the limit, or is not a regular file.
 pub fn check(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<()> {
     let metadata = fs::metadata(path)?;
     let found = match metadata.len() {
@@ -49,7 +49,7 @@ pub fn read(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a regular file of at most `limit_bytes` as UTF-8 text. Fails like [`read`].
+/// Reads a regular file of at most `limit_bytes`. Fails like [`read`], and if it is not UTF-8 text.
 pub fn read_text(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit_bytes)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))

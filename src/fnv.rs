@@ -1,4 +1,4 @@
-//! A hash for signatures and seeds that is stable across machines and versions.
+//! A hash function for signatures and seeds. Its values never change between machines or versions.
 
 use std::hash::Hasher;
 

@@ -1,21 +1,21 @@
-//! The plan and decide stages choose the move by the first method that applies:
+//! The plan and decide stages use the first of these methods that applies:
 //!
-//! - positions alone, if there is no time or no state to plan for (`fallback`);
-//! - predictions with `smitsimax` if some threats are unmodelled, or the cautious planner if many
-//!   are or the map is large;
+//! - `fallback`, which looks only at positions, if no time is left or the game cannot be simulated;
+//! - `smitsimax` if the moves of some threats cannot be predicted (*unmodelled* threats), or the
+//!   cautious planner if there are too many such threats or the map is large;
 //! - a safe exploring step (`exploration`);
-//! - the plan with the most slack, checked by `exploration` if a tile has refused the player.
+//! - a survival plan with slack, which `exploration` checks once a tile has refused the player.
 //!
-//! With slack `n`, the player can at any time stand still for the threats' next `n` moves and
-//! survive (see [`SurvivalOptions::slack_moves`]), so `n` commands in a row may be lost. Without
-//! slack, one late command can be fatal. A plan with slack 4 exists for nearly every map.
+//! In every state of a plan with slack `n`, the player survives the threats' next `n` moves if it
+//! stands still (see [`SurvivalOptions::slack_moves`]), so a few commands may be late or lost.
+//! Without slack, one late command can be fatal. Nearly every map has a plan with slack 4.
 //!
-//! The threats' next moves are in doubt if rules were learnt in this game, if an earlier game was
-//! lost despite a plan, or after an unexpected move. Plans then avoid the threats' reach (see
-//! [`Guard`]) as long as possible, to survive an unexpected move and learn from it. In the first
-//! two cases, they are also ready for an early next phase (`readiness`). A move into the threats'
-//! reach is checked against other explanations (`conformant`). In a joined game, moves are checked
-//! while memories are ambiguous, unless the plan is hedged (`hedge`).
+//! The threats' next moves are in doubt if the bot has learnt rules in this game, if it lost an
+//! earlier game despite a plan, or after an unexpected move. Plans then avoid the threats' reach
+//! (see [`Guard`]) as long as possible, to survive an unexpected move and learn from it. In the
+//! first two cases, plans also prepare for an early next phase (`readiness`). Once a plan may enter
+//! the threats' reach, its moves are checked against other explanations (`conformant`). In a game
+//! joined late, the bot hedges its plans (`hedge`) or checks its moves until memories are known.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -40,11 +40,11 @@ use super::options::BotOptions;
 use super::readiness::{EarlyPhase, Readiness};
 use super::tracker::Tracker;
 
-/// In open tiles: larger maps leave no time for exploration, slack and playouts.
+/// The largest map, in open tiles, on which exploration, slack and playouts are fast enough.
 const COPIED_TILES_MAX: usize = 1024;
-/// Several times more states than most maps need.
+/// Maximum states of the first search, several times more than it needs on most maps.
 const FIRST_STATES_MAX: u64 = 40_000;
-/// First interval between attempts to find more slack. Each failure quadruples it.
+/// First interval between attempts to find more slack. Each failed attempt quadruples it.
 const RETRY_TICKS: u16 = 16;
 /// With more unmodelled threats than this, a `smitsimax` playout takes too long.
 const PLAYED_OUT_MAX: usize = 32;
@@ -70,7 +70,7 @@ const GUARD_RETRY_TICKS: u16 = 4;
 
 #[derive(Default)]
 pub(super) struct Planning {
-    /// The planner, with its world's number (see [`Beliefs`](super::belief::Beliefs)) and doubt.
+    /// The planner, with the [`Beliefs::world_count`] and the doubt for which it was created.
     planner: Option<((u32, Doubt), ActivePlanner)>,
     exploration: Exploration,
     hedged: HedgedPlanner,
@@ -126,7 +126,7 @@ pub(super) fn decide(
     let is_late = budget.deadline.is_some_and(|deadline| now() >= deadline);
     let state = tracked_state(tracker).ok().filter(|state| !state.is_over());
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
-        // No time is left, or the game continues although the player is caught, against the rules.
+        // No time is left, or the game breaks the rules, for example by continuing after a catch.
         return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
     };
     let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
@@ -193,14 +193,14 @@ fn check(tracker: &Tracker, choice: Choice, learning: &Learning, meter: &mut Bud
     conformant::check(choice, &futures, meter)
 }
 
-/// Placement fails only in games that break the rules.
+/// Fails only in games that break the rules.
 fn tracked_state(tracker: &Tracker) -> Result<State, PlacementError> {
     let Tracker { tick, player, beliefs, .. } = tracker;
     beliefs.world.state_at(*tick, *player, &beliefs.best)
 }
 
 impl Planning {
-    /// The planner's failure (see [`Planner::failure`]). The next decision creates a new planner.
+    /// If the planner has failed, drops it and returns the failure (see [`Planner::failure`]).
     fn take_failure(&mut self) -> Option<PlannerFailure> {
         let Some((_, ActivePlanner::Plain(planner))) = &self.planner else { return None };
         let failure = planner.failure()?.clone();
@@ -285,7 +285,7 @@ impl ActivePlanner {
     }
 }
 
-/// One planner per slack level; level 0 has no slack.
+/// One planner per level. Level `n` plans with slack `n`, so level 0 has no slack.
 struct SlackPlanner {
     levels: Vec<SurvivalPlanner>,
     current_level: usize,
@@ -308,7 +308,7 @@ impl SlackPlanner {
         }
     }
 
-    /// Follows the surviving plan with the most slack, or the plan of level 0.
+    /// Follows the surviving plan with the most slack or, if no plan survives, the plan of level 0.
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let mut meter = BudgetMeter::new(budget);
         let choice = self.decide_within(world, state, &mut meter);
@@ -334,7 +334,7 @@ impl SlackPlanner {
         choice
     }
 
-    /// Tries the highest level with a small limit. If its plan survives, no other level is needed.
+    /// Plans at the highest level with a small budget. Returns `None` if the plan does not survive.
     fn try_highest(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         let highest = self.levels.len() - 1;
         let share = halved(meter.remaining()).and(Budget::ticks(FIRST_STATES_MAX));
@@ -394,7 +394,7 @@ struct Attempt {
 struct GuardedPlan {
     planner: SurvivalPlanner,
     renew_tick: u16,
-    /// The plan may enter the threats' reach from this tick on.
+    /// The first tick in which the plan may enter the threats' reach.
     until_tick: u16,
 }
 

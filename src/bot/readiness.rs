@@ -1,5 +1,5 @@
-//! A state is *ready* if some line survives for a while even if a quicker phase begins in its tick.
-//! If a plan's next states are all ready, the bot can leave the plan in any of them.
+//! A state is *ready* if some line from it survives for a while even if the threats' next quicker
+//! phase begins in the state's tick. In a ready state, the bot can react to an early phase.
 
 use std::cell::RefCell;
 
@@ -11,19 +11,19 @@ use super::lines::longest_survival;
 
 const EARLY_SURVIVAL_TICKS: u16 = 40;
 const READY_STATES_MAX: u64 = 400;
-/// Maximum period in ticks. [`EarlyPhase`] holds one world for each tick of a period.
+/// Maximum period of the next phase, in ticks. [`EarlyPhase`] needs one world per tick of it.
 const PERIOD_MAX: u8 = 8;
 
-/// Worlds in which the threats always have the period of the next quicker phase.
+/// Worlds in which the threats have the period of the next quicker phase from their first move on.
 #[derive(Debug)]
 pub(super) struct EarlyPhase {
     period_ticks: u8,
-    /// The world for each tick of the threats' first move, from 1 to the period.
+    /// One world for each possible tick of the threats' first move, from 1 to the period.
     worlds: Vec<World>,
 }
 
 impl EarlyPhase {
-    /// `None` if no quicker phase follows the phase of `tick`.
+    /// `None` if no quicker phase follows that of `tick`, or its period exceeds [`PERIOD_MAX`].
     pub fn new(world: &World, tick: u16) -> Option<Self> {
         let period_ticks = Self::period_after(world, tick)?;
         let early = |first_tick: u8| {
@@ -57,14 +57,14 @@ impl EarlyPhase {
         Self::period_after(world, tick) == Some(self.period_ticks)
     }
 
-    /// The world in which to continue a state of `world` as if the phase began in the state's tick.
+    /// The world in which the threats move as if the quicker phase began in the tick of `state`.
     fn world_from(&self, world: &World, state: &State) -> &World {
         let waiting = (self.period_ticks - 1).saturating_sub(world.ticks_since_move(state));
         let first_move = state.tick() + u16::from(waiting);
         &self.worlds[usize::from((first_move - 1) % u16::from(self.period_ticks))]
     }
 
-    /// Detects unready states before `until_tick`, and none once the budget is used up.
+    /// Checks whether states before `until_tick` are ready. Without budget left, no state is ready.
     pub fn until(&self, until_tick: u16, budget: Budget) -> Readiness<'_> {
         Readiness { early: self, until_tick, meter: RefCell::new(BudgetMeter::new(budget)) }
     }
@@ -87,7 +87,7 @@ impl Readiness<'_> {
         longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }
 
-    /// True if this state is not ready. A line that must stay ready cannot visit it.
+    /// True if the state must be ready but is not. A search for a ready plan skips such states.
     pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
         !state.is_over() && state.tick() < self.until_tick && !self.is_ready(world, state)
     }
@@ -121,7 +121,7 @@ mod tests {
             for ahead in tick..tick + 20 {
                 let [found, right] =
                     [early.world_from(&world, &state), &begun].map(|world| world.clock().threats_move(ahead));
-                assert_eq!(found, right, "begun in tick {tick}, tick {ahead}");
+                assert_eq!(found, right, "phase begun in tick {tick}, threats in tick {ahead}");
             }
         }
         assert!(EarlyPhase::new(&world, 902).is_none(), "no phase follows the last");

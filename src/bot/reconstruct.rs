@@ -21,9 +21,10 @@ pub(super) struct Gap<'a> {
     pub ticks: usize,
 }
 
-/// Returns the first path that explains all `threats`, or else the most: commands as sent, none,
-/// one late, then random paths. Without a path between the positions, stays and then jumps.
-/// `threats` pairs threats before the gap, in world order, with their observations after it.
+/// Returns the first path that explains the moves of all threats, or else of as many as possible.
+/// Tries all commands as sent, no command, one late command, and then random paths. If no path fits
+/// the gap, the player stays and then jumps. `threats` holds each threat before the gap (in world
+/// order) and its observation after the gap.
 pub(super) fn reconstruct(
     gap: &Gap<'_>,
     sent: &[Sent],
@@ -91,7 +92,7 @@ impl Gap<'_> {
         paths
     }
 
-    /// An impossible move counts as staying.
+    /// A move to a tile that is not open counts as staying.
     fn walk(&self, moves: &[Move]) -> Path {
         let mut path = vec![self.from];
         let mut position = self.from;
@@ -139,7 +140,6 @@ impl Gap<'_> {
         graph.distances(Mover::Player, to)
     }
 
-    /// A path that stays and then jumps, for a gap without a real path.
     fn jump(&self) -> Path {
         let mut path = vec![self.from; self.ticks + 1];
         path[self.ticks] = self.to;

@@ -6,7 +6,7 @@ use super::observation::Observation;
 
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// The styles of the threats in the last two messages; `None` if unknown.
+    /// The threats' styles in the last message; `None` for an unknown style.
     pub styles: Vec<Option<Style>>,
     pub styles_before: Vec<Option<Style>>,
     /// Observations that the tracker has not processed yet, oldest first.
@@ -32,10 +32,10 @@ pub(super) struct Sent {
 
 #[derive(Debug)]
 pub(super) struct KnownMap {
-    /// The map with the predictable threats; tiles that refused the player are see-through.
+    /// The map with the predictable threats. Tiles closed to the player are see-through.
     pub layout: Layout,
     pub visited: BTreeSet<Position>,
-    /// For each tile, the number of consecutive commands into it without effect.
+    /// For each unvisited tile, how many timely commands failed to move the player there.
     pub refusals: BTreeMap<Position, u32>,
     pub excluded: Vec<Position>,
 }

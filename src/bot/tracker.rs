@@ -1,7 +1,7 @@
-//! Tracks a game through its observations. A game that keeps the rules is tracked exactly, even if
-//! commands are late or lost: the player's position shows the played move. After missed messages,
-//! the tracker tries paths until the predicted threats match the observed ones. A game that breaks
-//! the rules is tracked by its observed positions. `belief` follows the threats.
+//! Tracks a game through its observations. A game seen from its start is tracked exactly, even if
+//! commands are late or lost, because the player's position shows the move that was played.
+//! After missed messages, the tracker tries paths of the player until the predicted threats match
+//! the observed threats. If a game breaks the rules, only the observed positions are reliable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,23 +19,23 @@ use super::reconstruct::{Gap, Path, reconstruct};
 use super::records::{History, KnownMap, Sent};
 
 const LOG_TICKS_MAX: usize = 200;
-/// After the bot joins a running game, missing information explains mispredictions for this long.
+/// Wrong predictions do not count for this long after the bot joins a running game.
 const GRACE_TICKS: u16 = 100;
-/// A tile is closed once late commands are less likely to explain its refusals. With the initial
-/// late share, two refusals suffice.
+/// A tile is closed once the probability that all its refusals were late commands falls below this
+/// minimum. With the initial late share, two refusals suffice.
 const LATE_CHANCE_MIN: f64 = 1e-3;
-/// The prior of the late share: this many timely commands, and one late command.
+/// The late share starts as if this many timely commands and one late command had been seen.
 const PRIOR_COMMANDS: u32 = 50;
-/// After this long a gap, the tracker rejoins the game instead of reconstructing the gap.
+/// After a gap of at least this length, the tracker rejoins the game. It reconstructs shorter gaps.
 const REJOIN_TICKS: u16 = 200;
-/// Half a millisecond of routes on the largest map, between two checks of the clock.
+/// Tiles to build routes to between two clock checks: half a millisecond on the largest map.
 const TILES_PER_SLICE: usize = 16;
-/// Per message while the bot catches up. Above 1, so that the queue shrinks.
+/// Minimum number of queued observations to process per message. Above 1, so the queue shrinks.
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
 pub(super) enum Tracking {
     Building(Box<WorldBuilder>),
-    /// The tracker is behind while observations are queued.
+    /// While observations are queued, the tracker is behind the game.
     Following(Box<Tracker>),
 }
 
@@ -47,7 +47,7 @@ pub(super) struct Tracker {
     pub beliefs: Beliefs,
     grace_until: u16,
     effective_commands: u32,
-    /// Commands without effect into tiles that the player can enter.
+    /// The number of commands without effect although the player has visited the target tile.
     late_commands: u32,
 }
 
@@ -111,8 +111,8 @@ fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
 }
 
 impl Tracker {
-    /// `world` must be built from `layout`; unknown styles are `None`. After `deadline` only a few
-    /// hypotheses are kept. The caller has checked that the world can be built.
+    /// `world` must be built from `layout`. Unknown styles are `None`. After `deadline`, only a few
+    /// hypotheses are kept. Fails if no world can be built with only the predictable threats.
     pub fn new(
         layout: Layout,
         world: World,
@@ -139,8 +139,8 @@ impl Tracker {
         self.grace_until > 0
     }
 
-    /// `restyled` lists the threats with a changed style. Gaps and styles are processed until the
-    /// deadline for inference; after the decision's deadline, only a few hypotheses are kept.
+    /// `restyled` lists the threats whose style has changed. The deadline for inference ends the
+    /// work on gaps and styles. After the decision's deadline, only a few hypotheses are kept.
     fn process(
         &mut self,
         observation: Observation,
@@ -161,7 +161,7 @@ impl Tracker {
         (self.tick, self.player) = (observation.tick, observation.player);
         self.map.visited.insert(self.player);
         self.map.refusals.remove(&self.player);
-        // After a guessed path, the hypotheses are guesses too.
+        // The path through a gap is a guess, so a wrong prediction after it does not count.
         let counts_mispredictions = ticks == 1 && self.tick > self.grace_until;
         let is_rejoin = ticks >= REJOIN_TICKS;
         if is_rejoin {
@@ -188,8 +188,8 @@ impl Tracker {
         reconstruct(&gap, sent, &threats, deadline)
     }
 
-    /// A command without effect was late, or its target is see-through: never a visited tile, and
-    /// an unvisited tile after several refusals.
+    /// A command without effect was late, or its target is see-through. A visited tile cannot be
+    /// see-through. An unvisited tile is assumed to be see-through after several refusals.
     fn note_refusal(&mut self, sent: &[Sent], player: Position) {
         let Some(sent) = sent.iter().find(|sent| sent.tick == self.tick) else { return };
         let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
@@ -202,14 +202,14 @@ impl Tracker {
             *refusals += 1;
             let commands = self.effective_commands + self.late_commands + PRIOR_COMMANDS;
             let late_share = f64::from(self.late_commands + 1) / f64::from(commands + 1);
-            // The last bit of the standard library's power function depends on the platform.
+            // The last bit of `f64::powf` depends on the platform.
             if libm::pow(late_share, f64::from(*refusals)) < LATE_CHANCE_MIN {
                 self.close(target);
             }
         }
     }
 
-    /// Does nothing if the player would have no exit left: the commands were lost.
+    /// If the player would have no exit left, only forgets the refusals: the commands were lost.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
@@ -228,7 +228,7 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    /// Starts a replay of the game that `tracker` has followed. Fails if the world cannot be built.
+    /// Starts to replay the game of `tracker` with other rules. Fails if no world can be built.
     pub fn new(
         tracker: &Tracker,
         rules: &Rules,
@@ -264,7 +264,7 @@ impl Replay {
         tracker.map.visited.append(&mut before.map.visited);
         tracker.map.refusals = std::mem::take(&mut before.map.refusals);
         tracker.map.excluded = std::mem::take(&mut before.map.excluded);
-        // The tracker may have closed tiles since the replay began.
+        // The old tracker may have closed tiles since the replay began.
         tracker.map.layout.tiles.clone_from(&before.map.layout.tiles);
         tracker.beliefs.refresh(&mut tracker.map);
         tracker.effective_commands = before.effective_commands;
@@ -274,7 +274,7 @@ impl Replay {
     }
 }
 
-/// Adds a processed observation to the log. The log starts again after missed ticks.
+/// Adds a processed observation to the log. Clears the log first if ticks were missed.
 fn keep_processed(history: &mut History, observation: Observation, is_next: bool) {
     if !is_next {
         history.log.clear();
@@ -348,8 +348,8 @@ mod tests {
         Deadlines { inference: Deadline::NEVER, learning: Deadline::NEVER, decision: Deadline::NEVER }
     }
 
-    /// `delivery` turns each command into the moves played until the next message. After every
-    /// message, the tracked state must equal the server's state.
+    /// Plays games in which `delivery` turns each command into the moves played before the next
+    /// message. After every message, the tracked state must equal the server's state.
     fn track_games(delivery: impl Fn(&mut Generator, Move) -> Vec<Move>) {
         let layout = Layout::parse(DRAWING).expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
@@ -412,7 +412,7 @@ mod tests {
             tracked.observe(&world, &state);
             assert!(!tracked.tracker.map.layout.tiles.contains(&Tile::SeeThrough));
         }
-        // After late commands, two refusals are not enough evidence.
+        // After two late commands, the tile closes only at its third refusal.
         for _ in 0..2 {
             tracked.send(state.tick(), Move::Down);
             world.step(&mut state, Move::Stay);

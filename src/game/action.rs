@@ -2,7 +2,7 @@ use thiserror::Error;
 
 use super::{Direction, Position};
 
-/// One action of a command, as received and before validation.
+/// One action of a command, as received, before validation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// `MOVE_LEFT`, `MOVE_RIGHT`, `MOVE_UP`, `MOVE_DOWN`.
@@ -16,11 +16,11 @@ pub enum Action {
     },
     /// `MOVE_TO` without usable coordinates.
     MoveNowhere,
-    /// A missing, empty or unknown type.
+    /// An action whose type is missing, empty or unknown.
     Unknown,
 }
 
-/// The error for a failed action. The server logs the error and tries the next action.
+/// The error for a failed action. The server logs the failure and tries the next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ActionError {

@@ -2,13 +2,13 @@ use super::tables::DIRECTIONS;
 use super::threats::{LANES, PlayerView};
 use super::{Direction, FIRST_TICK, Move, State, Style, World};
 
-/// The number of games that are stepped together. Their states fit into the first-level cache.
+/// The number of games that are stepped together. Their states fit into the L1 cache.
 const BLOCK_GAMES: usize = 64;
 
 impl World {
     /// Plays one tick of every game, each with its own move. Games that are over stay unchanged.
-    /// Equals [`World::step`] on each game, but is faster: a block of games goes through a tick
-    /// phase by phase, which avoids unpredictable branches and overlaps lookups.
+    /// The result is the same as with [`World::step`], but the batch is faster: each phase of the
+    /// tick runs over a block of games, which avoids unpredictable branches and overlaps lookups.
     ///
     /// # Panics
     /// If the numbers of moves and states differ, and in the same cases as [`World::step`].
@@ -37,14 +37,14 @@ impl World {
                 state.is_caught = true;
                 continue;
             }
-            // Without a branch: the entry is always written, but counts only if the threats move.
+            // Branchless: the entry is always written, but it counts only if the threats move.
             movers[count % BLOCK_GAMES] = (index, stale);
             count += usize::from(self.clock.tick(state.tick).threats_move());
             state.tick += 1;
         }
         for &(index, stale) in &movers[..count] {
             let state = &mut states[usize::from(index)];
-            // No threat has seen the player before the first tick, as in `World::step`.
+            // As in `World::step`, no threat has seen the player before the first tick.
             let stale = if state.tick == FIRST_TICK + 1 { self.tables.nowhere() } else { stale };
             let owls_look = self.clock.tick(state.tick - 1).owls_look;
             self.advance(state, PlayerView { present: state.player, stale, owls_look });
@@ -54,7 +54,7 @@ impl World {
         }
     }
 
-    /// The tile in [`World::graph`] and the direction of a threat. Panics like [`World::threat`].
+    /// A threat's tile in [`World::graph`], and its direction. Panics like [`World::threat`].
     #[inline]
     pub fn threat_pose(&self, state: &State, index: usize) -> (u16, Direction) {
         let lane = usize::from(self.lanes[index]);
@@ -63,7 +63,7 @@ impl World {
         (pose / DIRECTIONS as u16, Direction::ALL[usize::from(pose) % DIRECTIONS])
     }
 
-    /// The style of every threat, in the order in which a state stores them.
+    /// The styles of all threats, in the order in which a state stores the threats.
     pub fn lane_styles(&self) -> Vec<Style> {
         let mut styles: Vec<(u8, Style)> =
             self.lanes.iter().copied().zip(self.layout.threats.iter().map(|threat| threat.style)).collect();
@@ -71,7 +71,7 @@ impl World {
         styles.into_iter().map(|(_, style)| style).collect()
     }
 
-    /// Writes the tile of every threat, in the order of [`World::lane_styles`].
+    /// Writes the tile number of every threat to `tiles`, in the order of [`World::lane_styles`].
     ///
     /// # Panics
     /// If the number of tiles differs from the number of threats.

@@ -10,7 +10,7 @@ use super::{Clock, Layout, Position, Rules, RulesError, Tile, World};
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum WorldError {
-    /// The tiles do not fill the grid.
+    /// The number of tiles is not `width * height`, or the grid is empty.
     #[error("{tiles} tiles for a grid of {width}x{height}: expected width x height tiles")]
     Size {
         /// Columns.
@@ -20,16 +20,16 @@ pub enum WorldError {
         /// The number of tiles.
         tiles: usize,
     },
-    /// More open tiles than the tables can hold.
+    /// The map has more open tiles than the tables can hold.
     #[error("{0} open tiles: expected at most {MAX_OPEN_TILES}")]
     TooManyTiles(usize),
-    /// More threats than a state can hold.
+    /// The map has more threats than a state can hold.
     #[error("{0} threats: expected at most {MAX_THREATS}")]
     TooManyThreats(usize),
     /// The player starts on a tile that it may not enter.
     #[error("the player starts on {0}, which is not an open tile")]
     PlayerOffStreet(Position),
-    /// A threat starts in a wall or off the grid.
+    /// A threat starts on a wall or off the grid.
     #[error("threat {0} starts on {1}, which is not an open tile")]
     ThreatOffStreet(usize, Position),
     /// The rules are invalid.
@@ -37,7 +37,7 @@ pub enum WorldError {
     Rules(#[from] RulesError),
 }
 
-/// Builds a world in steps, because the routes of the largest maps take longer than a tick.
+/// Builds a world in steps. On the largest maps, the routes alone take longer than a tick.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, World, WorldBuilder};
@@ -57,7 +57,7 @@ pub struct WorldBuilder {
 impl WorldBuilder {
     /// Builds everything except the routes. Fails in the same cases as [`World::new`].
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
-        // Lists the code that uses each rule. A new rule does not compile until it is listed here.
+        // Lists the code that uses each rule. The list does not compile if a rule is missing.
         let Rules {
             // `World::step`
             no_jump: _,
@@ -83,7 +83,7 @@ impl WorldBuilder {
             hawk_view: _,
             hawk_patience_moves: _,
             hawk_rest_moves: _,
-            // The rule does not affect the game.
+            // Not used: the words in messages do not affect the game.
             wire: _,
         } = rules;
         rules.validate()?;
@@ -123,9 +123,9 @@ impl WorldBuilder {
 }
 
 impl World {
-    /// Replaces the threats and the tiles that the player may enter. This is fast if the walls stay
-    /// the same. States of the previous layout become invalid. Fails in the same cases as
-    /// [`World::new`], and then leaves the world unchanged.
+    /// Replaces the layout. This is fast if the walls stay the same, so that only the threats or
+    /// the tiles that the player may enter change. States of the previous layout become invalid.
+    /// Fails in the same cases as [`World::new`], and then leaves the world unchanged.
     pub fn set_layout(&mut self, layout: &Layout) -> Result<(), WorldError> {
         if *layout == self.layout {
             return Ok(());
@@ -142,8 +142,8 @@ impl World {
         Ok(())
     }
 
-    /// Builds a world with another layout and other rules. Copies the routes, the slowest part, if
-    /// the walls are the same. Fails in the same cases as [`World::new`].
+    /// Builds a world with another layout and other rules. If the walls are the same, copies the
+    /// routes, which are the slowest part to build. Fails in the same cases as [`World::new`].
     pub fn rebuilt(&self, layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         let mut builder = WorldBuilder::new(layout, rules)?;
         if self.has_walls_of(layout) {

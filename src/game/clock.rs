@@ -1,11 +1,11 @@
-//! The clock of the threats. The server's per-threat counters are equal, so one clock suffices.
+//! The threats' clock. The server counts ticks for each threat, but all counts are equal.
 
 use super::{FIRST_TICK, Personality, Rules};
 
 /// The length of the table of ticks: a power of two above the last tick.
 const TABLE_TICKS: usize = 2048;
 
-/// The schedule of the threats' moves. Ticks after the end of a game keep the last personality.
+/// The schedule of the threats' moves. After a game's end, threats keep their last personality.
 #[derive(Clone, Debug)]
 pub struct Clock {
     rules: Rules,
@@ -28,7 +28,7 @@ impl ClockTick {
 }
 
 impl Clock {
-    /// Computes the clock of a game.
+    /// Computes the schedule under these rules.
     pub fn new(rules: &Rules) -> Self {
         let mut ticks = Box::new([ClockTick::default(); TABLE_TICKS]);
         let (mut moves, mut ticks_since_move) = (0, 0);
@@ -56,7 +56,7 @@ impl Clock {
         self.rules.phase_clocks.personality_at(clock)
     }
 
-    /// The ticks between two moves at a clock value (tick - 1).
+    /// The threats' period, from one move to the next, at a clock value (tick - 1).
     pub const fn period_ticks_at(&self, clock: u16) -> u8 {
         self.rules.period_ticks.of(self.personality_at(clock))
     }
@@ -66,7 +66,7 @@ impl Clock {
         tick >= FIRST_TICK && self.ticks_since_move(tick) == 0
     }
 
-    /// True if owls that move in a tick look at the player.
+    /// True if owls look at the player when they move in a tick.
     pub fn owls_look(&self, tick: u16) -> bool {
         tick >= FIRST_TICK && self.rules.owls_look_at(tick - FIRST_TICK)
     }
@@ -89,12 +89,12 @@ impl Clock {
         }
     }
 
-    /// The ticks in which threats move, from `tick` on.
+    /// The ticks from `tick` on in which the threats move.
     pub fn move_ticks(&self, tick: u16) -> impl Iterator<Item = u16> + '_ {
         (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
     }
 
-    /// After the end of the table: the ticks since the last move in the table, and the period.
+    /// If `tick` is past the table: the ticks since the last move in the table, and the period.
     fn past_the_table(&self, tick: u16) -> Option<(u16, u16)> {
         const LAST: u16 = TABLE_TICKS as u16 - 1;
         let past = tick.checked_sub(LAST).filter(|&past| past > 0)?;

@@ -1,5 +1,5 @@
-//! The streets as a graph. Tiles are numbered by x, then by y, as on the server and in a
-//! [`World`](super::World).
+//! The streets as a graph. Tiles are numbered column by column (by x, then by y), as on the server
+//! and in a [`World`](super::World).
 
 use super::{Direction, Layout, Position, Tile};
 
@@ -8,12 +8,12 @@ pub const UNREACHED: u16 = u16::MAX;
 
 const WALL: u16 = u16::MAX;
 
-/// The kind of mover. Threats pass see-through tiles, the player does not.
+/// The kind of mover. Threats can enter see-through tiles, but the player cannot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mover {
     /// Enters open tiles.
     Player,
-    /// Enters open and see-through tiles. Sight and the server's paths pass the same tiles.
+    /// Enters open and see-through tiles. Sight and the server's paths also pass through both.
     Threat,
 }
 
@@ -23,9 +23,9 @@ pub struct StreetGraph {
     width: i32,
     height: i32,
     positions: Vec<Position>,
-    /// Index `y * width + x`: the tile at this position, or [`WALL`].
+    /// Index `y * width + x`: the number of the tile at (x, y), or [`WALL`].
     tiles: Vec<u16>,
-    /// For each mover, tile and direction. A blocked direction holds the tile itself.
+    /// For each mover, tile and direction: the neighbour, or the tile itself if the way is blocked.
     neighbours: [Vec<[u16; 4]>; 2],
 }
 
@@ -33,7 +33,7 @@ impl StreetGraph {
     /// Builds the graph of a layout.
     ///
     /// # Panics
-    /// If the layout has 65,535 open tiles or more. A [`World`](super::World) allows far fewer.
+    /// If the layout has 65,535 open tiles or more. A [`World`](super::World) allows at most 4,096.
     pub fn new(layout: &Layout) -> Self {
         let positions: Vec<Position> = layout.open_positions().collect();
         assert!(positions.len() < usize::from(WALL), "{} open tiles: expected fewer than {WALL}", positions.len());
@@ -85,7 +85,7 @@ impl StreetGraph {
         self.height
     }
 
-    /// The position of every tile.
+    /// The positions of all tiles, in the order of their numbers.
     pub fn positions(&self) -> &[Position] {
         &self.positions
     }
@@ -95,7 +95,7 @@ impl StreetGraph {
         self.positions[usize::from(tile)]
     }
 
-    /// The tile at a position, if it is open.
+    /// The number of the tile at a position; `None` for a wall or a position off the grid.
     pub fn tile(&self, position: Position) -> Option<u16> {
         let Position { x, y } = position;
         if x < 0 || y < 0 || x >= self.width || y >= self.height {
@@ -104,18 +104,19 @@ impl StreetGraph {
         Some(self.tiles[(y * self.width + x) as usize]).filter(|&tile| tile != WALL)
     }
 
-    /// For every tile, its neighbours by direction; a blocked direction holds the tile itself.
+    /// For every tile and direction: the neighbour, or the tile itself if the direction is blocked.
     pub fn neighbours(&self, mover: Mover) -> &[[u16; 4]] {
         &self.neighbours[mover as usize]
     }
 
-    /// The open directions (left, right, up, down) and neighbours. Panics if there is no such tile.
+    /// A tile's open directions, in the order left, right, up, down, each with the neighbour.
+    /// Panics if the tile does not exist.
     pub fn ways(&self, mover: Mover, tile: u16) -> impl Iterator<Item = (Direction, u16)> + use<> {
         let neighbours = self.neighbours[mover as usize][usize::from(tile)];
         Direction::ALL.into_iter().zip(neighbours).filter(move |&(_, next)| next != tile)
     }
 
-    /// The distance in steps from a tile to every tile; [`UNREACHED`] without a path.
+    /// The distance in steps from a tile to every tile; [`UNREACHED`] if there is no path.
     pub fn distances(&self, mover: Mover, from: u16) -> Vec<u16> {
         let mut steps = Vec::new();
         BreadthFirst::default().fill(self, mover, [(from, 0)], &mut steps, |_, _| true);
@@ -130,10 +131,10 @@ pub struct BreadthFirst {
 }
 
 impl BreadthFirst {
-    /// Fills `steps` with every tile's distance from the nearest source. Returns the reached tiles
-    /// in breadth-first order, with neighbours in the order left, right, up, down. Sources must be
-    /// in ascending order of their initial distances, and are always entered; other tiles only if
-    /// `enters(tile, steps)` is true. Panics if a source is not a tile of the graph.
+    /// Fills `steps` with every tile's distance from the nearest source. A source is a tile and its
+    /// initial distance. These distances must ascend, and differ by at most 1. Other tiles are
+    /// entered only if `enters(tile, distance)` is true. Returns the reached tiles in breadth-first
+    /// order (neighbours: left, right, up, down). Panics if a source is not a tile of the graph.
     pub fn fill(
         &mut self,
         graph: &StreetGraph,
@@ -195,7 +196,6 @@ mod tests {
         assert_eq!(graph.distances(Mover::Threat, 0), [0, 1, 2]);
         assert_eq!(graph.distances(Mover::Player, 0), [0, UNREACHED, UNREACHED]);
         assert_eq!(graph.ways(Mover::Threat, 1).collect::<Vec<_>>(), [(Direction::Left, 0), (Direction::Right, 2)]);
-        // The player cannot leave its open tile for the see-through tile.
         assert_eq!(graph.ways(Mover::Player, 0).count(), 0);
     }
 

@@ -1,4 +1,4 @@
-//! Plain maps, with exactly the content of a map's image, and their drawings.
+//! Maps with the content of a map's image, and *drawings*: maps as text with one letter per tile.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -12,12 +12,12 @@ pub enum Tile {
     Wall,
     /// Open to the player and to threats.
     Open,
-    /// Open to threats, sight and paths, but closed to the player (a translucent pixel).
+    /// Open to threats, sight and paths, but closed to the player. In images, it is translucent.
     SeeThrough,
 }
 
 impl Tile {
-    /// True unless the tile is a wall. Threats, sight and paths pass open tiles.
+    /// True unless the tile is a wall. Only walls block threats, sight and paths.
     pub const fn is_open(self) -> bool {
         !matches!(self, Self::Wall)
     }
@@ -41,7 +41,7 @@ pub struct Spawn {
     pub position: Position,
 }
 
-/// A map. JSON lists every spawn. A drawing shows only one spawn per tile.
+/// A map. Its JSON form lists every spawn, but a drawing shows only one spawn per tile.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "LayoutParts", try_from = "LayoutParts")]
 pub struct Layout {
@@ -53,7 +53,7 @@ pub struct Layout {
     pub tiles: Vec<Tile>,
     /// The player's first tile.
     pub player: Position,
-    /// The threats, listed row by row (y outer, x inner).
+    /// The threats in map order, which is row by row in images and drawings.
     pub threats: Vec<Spawn>,
 }
 
@@ -67,7 +67,7 @@ impl Layout {
         self.tiles[(y * self.width + x) as usize]
     }
 
-    /// Replaces the tile at a position. Does nothing off the grid.
+    /// Replaces the tile at a position. Does nothing if the position is off the grid.
     pub fn set_tile(&mut self, position: Position, tile: Tile) {
         let Position { x, y } = position;
         if x >= 0 && y >= 0 && x < self.width && y < self.height {
@@ -75,12 +75,12 @@ impl Layout {
         }
     }
 
-    /// True if threats, sight and paths pass the position.
+    /// True if the position is not a wall, so that threats, sight and paths can pass.
     pub fn is_open(&self, position: Position) -> bool {
         self.tile(position).is_open()
     }
 
-    /// The open positions of the grid in the server's order: by `x`, then by `y`.
+    /// All positions without a wall, in the server's order: by `x`, then by `y`.
     pub fn open_positions(&self) -> impl Iterator<Item = Position> + '_ {
         (0..self.width)
             .flat_map(move |x| (0..self.height).map(move |y| Position::new(x, y)))
@@ -118,7 +118,7 @@ impl TryFrom<LayoutParts> for Layout {
         };
         let (width, height) = (parts.tiles.first().map_or(0, |row| row.chars().count()), parts.tiles.len());
         if parts.tiles.iter().any(|row| row.chars().count() != width) {
-            return Err("expected rows of tiles of one length".to_owned());
+            return Err("expected rows of equal length".to_owned());
         }
         let tiles = parts.tiles.iter().flat_map(|row| row.chars()).map(tile).collect::<Result<_, _>>()?;
         let spawn = |(style, x, y)| Spawn { style, position: Position::new(x, y) };
@@ -161,8 +161,8 @@ pub enum DrawingError {
 
 impl Layout {
     /// Parses a drawing with one line per row: `#` is a wall, `.` an open tile, `~` a see-through
-    /// tile and `P` the player; the other letters are styles. Ignores blank lines and spaces around
-    /// a row.
+    /// tile and `P` the player. A threat is the first letter of its style. Ignores the case of
+    /// letters, blank lines, and spaces around a row.
     ///
     /// # Errors
     /// If a letter is unknown, the rows differ in length, or the player is missing.
@@ -199,7 +199,7 @@ impl Layout {
         Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
     }
 
-    /// The rows of the drawing. A tile with several spawns shows the player or the first threat.
+    /// The rows of the drawing. If spawns share a tile, the player or the first threat is drawn.
     pub fn rows(&self) -> Vec<String> {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));
@@ -235,7 +235,7 @@ mod tests {
         assert_eq!(serde_json::from_str::<Layout>(&json).unwrap(), layout);
         let error = |json: &str| serde_json::from_str::<Layout>(json).unwrap_err().to_string();
         assert!(error(&json.replace('~', "?")).starts_with("expected tiles ., ~ and #, found '?'"));
-        assert!(error(&json.replace('~', "")).starts_with("expected rows of tiles of one length"));
+        assert!(error(&json.replace('~', "")).starts_with("expected rows of equal length"));
     }
 
     #[test]

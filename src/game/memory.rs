@@ -1,12 +1,12 @@
-/// A remembered tile; the tile count for no tile. A mark distinguishes a hawk's post from a tile
-/// where the hawk saw the player. Only [`Memory::tile`] returns the tile number, so the mark cannot
-/// become part of a table index.
+/// The number of the tile that a threat remembers, or the tile count if it remembers none. A mark
+/// distinguishes a hawk's post from a tile where the hawk saw the player. For table indices,
+/// [`Memory::tile`] returns the number without the mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub(super) struct Memory(u16);
 
 impl Memory {
-    /// The mark of a post. It is larger than every tile number.
+    /// The bit that marks a post. It is larger than every tile number.
     const POST: u16 = 1 << 15;
 
     #[inline(always)]
@@ -18,7 +18,7 @@ impl Memory {
         Self(tile | Self::POST)
     }
 
-    /// The tile number; the tile count means no tile.
+    /// The tile number without the mark; the tile count means no tile.
     #[inline(always)]
     pub const fn tile(self) -> u16 {
         self.0 & !Self::POST

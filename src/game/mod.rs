@@ -1,5 +1,5 @@
 //! The rules of the game. A [`World`] is built from [`Rules`] and a [`Layout`], and plays ticks on
-//! a [`State`] without allocating memory. No files, clocks, threads or globals are used.
+//! a [`State`] without allocating memory. The game uses no files, system time, threads or globals.
 
 mod action;
 mod batch;
@@ -40,7 +40,7 @@ pub use world::{GameOver, PlacementError, World};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;
-/// The last tick that is played. A game that is still running after it is complete.
+/// The last tick of a game. If the player survives this tick, the game is complete.
 pub const LAST_TICK: u16 = 2000;
-/// Points per tick that the player reaches: a complete game scores `5 * 2001 = 10,005`.
+/// Points for each tick that the player reaches. A complete game scores `5 * 2001 = 10,005`.
 pub const POINTS_PER_TICK: u32 = 5;

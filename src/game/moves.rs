@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Direction, NameError};
 
-/// The player's move in a tick, resolved from a command. Text and JSON use its letter.
+/// The player's move in a tick, resolved from a command. In text and JSON, a move is one letter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Move {
@@ -90,7 +90,7 @@ impl FromStr for Move {
     }
 }
 
-/// The moves of consecutive ticks. Text and JSON use one letter per move: `RRD.L`.
+/// The moves of consecutive ticks. In text and JSON, a plan has one letter per move: `RRD.L`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Plan(pub Vec<Move>);

@@ -14,7 +14,7 @@ pub struct NameError {
 }
 
 /// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde from one list. Code that
-/// must change with the list matches on the enum, or destructures an array of `ALL.len()` entries.
+/// must cover every entry should match on the enum or destructure an array of `ALL.len()` entries.
 macro_rules! named {
     (
         $(#[$meta:meta])*
@@ -30,7 +30,7 @@ macro_rules! named {
         }
 
         impl $Name {
-            /// Every value, in the order of their numbers from 0.
+            /// All values, in the order of their discriminants (from 0).
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$Variant),*];
 
             /// The name used in messages.

@@ -1,4 +1,4 @@
-//! Queries about single threats. Threats do not interact, so one can be followed without a state.
+//! Queries about single threats. Threats do not interact, so one can be simulated on its own.
 
 use super::picks::FIRST_DRAWS;
 use super::routes::{ROUTE_BYTES, SEES};
@@ -7,11 +7,11 @@ use super::threats::{Block, LANES, PlayerView};
 use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
 
 impl World {
-    /// One threat after a tick in which the player moved from `stale` to `now`, as after
-    /// [`World::step`], even if the player is caught.
+    /// One threat after a tick in which the player moved from `stale` to `now`. The threat moves as
+    /// in [`World::step`], even if the player has been caught.
     ///
     /// # Errors
-    /// If the threat or tick does not exist, or a position is not an open tile.
+    /// If the threat does not exist, the tick is not 1 to 2000, or a position is not an open tile.
     pub fn threat_after(
         &self,
         index: usize,
@@ -31,7 +31,7 @@ impl World {
         let stale = if tick == FIRST_TICK { self.tables.nowhere() } else { stale };
         let player = PlayerView { present, stale, owls_look: clock_tick.owls_look };
         let (number, lane) = self.lane_of(index);
-        // The other lanes of the block move too. They start on tile 0, which always exists.
+        // The other lanes of the block move too, so they need a tile. Tile 0 always exists.
         let mut block =
             Block { poses: [pose(0, Direction::Up); LANES], draws: [FIRST_DRAWS; LANES], ..self.vacant_block() };
         self.place((&mut block, lane), index, threat)?;
@@ -41,7 +41,7 @@ impl World {
         Ok(self.threat_in((&block, lane), index))
     }
 
-    /// Like [`World::threat_after`], for a deer with the spawn `home` in a game joined late.
+    /// Like [`World::threat_after`], but for a deer whose spawn is assumed to be `home`.
     pub fn deer_after(
         &self,
         deer: &Threat,
@@ -68,8 +68,8 @@ impl World {
         Ok(Threat { position, direction: Direction::ALL[usize::from(pose) % DIRECTIONS], ..*deer })
     }
 
-    /// Equivalent to repeated calls of [`World::step`] with [`Move::Stay`](super::Move::Stay),
-    /// including panics, until the threats have moved `moves` times or the game is over.
+    /// Plays [`Move::Stay`](super::Move::Stay) until the threats have moved `moves` times or the
+    /// game is over. Panics like [`World::step`].
     pub fn wait(&self, state: &mut State, moves: u8) {
         self.check_shape(state);
         for _ in 0..moves {
@@ -88,13 +88,13 @@ impl World {
         }
     }
 
-    /// True if owls that move in the next tick look at the player.
+    /// True if owls look at the player when they move in the next tick.
     pub fn owls_look(&self, state: &State) -> bool {
         self.clock.owls_look(state.tick())
     }
 
-    /// The first step of the shared path (owl, hawk, `MOVE_TO`). `None` if the positions are equal,
-    /// not connected, or not open tiles.
+    /// The first step of the shared path, which owls, hawks and `MOVE_TO` take. `None` if the
+    /// positions are equal, not connected, or not open tiles.
     pub fn shared_step(&self, from: Position, to: Position) -> Option<Direction> {
         self.first_step(&self.tables.shared_step, from, to)
     }
@@ -110,14 +110,14 @@ impl World {
         (pose != NONE).then(|| Direction::ALL[usize::from(pose) % DIRECTIONS])
     }
 
-    /// True if two positions share a row or a column and no wall lies between them.
+    /// True if two open positions share a row or a column and no wall lies between them.
     pub fn sees(&self, from: Position, to: Position) -> bool {
         let tiles = self.tables.graph.tile(from).zip(self.tables.graph.tile(to));
         tiles.is_some_and(|(from, to)| self.tables.route(to, from) & SEES != 0)
     }
 
-    /// The directions one step nearer to a target, as bits 0 to 3 (left, right, up, down), and bit
-    /// 4 if the tile and the target see each other. The tile count as `target` means no target.
+    /// Bits 0 to 3 are set for the directions (left, right, up, down) that lead nearer to `target`,
+    /// and bit 4 if the tile sees it. A `target` equal to the tile count means no target.
     pub(crate) fn route_bits(&self, target: u16, tile: u16) -> u8 {
         self.tables.route(target, tile)
     }
@@ -128,7 +128,7 @@ impl World {
         posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
     }
 
-    /// The tile count if there are no posts.
+    /// The post that a hawk picks after this many draws; the tile count if there are no posts.
     pub(crate) fn hawk_post_drawn(&self, draws: u16) -> u16 {
         let posts = &self.tables.hawk_posts;
         posts[usize::from(draws) % posts.len()].tile()
@@ -142,7 +142,7 @@ impl Rules {
         squared_length(offset) <= self.deer_shy_distance_squared.into()
     }
 
-    /// The number of moves that a hawk without a target will continue to wait.
+    /// The number of moves for which a hawk without a target will continue to wait.
     pub fn hawk_waits_moves(&self, hawk: &Threat) -> u8 {
         let (patience, rest) = (i16::from(self.hawk_patience_moves), i16::from(self.hawk_rest_moves));
         (patience + 1 - i16::from(hawk.idle_rounds).clamp(-rest, patience)) as u8

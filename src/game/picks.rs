@@ -1,6 +1,6 @@
-//! Tables of the threats' random numbers. The server draws `x = sin(seed) * 10000; x - floor(x)`,
-//! adds 1 to the seed, and picks index `floor(number * len)` from a list. The index of the tables
-//! is the number of earlier draws, so they work for any first seed.
+//! Tables of the threats' random numbers. The server computes `x = sin(seed) * 10000`, draws the
+//! number `x - floor(x)`, adds 1 to the seed, and picks entry `floor(number * len)` of a list. The
+//! tables are indexed by the number of earlier draws, so entry 0 is for the first seed.
 
 use super::{Direction, Rules};
 
@@ -10,16 +10,16 @@ pub(super) const DRAWS: usize = 2048;
 /// The number of draws of a threat before the first tick: one, for its direction.
 pub(super) const FIRST_DRAWS: u16 = 1;
 
-/// Entries per tile in a table with an index in units of 1/12: 12, rounded up to a power of two.
+/// Entries per tile in a table indexed by a number of twelfths: 12, rounded up to a power of two.
 pub(super) const TWELFTHS: usize = 16;
 
-/// In [0, 1). `fract` would differ from `x - floor(x)` for negative `x`.
+/// The number drawn for a seed, from 0 to 1. Not `x.fract()`, which is negative for negative `x`.
 pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     let x = libm::sin(seed as f64) * scale;
     x - x.floor()
 }
 
-/// With another scale, rounding can result in the number 1, which picks the last entry.
+/// The picked index. With a tiny scale, a number can be rounded to 1, which picks the last entry.
 pub(crate) fn pick(number: f64, len: usize) -> usize {
     ((number * len as f64).floor() as usize).min(len.saturating_sub(1))
 }
@@ -41,8 +41,8 @@ impl Numbers {
         self.0.iter().map(move |&number| pick(number, len))
     }
 
-    /// For each draw, its number in units of 1/12 (0 to 11). It determines the pick from lists of
-    /// up to 4 entries: `pick = twelfth * len / 12`.
+    /// For each draw, the number in units of 1/12, rounded down (0 to 11). It determines the pick
+    /// from a list of up to 4 entries: `pick = twelfth * len / 12`.
     pub fn twelfths(&self) -> Box<[u8; DRAWS]> {
         Box::new(self.0.map(|number| pick(number, 12) as u8))
     }
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn negative_values_use_floor_not_fract() {
-        // sin(4) * 10000 = -7568.02... Its distance from the floor is 0.975..., not 0.024...
+        // sin(4) * 10000 is -7568.02..., and its floor is -7569. The number is 0.975...
         assert!((number(4, 10_000.0) - 0.975_046_920_717_7).abs() < 1e-9);
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! The byte for a target and a tile shows which of the tile's neighbours are one step nearer to the
 //! target (bits 0 to 3: left, right, up, down), and whether the target and the tile see each other
-//! (bit 4). The *shared path* takes the first nearer neighbour in its order of directions. So does
-//! the *shark path*, with its own order: the server finds it by a breadth-first search from the
-//! shark with a first-in-first-out queue. Tiles at the same distance leave the queue in the order
-//! of their paths, and keep the first path that reaches them, which is the lexicographically first.
+//! (bit 4). The *shared path* steps to the first nearer neighbour in its order of directions. The
+//! *shark path* does the same in another order, although the server finds it by a breadth-first
+//! search from the shark: the search expands neighbours in this order, with a first-in-first-out
+//! queue, so it finds the lexicographically first of the shortest paths.
 
 use super::Direction;
 
@@ -17,7 +17,7 @@ pub(super) fn first_nearer(nearer: u8, order: [Direction; 4]) -> Option<Directio
     order.into_iter().find(|&direction| nearer >> direction as u8 & 1 == 1)
 }
 
-/// Builds the table row by row, for callers with a deadline.
+/// Builds the table row by row, so that a caller can stop at a deadline and continue later.
 #[derive(Debug)]
 pub(super) struct RouteBuilder {
     table: Vec<u8>,
@@ -27,13 +27,13 @@ pub(super) struct RouteBuilder {
 }
 
 impl RouteBuilder {
-    /// Does not zero the table, which can take milliseconds. Each row is zeroed when it is built.
+    /// Does not zero the table, because that can take milliseconds. `advance` zeroes each new row.
     pub fn new(tiles: usize) -> Self {
         let search = Search { distance: vec![0; tiles], queue: vec![0; tiles + 1] };
         Self { table: Vec::with_capacity((tiles + 1) * tiles), views: Vec::with_capacity(tiles), search }
     }
 
-    /// A complete builder, with the table and views of a world with the same streets.
+    /// A builder with a complete table, copied from a world with the same walls.
     pub fn complete(table: &[u8], views: &[u16]) -> Self {
         let tiles = views.len();
         let mut routes = Self::new(tiles);
@@ -42,8 +42,8 @@ impl RouteBuilder {
         routes
     }
 
-    /// Builds at most `rows` more rows. Returns true once the table is complete. In `neighbours`, a
-    /// blocked direction holds the tile itself.
+    /// Builds at most `rows` more rows. Returns true once the table is complete. `neighbours` holds
+    /// each tile's neighbour in each direction, or the tile itself if the direction is blocked.
     pub fn advance(&mut self, neighbours: &[[u16; 4]], rows: usize) -> bool {
         let tiles = neighbours.len();
         let built = self.views.len();
@@ -56,24 +56,24 @@ impl RouteBuilder {
         self.views.len() == tiles
     }
 
-    /// One row per target, one byte per tile. The last row, for "no target", is all zero.
+    /// The table, with a row per target and a row of zeros for "no target", and the views.
     pub fn into_tables(mut self) -> (Vec<u8>, Vec<u16>) {
         self.table.resize(self.table.len() + self.views.len(), 0);
         (self.table, self.views)
     }
 }
 
-/// A branchless breadth-first search. Its speed determines most of the time to build a world.
+/// A branchless breadth-first search. It takes most of the time that is needed to build a world.
 #[derive(Debug)]
 struct Search {
     /// For each tile, the distance from the target plus one; 0 if the tile is not reached.
     distance: Vec<u16>,
-    /// One entry longer than the tile count: branchless code can write past the end.
+    /// One entry longer than the tile count, because `fill` also writes after the last tile.
     queue: Vec<u16>,
 }
 
 impl Search {
-    /// Fills a row with the nearer neighbours of each tile, which are reached one step earlier.
+    /// Fills the row of `target`: for each tile, the directions that lead one step nearer to it.
     fn fill(&mut self, neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
         self.distance.fill(0);
         self.distance[target] = 1;
@@ -87,13 +87,13 @@ impl Search {
             for (direction, &neighbour) in neighbours[tile].iter().enumerate() {
                 let other = &mut self.distance[usize::from(neighbour)];
                 nearer |= u8::from(*other == distance - 1) << direction;
-                // Always written, but the tail advances only if the tile is new.
+                // The queue is always written, but its tail advances only for a new tile.
                 let new = *other == 0;
                 *other = if new { distance + 1 } else { *other };
                 self.queue[tail] = neighbour;
                 tail += usize::from(new);
             }
-            // An unreached neighbour has distance 0, which is one less only at the target.
+            // At the target (distance 1), unreached neighbours (distance 0) would count as nearer.
             row[tile] = if distance == 1 { 0 } else { nearer };
         }
     }
