@@ -1,55 +1,55 @@
-//! The rules as one value with every number, order and switch. A world builds its tables from them,
-//! so other rules do not slow a tick. In JSON, missing fields have the server's values.
+//! The rules of the game as one value. A world builds its tables from the rules, so other rules do
+//! not make a tick slower. In JSON, a missing field takes the server's value.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::{Direction, Personality};
 
-/// The rules of a game. Write a variant as `Rules { no_jump: true, ..Rules::BLITZ_2025 }`.
+/// The rules of a game. To change some, write `Rules { hawk_posts: 3, ..Rules::BLITZ_2025 }`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
-    /// If the player steps onto a threat's tile, the game is lost before the threats move.
-    /// Otherwise, as on the server, a player and a threat that swap tiles pass through each other.
+    /// If true, the player loses as soon as it steps onto a threat's tile, before the threats move.
+    /// If false, as on the server, a player and a threat can swap tiles without a catch.
     pub no_jump: bool,
-    /// Ticks between moves, by personality.
+    /// The ticks from one move of the threats to the next, by personality.
     pub period_ticks: PeriodTicks,
-    /// The start of each personality.
+    /// The clock values after which each personality begins.
     pub phase_clocks: PhaseClocks,
-    /// The order of a tile's options. It affects random picks and how a deer breaks ties.
+    /// The order of a tile's options, which affects random picks and how a deer breaks ties.
     pub option_order: [Direction; 4],
-    /// The order in which the shared path (owl, hawk, `MOVE_TO`) looks for a nearer neighbour.
+    /// The order in which owls, hawks and `MOVE_TO` look for a neighbour nearer to their target.
     pub shared_path_order: [Direction; 4],
-    /// The order in which the shark's breadth-first search looks at neighbours.
+    /// The order in which the shark's breadth-first search visits neighbours.
     pub shark_path_order: [Direction; 4],
     /// The list from which a threat picks its first direction.
     pub spawn_order: [Direction; 4],
     /// The seed of a threat's first pick, from -1,000,000,000 to 1,000,000,000. Each pick adds 1.
     pub first_seed: i32,
-    /// The factor by which the sine of a seed is multiplied before the fraction is taken. Finite.
+    /// A pick uses the fractional part of `pick_scale * sin(seed)`. Must be finite.
     pub pick_scale: f64,
-    /// A deer moves towards its spawn up to this squared distance from the player.
+    /// A deer moves towards its spawn if its squared distance to the player is at most this value.
     pub deer_shy_distance_squared: u32,
-    /// The player position that a deer uses.
+    /// The player position that deer react to.
     pub deer_view: View,
-    /// The player position that a shark uses.
+    /// The player position that sharks chase.
     pub shark_view: View,
-    /// The period of the owls' looks. At least 1.
+    /// Owls look at the player at the start of each cycle of this many ticks. At least 1.
     pub owl_minute_ticks: u16,
-    /// For how many ticks of each period owls look at the player. At most `owl_minute_ticks`.
+    /// Owls look in this many ticks at the start of each cycle. At most `owl_minute_ticks`.
     pub owl_window_ticks: u16,
-    /// The player position that an owl looks at.
+    /// The player position that an owl remembers from a look.
     pub owl_view: View,
-    /// A hawk that has waited for more moves than this number gets a post. At most 100.
+    /// A hawk gets a post once it has waited for more moves than this number. At most 100.
     pub hawk_patience_moves: u8,
     /// The number of extra moves that a hawk waits after it reaches a post. At most 100.
     pub hawk_rest_moves: u8,
-    /// The number of best intersections from which a hawk picks its posts.
+    /// A hawk picks its posts from this many of the best intersections.
     pub hawk_posts: u16,
     /// The player position that a hawk looks for.
     pub hawk_view: View,
-    /// The words for styles and personalities in messages. They do not affect the game.
+    /// The words in messages, which do not affect the game.
     pub wire: Wire,
 }
 
@@ -69,7 +69,7 @@ pub struct Wire {
 pub enum StyleNames {
     /// The server's words.
     Server,
-    /// One word per style that does not reveal the style.
+    /// One meaningless word for each style.
     Unknown,
 }
 
@@ -77,27 +77,27 @@ pub enum StyleNames {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Personalities {
-    /// The threats' own personalities.
+    /// The threats' true personalities.
     Server,
     /// No personality.
     Missing,
-    /// Other personalities, which do not match the threats' periods.
+    /// Wrong personalities, which do not match the threats' periods.
     Mismatched,
 }
 
-/// Ticks between two moves of a threat, by personality. Each is at least 1.
+/// The ticks from one move of the threats to the next, by personality. Each is at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PeriodTicks {
-    /// The period of a lazy threat.
+    /// The period of lazy threats.
     pub lazy: u8,
-    /// The period of a teasing threat.
+    /// The period of teasing threats.
     pub tease: u8,
-    /// The period of a threat that is awake.
+    /// The period of awake threats.
     pub awake: u8,
-    /// The period of a hungry threat.
+    /// The period of hungry threats.
     pub hungry: u8,
-    /// The period of an insane threat.
+    /// The period of insane threats.
     pub insane: u8,
 }
 
@@ -114,23 +114,23 @@ impl PeriodTicks {
     }
 }
 
-/// Threats get a personality when the clock (tick - 1) passes its value. The values ascend. Threats
-/// are lazy while the clock is at most `tease`.
+/// The clock values (tick - 1) after which the personalities begin, in ascending order. While the
+/// clock is at most `tease`, threats are lazy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PhaseClocks {
-    /// Threats tease after this clock.
+    /// Threats tease once the clock is above this value.
     pub tease: u16,
-    /// Threats are awake after this clock.
+    /// Threats are awake once the clock is above this value.
     pub awake: u16,
-    /// Threats are hungry after this clock.
+    /// Threats are hungry once the clock is above this value.
     pub hungry: u16,
-    /// Threats are insane after this clock.
+    /// Threats are insane once the clock is above this value.
     pub insane: u16,
 }
 
 impl PhaseClocks {
-    /// The personality at a clock value (tick - 1).
+    /// Returns the personality at a clock value (tick - 1).
     pub const fn personality_at(&self, clock: u16) -> Personality {
         if clock > self.insane {
             Personality::Insane
@@ -146,13 +146,13 @@ impl PhaseClocks {
     }
 }
 
-/// The player position that a threat uses.
+/// The player position that a threat reacts to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
     /// The player's position at the end of the previous tick.
     Stale,
-    /// The player's position after its command.
+    /// The player's position after its move in the current tick.
     Present,
 }
 
@@ -169,13 +169,13 @@ pub struct RulesError {
     pub expected: &'static str,
 }
 
-/// Maximum absolute first seed. A 64-bit float represents every seed of a game exactly.
+/// Maximum absolute value of `first_seed`. 64-bit floats represent every seed of a game exactly.
 const FIRST_SEED_MAX: i32 = 1_000_000_000;
-/// Maximum patience and rest. With this limit, idle rounds fit into an `i8`.
+/// Maximum of a hawk's patience and rest, so that its idle rounds fit into an `i8`.
 const HAWK_MOVES_MAX: u8 = 100;
 
 impl Rules {
-    /// The rules of the server of Coveo's Blitz 2025.
+    /// The rules of the server at Blitz 2025, Coveo's programming competition.
     pub const BLITZ_2025: Self = Self {
         no_jump: false,
         period_ticks: PeriodTicks { lazy: 5, tease: 4, awake: 3, hungry: 2, insane: 1 },
@@ -199,14 +199,14 @@ impl Rules {
         wire: Wire { style_names: StyleNames::Server, personalities: Personalities::Server },
     };
 
-    /// The server's rules with the no-jump variant, which the server does not have.
+    /// The no-jump variant: the server's rules, except that `no_jump` is true.
     pub const NO_JUMP: Self = Self { no_jump: true, ..Self::BLITZ_2025 };
 
     pub(super) fn owls_look_at(&self, clock: u16) -> bool {
         clock % self.owl_minute_ticks.max(1) < self.owl_window_ticks
     }
 
-    /// Checks that the rules can be played.
+    /// Checks that every field is valid.
     ///
     /// # Errors
     /// If a field is out of range. The error names the first invalid field.
@@ -248,9 +248,9 @@ fn check(holds: bool, field: &'static str, found: impl ToString, expected: &'sta
     if holds { Ok(()) } else { Err(RulesError { field, found: found.to_string(), expected }) }
 }
 
-/// Serde functions that store rules as fields of a larger object: `no_jump`, and `rules` if any
-/// other rule differs from the server's. Use `#[serde(flatten, with =
-/// "getaway::game::rules_fields")]`.
+/// Serde functions that store rules in two fields of a larger object: the flag `no_jump`, and, if
+/// any other rule differs from the server's, the complete object `rules`. To use them, write
+/// `#[serde(flatten, with = "getaway::game::rules_fields")]`.
 pub mod rules_fields {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -270,7 +270,7 @@ pub mod rules_fields {
         rules: Option<Rules>,
     }
 
-    /// The field `no_jump`. In older files, it holds the rules object instead of the flag.
+    /// The value of the field `no_jump`: a flag, or in older files the rules object.
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "true for the no-jump variant, or false")]
     enum NoJump {
@@ -284,13 +284,13 @@ pub mod rules_fields {
         }
     }
 
-    /// Writes the rules. Fails if the serialiser fails.
+    /// Writes the rules. Fails only if the serialiser fails.
     pub fn serialize<S: Serializer>(rules: &Rules, serializer: S) -> Result<S::Ok, S::Error> {
         let is_variant = *rules == Rules { no_jump: rules.no_jump, ..Rules::BLITZ_2025 };
         Fields { no_jump: rules.no_jump, rules: (!is_variant).then_some(rules) }.serialize(serializer)
     }
 
-    /// Reads the rules. Missing fields have the server's values. Fails if a field has a wrong type.
+    /// Reads the rules. Missing fields take the server's values. Fails if a field is invalid.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rules, D::Error> {
         let Found { no_jump, rules } = Found::deserialize(deserializer)?;
         Ok(match (rules, no_jump) {

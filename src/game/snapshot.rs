@@ -6,8 +6,8 @@ use thiserror::Error;
 
 use super::{Direction, PlacementError, Position, State, Style, Threat, World};
 
-/// A [`State`] as data that does not depend on a world, for bug reports, caches and tests. Its text
-/// form is one line: the tick, the player, and each threat with its memory, in map order.
+/// A copy of a [`State`] that can be read without the world, for bug reports, caches and tests. Its
+/// text form is one line: the tick, the player, and each threat with its memory, in map order.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, Snapshot, World};
@@ -34,22 +34,22 @@ pub struct Snapshot {
 #[error("invalid state at {found:?}: expected {expected}")]
 #[non_exhaustive]
 pub struct SnapshotError {
-    /// The word that was found; empty if the text ends too early.
+    /// The invalid word; empty if a word is missing.
     pub found: String,
-    /// The expected word.
+    /// A description of the expected word.
     pub expected: &'static str,
 }
 
 impl World {
-    /// The state as plain data.
+    /// Returns a copy of the state that can be read without this world.
     ///
     /// # Panics
-    /// If the state belongs to a world with more tiles or fewer threats than this one.
+    /// If this world has more threats than the state, or lacks a tile that the state uses.
     pub fn snapshot(&self, state: &State) -> Snapshot {
         Snapshot { tick: state.tick(), player: self.player(state), threats: self.threats(state).collect() }
     }
 
-    /// Rebuilds a state. Like [`World::state_at`], but styles must be those of the map.
+    /// Rebuilds a state. Fails if [`World::state_at`] fails, or if a style differs from the map's.
     pub fn restore(&self, snapshot: &Snapshot) -> Result<State, PlacementError> {
         for (index, (spawn, threat)) in self.layout().threats.iter().zip(&snapshot.threats).enumerate() {
             if spawn.style != threat.style {

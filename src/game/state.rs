@@ -3,7 +3,7 @@ use serde::{Deserialize, Serialize};
 use super::threats::{Block, LANES};
 use super::{Direction, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Position, Spawn, Style};
 
-/// The state of a game, valid only in the [`World`](super::World) that created it.
+/// The state of a game. Use it only with the [`World`](super::World) that created it.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub struct State {
     pub(super) tick: u16,
@@ -11,7 +11,7 @@ pub struct State {
     pub(super) is_caught: bool,
     pub(super) shape: Shape,
     pub(super) first: Block,
-    /// From the ninth threat on. Real maps have at most eight, so it needs no allocation.
+    /// The ninth and later threats. Real maps have at most eight, so they need no allocation.
     pub(super) more: Box<[Block]>,
 }
 
@@ -21,7 +21,7 @@ const _: () = assert!(size_of::<State>() <= 88);
 impl Clone for State {
     #[inline]
     fn clone(&self) -> Self {
-        // Not derived: a box's clone is not inlined, and a search clones states at every step.
+        // A derived `clone` would be slower: it calls the `clone` of the box, which is not inlined.
         let more = if self.more.is_empty() { Box::default() } else { self.more.clone() };
         Self { more, ..*self }
     }
@@ -35,13 +35,13 @@ pub enum Status {
     Running,
     /// A threat is on the player's tile.
     Caught,
-    /// The player survived every tick. A catch in the last tick does not change the score.
+    /// All ticks have been played. A catch at the end of the last tick does not count.
     Complete,
 }
 
-/// The tile count and the number of threats of each style. If the shapes of a state and a world
-/// match, every number in the state is a valid index into the world's tables, and every lane holds
-/// the expected style. So [`World::step`](super::World::step) needs no bounds checks.
+/// The tile count and the number of threats of each style, packed into one number. If a state and a
+/// world have equal shapes, every number in the state is a valid index into the world's tables, so
+/// [`World::step`](super::World::step) needs no bounds checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape(u64);
 
@@ -56,34 +56,34 @@ impl Shape {
     }
 }
 
-/// A threat: the fields of the server, except for fields that are equal for all threats.
+/// A threat with its memory, as on the server, without the values that all threats share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Threat {
-    /// The style, which determines the threat's moves.
+    /// The style, which determines how the threat moves.
     pub style: Style,
     /// The position of the threat.
     pub position: Position,
-    /// The direction of the threat's last step.
+    /// The direction of the threat's last step; before that, the direction picked at the start.
     pub direction: Direction,
-    /// The number of random numbers drawn so far. The next seed is the first seed plus this number.
+    /// The number of random numbers drawn so far. The next seed is `first_seed + draws`.
     pub draws: u16,
     /// For an owl: the player's position at the owl's last look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Position>,
-    /// For a hawk: the player's last seen position.
+    /// For a hawk: the position where it last saw the player, until it arrives there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Position>,
-    /// For a hawk: the intersection to which it was sent.
+    /// For a hawk: the intersection that it picked as its post, until it arrives there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Position>,
-    /// For a hawk: the number of moves waited. On the server, it starts at -5 on a post.
+    /// For a hawk: how many moves it has waited. The server sets this to -5 on arrival at a post.
     #[serde(default)]
     pub idle_rounds: i8,
 }
 
 impl State {
-    /// The next tick to be played, from 1; 2001 when the game is complete.
+    /// The next tick to be played, from 1; 2001 once all ticks have been played.
     pub fn tick(&self) -> u16 {
         self.tick
     }
@@ -104,7 +104,7 @@ impl State {
         self.is_caught || self.is_complete()
     }
 
-    /// True if the player survived every tick, even if it is caught in the last tick.
+    /// True if all ticks have been played, even if a threat is then on the player's tile.
     #[inline]
     pub fn is_complete(&self) -> bool {
         self.tick > LAST_TICK

@@ -1,20 +1,20 @@
 use super::names::named;
 
 named! {
-    /// The style of a threat, which determines its moves, in the order of the map palette.
+    /// The style of a threat, which determines how it moves. The server's name is in parentheses.
     pub enum Style, "style" {
-        /// Moves straight on if possible, otherwise takes a random option (`straitHead`).
+        /// Moves straight on if possible, otherwise picks a random option (`straitHead`).
         Bull = "bull",
-        /// Takes a random option on every move (`girouette`).
+        /// Picks a random option on every move (`girouette`).
         Goldfish = "goldfish",
-        /// Follows the shortest path to the player's last position (`aggressive`).
+        /// Follows a shortest path to the player's position one tick ago (`aggressive`).
         Shark = "shark",
-        /// Follows the shared path to the player's position at its last look (`surveillance`).
+        /// Follows a shortest path to the place where it last saw the player (`surveillance`).
         Owl = "owl",
-        /// Takes the option nearest to its target, never reverses
+        /// Takes the option nearest to its target, and turns back only if it must
         /// (`le_fantome_orange_dans_pacman`).
         Deer = "deer",
-        /// Chases the player while it sees it, otherwise patrols intersections (`sheriff`).
+        /// Drives to where it last saw the player, otherwise patrols intersections (`sheriff`).
         Hawk = "hawk",
     }
 }
@@ -53,7 +53,7 @@ impl Style {
         }
     }
 
-    /// True if every move draws a number, so the number of moves determines the number of draws.
+    /// True if the threat makes a random pick on every move.
     pub(crate) const fn draws_every_move(self) -> bool {
         match self {
             Self::Goldfish => true,
@@ -68,7 +68,7 @@ impl Style {
         }
     }
 
-    /// The most specific style has rank 0: if several explain some moves, it is the likeliest.
+    /// If several styles explain a threat's moves, the one with the lowest rank is the likeliest.
     pub(crate) const fn specificity_rank(self) -> u8 {
         match self {
             Self::Shark => 0,
@@ -81,29 +81,29 @@ impl Style {
     }
 }
 
-/// The memory of a style, in addition to the pose, the number of draws and the player.
+/// The data that affect a threat's moves, besides its pose, its draws and the player's position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StyleMemory {
     Nothing,
     Spawn,
-    /// The player's tile at its last look, if any.
+    /// The player's tile when the owl last looked.
     LastLook,
-    /// The player's last seen tile, the threat's post, or the number of moves waited.
+    /// A tile where the hawk saw the player, or its post, or the number of moves it has waited.
     Target,
 }
 
 named! {
-    /// The personality of all threats, which determines the ticks between moves, from slow to fast.
+    /// The personality of all threats, from slow to fast. It determines how often they move.
     pub enum Personality, "personality" {
-        /// A move every 5 ticks on the server.
+        /// On the server: one move every 5 ticks.
         Lazy = "lazy",
-        /// A move every 4 ticks.
+        /// On the server: one move every 4 ticks.
         Tease = "tease",
-        /// A move every 3 ticks.
+        /// On the server: one move every 3 ticks.
         Awake = "awake",
-        /// A move every 2 ticks.
+        /// On the server: one move every 2 ticks.
         Hungry = "hungry",
-        /// A move every tick.
+        /// On the server: one move every tick.
         Insane = "insane",
     }
 }

@@ -5,19 +5,19 @@ use super::picks::{DRAWS, Numbers, TWELFTHS};
 use super::routes::{self, ROUTE_BYTES, RouteBuilder};
 use super::{Direction, Layout, Mover, Position, Rules, StreetGraph, View};
 
-/// The maximum number of open tiles on a map, including see-through tiles (a 64x64 hall). With this
-/// limit, a pose fits into 14 bits, and the routes table into 16 MiB.
+/// The maximum number of open tiles on a map, including see-through tiles: 64 x 64. At this limit,
+/// a pose takes 14 bits, and the routes table about 16 MiB.
 pub const MAX_OPEN_TILES: usize = 4096;
-/// The maximum number of threats on a map: eight times as many as on the largest real map.
+/// The maximum number of threats on a map. Real maps have at most eight.
 pub const MAX_THREATS: usize = 64;
 
 pub(super) const NONE: u16 = u16::MAX;
 
 pub(super) const DIRECTIONS: usize = 4;
-/// Eight octants and the eight rays between them. Each has one ranking of the four directions.
+/// The number of bearings: eight octants and the eight rays between them.
 const BEARINGS: usize = 16;
 
-/// The stale position of the player in the first tick: off the grid, encoded as the tile count.
+/// The player's previous position in the first tick: off the grid. Its tile is [`Tables::nowhere`].
 pub(super) const NOWHERE: Position = Position::new(-1, -1);
 
 pub(super) const fn pose(tile: u16, direction: Direction) -> u16 {
@@ -59,39 +59,40 @@ pub(super) struct Tables {
     shared_path_order: [Direction; 4],
     shark_path_order: [Direction; 4],
     deer_shy_distance_squared: i64,
-    /// For each tile, the player's open directions as bits 0 to 3.
+    /// For each tile, the directions that are open to the player: bit 0 for left to bit 3 for down.
     pub player_exits: Vec<u8>,
     /// Index `tile * 8 + move`: the player's tile after the move.
     pub player_next: Vec<u16>,
-    /// For each pose, the pose straight ahead, or [`NONE`].
+    /// For each pose, the pose after a step straight on; [`NONE`] if the way is blocked.
     pub straight: Vec<u16>,
-    /// Index `tile * 16 + twelfth`: the pose after a pick. The drawn number is in units of 1/12.
+    /// Index `tile * 16 + twelfth`, an entry of `twelfths`: the pose after a random pick.
     pub random_option: Vec<u16>,
-    /// Index `target * tiles + tile`: see [`routes`]. The last row is for "no target".
+    /// Index `target * tiles + tile`: the route byte (see [`routes`]). Without a target, it is 0.
     pub routes: Vec<u8>,
-    /// For each tile, the number of visible tiles, including the tile itself.
+    /// For each tile, how many tiles it sees, including itself.
     pub views: Vec<u16>,
-    /// Index `tile * 32 + route byte`: the next pose on the shared path, or [`NONE`].
+    /// Index `tile * 32 + route byte`: the next pose on the shared path; [`NONE`] if there is none.
     pub shared_step: Vec<u16>,
-    /// Index `tile * 32 + route byte`: the next pose on the shark path, or [`NONE`].
+    /// Index `tile * 32 + route byte`: the next pose on the shark path; [`NONE`] if there is none.
     pub shark_step: Vec<u16>,
-    /// For each tile, its index on a grid so wide that each difference of indices is one offset.
+    /// For each tile, `2 * width * y + x`. The difference of two entries determines the offset.
     pub places: Vec<i32>,
-    /// Index `places[target] - places[deer] + bearing_offset`: from 1; 0 for "too close".
+    /// Index `places[target] - places[deer] + bearing_offset`: the bearing, from 1 to 16; 0 if the
+    /// target is within the shy distance.
     pub bearings: Vec<u8>,
     pub bearing_offset: i32,
-    /// Index `bearing * poses + pose`: the deer's next pose. Row 0 is unused.
+    /// Index `row * poses + pose`: a deer's next pose. A row is for a bearing (1 to 16) or a spawn.
     pub deer_next: Vec<u16>,
-    /// For each number of draws, the drawn number in units of 1/12, from 0 to 11.
+    /// For each number of earlier draws, the next random number times 12, rounded down (0 to 11).
     pub twelfths: Box<[u8; DRAWS]>,
-    /// The intersections with the longest views, best first. Ties are in tile order.
+    /// The intersections from which the most tiles can be seen, best first; ties by tile number.
     pub best_intersections: Vec<u16>,
-    /// For each number of earlier draws, the memory of a hawk after it picks a post.
+    /// For each number of earlier draws, the memory of a hawk that then picks a post.
     pub hawk_posts: Box<[Memory; DRAWS]>,
 }
 
 impl Tables {
-    /// Builds the tables that do not depend on the routes. The caller must have checked the limits.
+    /// Builds the tables that do not depend on the routes. The layout must be within the limits.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
         let numbers = Numbers::new(rules);
         let mut tables = Self {
@@ -155,7 +156,7 @@ impl Tables {
         (next != tile).then(|| pose(next, direction))
     }
 
-    /// Rebuilds the tables for a layout with the same walls. Only the player's tables change.
+    /// Changes the layout to one with the same walls. Only the player's tables must be rebuilt.
     pub fn set_layout(&mut self, layout: &Layout) {
         self.graph.set_player_ways(layout);
         self.build_player_tables();
@@ -173,7 +174,8 @@ impl Tables {
         }
     }
 
-    /// Builds the tables of single steps. A threat without options keeps its first direction.
+    /// Builds the tables of single steps. A random pick without options results in the tile itself
+    /// and `first_direction`.
     fn build_step_tables(&mut self, first_direction: Direction) {
         let directions = |order: [Direction; 4]| -> [Option<Direction>; ROUTE_BYTES] {
             std::array::from_fn(|byte| routes::first_nearer(byte as u8, order))
@@ -203,7 +205,7 @@ impl Tables {
     }
 
     /// For the neighbour in direction `d` and a target at offset `t`, the squared distance is
-    /// `|t|^2 - 2 t.d + 1`. So the ranking of the neighbours depends only on the target's octant.
+    /// `|t|^2 - 2 t.d + 1`. So the ranking of the neighbours depends only on the target's bearing.
     fn build_deer_tables(&mut self) {
         let stride = self.stride();
         let (width, height) = (self.graph.width(), self.graph.height());
@@ -237,7 +239,7 @@ impl Tables {
         }
     }
 
-    /// A deer's next pose for a target at this offset, by the direction that the deer faces.
+    /// The next pose of a deer on `tile` with a target at `offset`, for each direction it may face.
     pub fn deer_steps(&self, tile: u16, offset: (i32, i32)) -> [u16; DIRECTIONS] {
         deer_poses(
             &self.neighbours()[usize::from(tile)],
@@ -246,14 +248,13 @@ impl Tables {
         )
     }
 
-    /// Adds a row for deer with this spawn. Returns the index of the row.
+    /// Adds a row to `deer_next` for deer with this spawn, and returns its index.
     pub fn add_deer_home(&mut self, spawn: Position) -> u16 {
         let row_length = DIRECTIONS * self.len();
         let place = self.place(spawn);
         for (tile, &position) in self.graph.positions().iter().enumerate() {
             let bearing = self.bearings[(place - self.places[tile] + self.bearing_offset) as usize];
             let steps = match usize::from(bearing) {
-                // Within the shy distance, the table has no bearing.
                 0 => self.deer_steps(tile as u16, (spawn.x - position.x, spawn.y - position.y)),
                 bearing => {
                     let known = &self.deer_next[bearing * row_length + DIRECTIONS * tile..];
@@ -277,7 +278,7 @@ impl Tables {
         }
     }
 
-    /// Counting the tile itself as visible, unlike the server, does not change the ranking.
+    /// Each view is one tile larger than on the server, which does not change the ranking.
     fn rank_intersections(&self, posts_max: usize) -> Vec<u16> {
         let (width, height) = (self.graph.width(), self.graph.height());
         let is_inner = |p: Position| p.x >= 1 && p.x <= width - 2 && p.y >= 1 && p.y <= height - 2;
@@ -294,14 +295,14 @@ impl Tables {
     }
 }
 
-/// The sum needs 64 bits on very long maps.
+/// Computed in 64 bits, because 32 bits overflow on very long maps.
 pub(super) fn squared_length((dx, dy): (i32, i32)) -> i64 {
     let (dx, dy) = (i64::from(dx), i64::from(dy));
     dx * dx + dy * dy
 }
 
-/// The option that a deer takes, for each direction that it faces: the only option, or the first of
-/// those nearest to the target that do not reverse.
+/// For each direction that a deer may face, the option that it takes. If it has several options, it
+/// does not turn back, and takes the first of the options nearest to the target.
 fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
     let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
     let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };
@@ -315,7 +316,6 @@ fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Op
     })
 }
 
-/// A deer without an option keeps its pose.
 fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DIRECTIONS]) -> [u16; DIRECTIONS] {
     Direction::ALL.map(|facing| match choices[facing as usize] {
         Some(direction) => pose(neighbours[direction as usize], direction),
@@ -323,7 +323,7 @@ fn deer_poses(neighbours: &[u16; 4], tile: u16, choices: &[Option<Direction>; DI
     })
 }
 
-/// From 1 to 16: odd on the rays at multiples of 45°, even in the octants between them.
+/// Returns 1 to 16: odd on the rays at multiples of 45°, even in the octants between them.
 fn bearing(dx: i32, dy: i32) -> u8 {
     let (across, along) = (dx.abs(), dy.abs());
     match (dx.signum(), dy.signum(), across.cmp(&along) as i8) {

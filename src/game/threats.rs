@@ -1,5 +1,5 @@
-//! The moves of the six styles. Threats do not interact, so they are sorted by style in blocks of
-//! eight *lanes*. Each style has a loop over its lanes, so no branch depends on the style.
+//! The moves of the six styles. Threats do not interact, so they can move in any order. They are
+//! sorted by style and stored in blocks of eight *lanes*, and each style has a loop over its lanes.
 
 use std::hint::select_unpredictable;
 
@@ -11,23 +11,23 @@ use super::{Spawn, Style, View};
 
 pub(super) const LANES: usize = 8;
 
-/// Eight threats, one per lane. The pose of an empty lane matches no tile.
+/// Eight threats, one per lane. The pose in an empty lane, [`NONE`], is not on any tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Block {
     pub poses: [u16; LANES],
     pub draws: [u16; LANES],
-    /// For an owl: the player's tile at its last look. For a hawk: its target tile.
+    /// For an owl, the player's tile when it last looked; for a hawk, the tile to which it drives.
     pub memories: [Memory; LANES],
     pub idle_rounds: [i8; LANES],
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LaneMap {
-    /// Lanes `ends[i - 1]..ends[i]` hold the threats of the style with [`lane_rank`] `i`.
+    /// For each [`lane_rank`], the end of its lanes. They start at the previous end, or at 0.
     ends: [u8; Style::ALL.len()],
-    /// The row of [`Tables::deer_next`] for a deer that moves towards its spawn.
+    /// For each lane with a deer, the row of [`Tables::deer_next`] for moves towards its spawn.
     deer_homes: [u16; LANES],
-    /// The bits of each pose that affect the future.
+    /// For each lane, the bits of the pose to hash. The direction counts only for bulls and deer.
     pub pose_masks: [u16; LANES],
 }
 
@@ -74,7 +74,7 @@ fn words(lanes: [u16; LANES]) -> [u64; 2] {
     [word(0), word(4)]
 }
 
-/// Adds a word to a hash by folding a 128-bit product, as in wyhash.
+/// Mixes a word into a hash with a 128-bit product, as wyhash does.
 #[inline(always)]
 pub(super) fn mix(hash: u64, word: u64) -> u64 {
     let product = u128::from(hash ^ 0x9e37_79b9_7f4a_7c15) * u128::from(word ^ 0xe703_7ed1_a0b4_28db);
@@ -121,7 +121,7 @@ impl Block {
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 
-    /// The shapes of the state and the world must be equal: see [`at`].
+    /// Moves every threat. The block's state and the world must have the same shape: see [`at`].
     #[inline(always)]
     pub fn advance(&mut self, map: &LaneMap, tables: &Tables, player: PlayerView) {
         let [goldfish, bull, deer, shark, owl, hawk] = map.ends;
@@ -216,7 +216,7 @@ impl Block {
         let (pose, tile) = self.pose(lane);
         let memory = at_mut(&mut self.memories, usize::from(lane));
         let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));
-        // The lookups of both routes run in parallel; dependent ones would be the slowest part.
+        // Neither lookup needs the other's result, so the processor can run both at the same time.
         let to_player = route(tables, usize::from(player), tile);
         let to_memory = route(tables, usize::from(memory.tile()), tile);
         let sees = to_player & SEES != 0;
@@ -243,7 +243,7 @@ impl Block {
         }
         *idle_rounds += 1;
         if *idle_rounds > tables.rules.hawk_patience_moves {
-            // Without intersections, the server still draws, and the hawk continues to wait.
+            // On a map without intersections, the hawk still draws a number, but gets no post.
             let draws = at_mut(&mut self.draws, usize::from(lane));
             *memory = tables.hawk_posts[usize::from(*draws) % DRAWS];
             *draws += 1;
@@ -263,26 +263,26 @@ fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
     at(&tables.random_option, tile * TWELFTHS + usize::from(twelfth))
 }
 
-/// `table[index]` without a bounds check, which would slow the replay of a plan by a third.
+/// Returns `table[index]` without a bounds check: checks would slow plan replays by a third.
 ///
 /// Every index is computed from a block's lanes, the player's tile, and this world's own tables.
-/// Only a world creates a [`State`](super::State), and `World::step` rejects a state of another
-/// [`Shape`](super::state::Shape). Equal shapes mean the same number of tiles, and lanes with the
-/// same styles. So each number in a state is in range for this world, even if the streets differ.
-/// Poses are below `4 * tiles`. The tile of a [`Memory`] and the stale player are at most `tiles`,
-/// and their tables have an entry for `tiles`. Draws are taken modulo the length of their tables,
-/// which hold only numbers in these ranges. Debug builds, tests and fuzzers check every index.
+/// Only a world creates a [`State`](super::State), and `World::step` rejects a state whose
+/// [`Shape`](super::state::Shape) differs. If the shapes are equal, so are the number of tiles and
+/// the style of each lane. So each number in a state is in range, even if the state belongs to a
+/// world with other streets. Poses are below `4 * tiles`. The tile of a [`Memory`] and the player's
+/// previous tile are at most `tiles`, and their tables have an entry for `tiles`. Draws are taken
+/// modulo the table length. The tables hold only numbers in these ranges. Debug builds assert this.
 #[inline(always)]
 fn at<T: Copy>(table: &[T], index: usize) -> T {
     debug_assert!(index < table.len());
-    // SAFETY: the index is in range, as explained above.
+    // SAFETY: the index is in range; the comment of this function explains why.
     unsafe { *table.get_unchecked(index) }
 }
 
-/// `table[index]` for writing. It is sound for the same reasons as [`at`].
+/// Returns `&mut table[index]` without a bounds check, for the same reasons as [`at`].
 #[inline(always)]
 fn at_mut<T>(table: &mut [T], index: usize) -> &mut T {
     debug_assert!(index < table.len());
-    // SAFETY: the index is in range, as explained at `at`.
+    // SAFETY: the index is in range; the comment of `at` explains why.
     unsafe { table.get_unchecked_mut(index) }
 }

@@ -11,14 +11,14 @@ use super::{
     Position, Rules, Spawn, StreetGraph, Style, StyleMemory, Threat, WorldBuilder, WorldError,
 };
 
-/// A map that is prepared for play, with all lookup tables for its rules.
+/// A map and its rules, with the lookup tables that the game needs.
 #[derive(Clone, Debug)]
 pub struct World {
     pub(super) layout: Layout,
     pub(super) rules: Rules,
     pub(super) tables: Tables,
     pub(super) lane_maps: Vec<LaneMap>,
-    /// For each threat in map order, its lane. Lanes are numbered across blocks.
+    /// For each threat in map order, the number of its lane. Lane 8 is the first of the next block.
     pub(super) lanes: Vec<u8>,
     pub(super) clock: Clock,
     pub(super) shape: Shape,
@@ -28,9 +28,9 @@ pub struct World {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreatNumbers {
     pub pose: u16,
-    /// The target of an owl or a hawk; the tile count for no target.
+    /// The tile to which an owl or a hawk drives; the tile count if it has no target.
     pub target: u16,
-    /// True if a hawk's target is a post, false if it is a tile where the hawk saw the player.
+    /// True if the target is a hawk's post, false if it is a tile where the threat saw the player.
     pub is_post: bool,
     pub idle_rounds: i8,
 }
@@ -47,31 +47,31 @@ pub enum PlacementError {
     /// A tick outside the game.
     #[error("tick {0}: expected 1 to 2001")]
     Tick(u16),
-    /// The number of threats differs from the map.
+    /// The number of threats differs from the map's.
     #[error("{found} threats: the map has {expected}")]
     Threats {
-        /// The number of threats of the map.
+        /// The number of threats on the map.
         expected: usize,
         /// The given number of threats.
         found: usize,
     },
-    /// A threat's style differs from the map.
+    /// The style of a threat differs from the style on the map.
     #[error("threat {index} is a {found}: expected the map's {expected}")]
     Style {
         /// The threat's index in map order.
         index: usize,
-        /// The style in the map.
+        /// The style on the map.
         expected: Style,
         /// The given style.
         found: Style,
     },
-    /// A position or a remembered position is not an open tile.
+    /// The position of the player or a threat, or in a threat's memory, is not an open tile.
     #[error("{0} is not an open tile")]
     OffStreet(Position),
 }
 
 impl World {
-    /// Builds the tables of a map, in well under a millisecond for maps of the game's size.
+    /// Builds a world. On a map of the game's size, this takes well under a millisecond.
     ///
     /// # Errors
     /// If the layout exceeds [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or
@@ -114,12 +114,12 @@ impl World {
         &self.clock
     }
 
-    /// The streets and their tile numbers.
+    /// The open tiles with their numbers, and the edges between them.
     pub fn graph(&self) -> &StreetGraph {
         &self.tables.graph
     }
 
-    /// The number of open tiles.
+    /// The number of open tiles, including see-through tiles.
     pub fn open_tiles(&self) -> usize {
         self.tables.len()
     }
@@ -162,12 +162,12 @@ impl World {
         Memory::of_player(self.tables.nowhere())
     }
 
-    /// Builds the state at the start of a tick, for games joined late and what-if analysis. Ignores
-    /// remembered positions that a style does not use. Clamps draws and idle rounds.
+    /// Builds the state at the start of a tick, for example of a game joined late. Uses the map's
+    /// styles, ignores memories that a style does not use, and clamps draws and idle rounds.
     ///
     /// # Errors
-    /// If the tick is outside 1 to 2001, the number of threats differs from the map, or a position
-    /// is not an open tile.
+    /// If the tick is not from 1 to 2001, the number of threats differs from the map's, or a
+    /// position is not an open tile.
     pub fn state_at(&self, tick: u16, player: Position, threats: &[Threat]) -> Result<State, PlacementError> {
         if !(FIRST_TICK..=LAST_TICK + 1).contains(&tick) {
             return Err(PlacementError::Tick(tick));
@@ -226,7 +226,7 @@ impl World {
     /// as staying. The game must not be over; [`World::play`] checks this.
     ///
     /// # Panics
-    /// If the state belongs to a world with another number of tiles, or of threats of some style.
+    /// If the state's world differs in the number of tiles or in the number of threats of a style.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -241,14 +241,14 @@ impl World {
         let tick = self.clock.tick(state.tick);
         state.tick += 1;
         if tick.threats_move() {
-            // On the server, no threat has seen the player before the first tick, or moves in it.
+            // In the first tick, there is no previous position.
             let stale = if state.tick == FIRST_TICK + 1 { self.tables.nowhere() } else { stale };
             self.advance(state, PlayerView { present, stale, owls_look: tick.owls_look });
         }
         state.check_caught();
     }
 
-    /// Rejects states with numbers that may be out of range for this world; see [`Shape`].
+    /// Panics if numbers in the state may be out of range for this world; see [`Shape`].
     #[inline(always)]
     pub(super) fn check_shape(&self, state: &State) {
         assert!(state.shape == self.shape, "the state belongs to a world with other tiles or threats");
@@ -270,7 +270,7 @@ impl World {
         }
     }
 
-    /// Plays moves until one ends the game. Returns their number. Panics like [`World::step`].
+    /// Plays moves until the game is over. Returns how many it played. Panics like [`World::step`].
     pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
         for (played, &player_move) in moves.iter().enumerate() {
             if state.is_over() {
@@ -288,7 +288,7 @@ impl World {
         next
     }
 
-    /// `state` and the states after each move, to the end of the game. Panics like [`World::step`].
+    /// Returns `state` and the state after each move that is played. Panics like [`World::step`].
     pub fn states_along(&self, state: &State, moves: &[Move]) -> Vec<State> {
         let mut states = vec![state.clone()];
         for &player_move in moves {
@@ -301,18 +301,18 @@ impl World {
         states
     }
 
-    /// The distinct moves, each with the state after it; none if the game is over. Panics like
-    /// [`World::step`].
+    /// Returns each distinct move with the state after it, or nothing if the game is over. Panics
+    /// like [`World::step`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
         let moves = self.moves(state).filter(|_| !state.is_over());
         moves.map(|player_move| (player_move, self.after(state, player_move)))
     }
 
-    /// Plays one tick with a command as received. Returns its first successful move, or
-    /// [`Move::Stay`]. Panics like [`World::step`].
+    /// Plays one tick with a player's command. Returns the move that the player makes: see
+    /// [`World::resolve`]. Panics like [`World::step`].
     ///
     /// # Errors
-    /// If the game is over. The state then stays unchanged.
+    /// If the game is already over. The state is then unchanged.
     pub fn play(&self, state: &mut State, command: &[Action]) -> Result<Move, GameOver> {
         if state.is_over() {
             return Err(GameOver);
@@ -322,14 +322,14 @@ impl World {
         Ok(player_move)
     }
 
-    /// Resolves a command to a single move.
+    /// Returns the move of the first action that moves the player; [`Move::Stay`] if none does.
     pub fn resolve(&self, state: &State, command: &[Action]) -> Move {
         let successes = command.iter().filter_map(|action| self.attempt(state, action).ok().flatten());
         successes.map(Move::from).next().unwrap_or(Move::Stay)
     }
 
-    /// The effect of an action: a step, or `None` if the player may not enter the tile. Fails with
-    /// the error that the server would log.
+    /// Returns the direction in which an action moves the player, or `None` if the player may not
+    /// enter that tile. If the action is invalid, fails with the error that the server would log.
     pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
         let direction = match *action {
             Action::Move(direction) => direction,
@@ -359,19 +359,19 @@ impl World {
         routes::first_nearer(nearer, self.rules.shared_path_order).ok_or(ActionError::Unreachable(position))
     }
 
-    /// The distinct moves: the open directions in the order left, right, up, down, then staying.
+    /// Returns the possible moves: the open directions (left, right, up, down), then staying.
     pub fn moves(&self, state: &State) -> impl Iterator<Item = Move> + use<> {
         let exits = self.tables.player_exits[usize::from(state.player)];
         Move::ALL.into_iter().filter(move |&m| m == Move::Stay || exits >> m as u8 & 1 == 1)
     }
 
-    /// The player's tile after a move: a tile of [`World::graph`].
+    /// Returns the player's tile after a move, as a tile number of [`World::graph`].
     #[inline]
     pub fn tile_after(&self, state: &State, player_move: Move) -> u16 {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
     }
 
-    /// True if a threat is on or next to the move's target tile, and so may reach it in this tick.
+    /// True if a threat is on or next to the move's target tile, so it may catch the player there.
     #[inline]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
         let tile = self.tile_after(state, player_move);
@@ -384,7 +384,7 @@ impl World {
         self.tables.graph.position(state.player)
     }
 
-    /// A threat by its index in map order. Panics if there is no such threat.
+    /// Returns the threat at an index in map order. Panics if the index is out of range.
     pub fn threat(&self, state: &State, index: usize) -> Threat {
         self.threat_in(state.lane(self.lanes[index]), index)
     }
@@ -419,32 +419,32 @@ impl World {
         }
     }
 
-    /// Every threat, in map order.
+    /// Returns every threat, in map order.
     pub fn threats<'a>(&'a self, state: &'a State) -> impl Iterator<Item = Threat> + 'a {
         (0..self.threat_count()).map(|index| self.threat(state, index))
     }
 
-    /// True if the threats move in the next tick.
+    /// True if the threats move in the next tick to be played.
     pub fn threats_move(&self, state: &State) -> bool {
         self.clock.threats_move(state.tick)
     }
 
-    /// The ticks since the threats' last move. All threats move in the same ticks.
+    /// Returns the ticks since the last move of the threats, which all move in the same ticks.
     pub fn ticks_since_move(&self, state: &State) -> u8 {
         self.clock.ticks_since_move(state.tick - 1)
     }
 
-    /// The threats' personality as messages report it: the personality of the previous tick.
+    /// Returns the personality that the next message reports: the threats' in the previous tick.
     pub fn personality(&self, state: &State) -> Personality {
         self.clock.personality_at(state.tick.saturating_sub(2))
     }
 
-    /// The player's score if the game ends in this state.
+    /// Returns the player's score if the game ends in this state.
     pub fn score(&self, state: &State) -> u32 {
         u32::from(state.tick) * POINTS_PER_TICK
     }
 
-    /// A hash of exactly the data that determines the state's future.
+    /// Returns a hash of the data that affect the rest of the game, and of no other data.
     #[inline]
     pub fn fingerprint(&self, state: &State) -> u64 {
         let header = u64::from(state.tick) | u64::from(state.player) << 16 | u64::from(state.is_caught) << 32;
@@ -457,7 +457,7 @@ impl World {
     }
 }
 
-/// JavaScript's `Math.round`, which rounds halves up. The cast saturates off the grid.
+/// Rounds halves up, as JavaScript's `Math.round` does. The cast of a huge value saturates.
 fn math_round(value: f64) -> i32 {
     let floor = value.floor();
     // `(value + 0.5).floor()` would round the largest number below one half up to 1.

@@ -8,15 +8,15 @@ use super::paths::{Deer, Owls};
 use super::picks::{PickExplanation, pick};
 use super::variants::{period_mut, phase_clock, phase_clock_mut};
 
-/// Maximum ticks since the beginning of an unnoticed phase, and the maximum period of the phase.
+/// A phase that began unnoticed is assumed to have begun at most this many ticks ago.
 const EARLY_PHASE_TICKS: u16 = 8;
 const EARLY_PERIOD_MAX: u8 = 7;
-/// Maximum number of explanations of the picks to compare with the hawks, cheapest first.
+/// Maximum number of pick explanations to check against the hawks' moves, best first.
 const PICKS_MAX: usize = 64;
 const OWL_CHOICES_MAX: usize = 8;
 
 impl Learner {
-    /// The best explanation: it changes the fewest of the expected rules.
+    /// Returns rules that explain the games with few changes to the expected rules.
     pub fn best(&self) -> Rules {
         self.best_until(Deadline::NEVER).expect("time without end")
     }
@@ -48,7 +48,7 @@ impl Learner {
         } else {
             rules.shark_path_order = nearest(orders, expected.shark_path_order);
         }
-        // Deer and picks share the option order, and hawks use the same picks.
+        // The option order affects both deer and picks, and hawks pick posts with the same numbers.
         let of_deer = deer.orders(0).or(deer.orders(1));
         let picks = self.explanations.found.iter().filter(|one| of_deer.contains(one.order)).take(PICKS_MAX);
         let mut picks: Vec<Option<&PickExplanation>> = picks.map(Some).collect();
@@ -128,8 +128,8 @@ impl Learner {
         }
     }
 
-    /// These rules if they fit every hawk, otherwise with other values for hawks and owls, which
-    /// share their path order. `Some(None)` if no rules fit, and `None` at the deadline.
+    /// Returns `rules` if they explain every hawk's moves, otherwise rules with other values for
+    /// hawks and owls. Returns `Some(None)` if no values explain them, and `None` at the deadline.
     fn with_hawks(&self, rules: &Rules, of_owls: Orders, deadline: Deadline) -> Option<Option<Rules>> {
         let Some(game) = &self.game else { return Some(Some(*rules)) };
         let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
@@ -205,8 +205,8 @@ impl Learner {
         }
     }
 
-    /// At most `count` other rules that explain the game, the most similar first. Each differs from
-    /// the best in the values for one style, for the picks, or for the shared path.
+    /// Returns at most `count` other rules that may explain the game. Each differs from `best` in
+    /// the values for one style, for the picks, or for the shared path of owls and hawks.
     pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
         self.alternatives_until(best, count, Deadline::NEVER)
     }
@@ -285,12 +285,12 @@ impl Learner {
         found
     }
 
-    /// Variants in which the next phase began in one of the last ticks up to `tick`, the last
-    /// observed. Earlier moves may contradict them.
+    /// Returns variants of `best` in which the next phase began in `tick`, the last observed tick,
+    /// or shortly before it. Moves in earlier ticks may contradict a variant.
     pub fn early_phases(&self, best: &Rules, tick: u16) -> Vec<Rules> {
         let clock = tick.saturating_sub(1);
         let Some(next) = phase_after(best, tick) else { return Vec::new() };
-        // An earlier beginning would have been reported.
+        // If messages report personalities, they would have shown a phase that began before `tick`.
         let reports = self.game.as_ref().is_some_and(|game| game.reports_personalities && game.trusting.explains());
         let earliest = if reports { clock } else { clock.saturating_sub(EARLY_PHASE_TICKS) };
         let expected = best.period_ticks.of(next);
@@ -309,7 +309,7 @@ impl Learner {
         found
     }
 
-    /// True if the next phase after `tick` was expected to begin before `tick`.
+    /// True if the phase of the tick before `tick` was expected to end before `tick`.
     pub fn is_overdue(&self, tick: u16) -> bool {
         phase_after(&self.best_clock(), tick)
             .is_some_and(|next| phase_clock(self.expected.phase_clocks, next).saturating_add(1) < tick)
@@ -341,7 +341,7 @@ fn other_view(view: View) -> View {
     view_of(1 - view_order(view))
 }
 
-/// The expected view if it is possible or if no view is possible, otherwise the other view.
+/// Returns the expected view if it is possible or if neither view is, otherwise the other view.
 fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     if is_possible[view_order(expected)] || !is_possible[1 - view_order(expected)] {
         expected
@@ -350,12 +350,12 @@ fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     }
 }
 
-/// The possible order nearest to the expected order, or the expected order if the set is empty.
+/// Returns the order in the set that is nearest to `expected`, or `expected` if the set is empty.
 fn nearest(orders: Orders, expected: [Direction; 4]) -> [Direction; 4] {
     orders.nearest_to(expected).first().copied().unwrap_or(expected)
 }
 
-/// The possible value nearest to the expected value, or the expected value if the set is empty.
+/// Returns the value in the set nearest to `expected`, or `expected` if the set is empty.
 fn nearest_bit(values: u128, expected: u8) -> u8 {
     bits_nearest_to(values, expected).next().unwrap_or(expected)
 }
@@ -366,7 +366,7 @@ fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
     found.into_iter()
 }
 
-/// The expected value if it is in the range, otherwise its first square number or its minimum.
+/// Returns `expected` if the range is empty or has it, otherwise the first square, or else `low`.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;

@@ -1,16 +1,16 @@
-//! The periods and phases that explain when threats move. All threats move in the same ticks. A
-//! hypothesis is a phase, its period, and the ticks since the last move. For each, [`ClockFilter`]
-//! keeps the history nearest to the expected rules. [`clock_sets`] finds all values of a parameter.
+//! Finds the periods and phases that explain when the threats move. A hypothesis is a phase, its
+//! period, and the ticks since the last move. For each hypothesis, [`ClockFilter`] keeps the
+//! history nearest to the expected rules. [`clock_sets`] finds all values that explain a game.
 
 use std::collections::{BTreeSet, HashSet};
 
 use super::variants::{period_mut, phase_clock_mut};
 use crate::game::{Personality, Rules};
 
-/// The cost of a changed parameter. The size of the change is added.
+/// The cost of a changed parameter is this number plus the size of the change.
 const CHANGE_COST: u32 = 10_000;
 
-/// The assumed delay of an overdue phase is a multiple of this many ticks.
+/// An overdue phase is assumed to begin a multiple of this many ticks after its expected start.
 const OVERDUE_TICKS: u16 = 200;
 
 /// The evidence about the clock from one tick.
@@ -18,34 +18,34 @@ const OVERDUE_TICKS: u16 = 200;
 pub struct ClockEvidence {
     /// The played tick.
     pub tick: u16,
-    /// True if the threats moved; `None` if unknown.
+    /// True if the threats moved in this tick; `None` if that is unknown.
     pub moved: Option<bool>,
-    /// The personality in the next message.
+    /// The personality that the next message reports for this tick; `None` if it reports none.
     pub personality: Option<Personality>,
 }
 
-/// The index of a phase, its period, and the ticks since the last move.
+/// A hypothesis: the index of a phase, its period, and the ticks since the last move.
 type Phase = (u8, u8, u8);
 
 #[derive(Clone, Copy, Debug)]
 struct History {
     cost: u32,
     periods: [u8; 5],
-    /// The start of each phase after lazy; `None` before it has begun.
+    /// For each phase after lazy, the clock after which it began or is expected to begin.
     clocks: [u16; 4],
 }
 
-/// The cheapest histories of a phase and period, by ticks since the last move, ascending.
+/// For one phase and period: the ticks since the last move, ascending, with the cheapest history.
 type Lane = Vec<(u8, History)>;
 
 const PERIODS: usize = u8::MAX as usize;
 
-/// The explanations of a game so far, by phase.
+/// A filter that keeps the cheapest explanations of when the threats moved in a game so far.
 #[derive(Clone, Debug)]
 pub struct ClockFilter {
     expected: Rules,
     trusts_personalities: bool,
-    /// Indexed by phase, then by period.
+    /// Index `phase * PERIODS + period - 1`.
     alive: Vec<Lane>,
     clock: u16,
 }
@@ -59,14 +59,14 @@ struct Entry {
 
 #[derive(Debug, Default)]
 struct Entries {
-    /// The cheapest entry for each number of ticks since the last move, ascending.
+    /// The cheapest entry for each number of ticks since the last move, in ascending order.
     all: Vec<Entry>,
-    /// For each index, the cheapest entry from this index on.
+    /// For each index of `all`, the cheapest entry at this or a later index.
     cheapest_from: Vec<Entry>,
 }
 
 impl ClockFilter {
-    /// Creates a filter with every explanation.
+    /// Creates a filter for the start of a game, when the first phase can have any period.
     pub fn new(expected: &Rules, trusts_personalities: bool) -> Self {
         let mut filter =
             Self { expected: *expected, trusts_personalities, alive: vec![Lane::new(); 5 * PERIODS], clock: 0 };
@@ -85,7 +85,7 @@ impl ClockFilter {
         self.alive.iter().any(|lane| !lane.is_empty())
     }
 
-    /// Drops the explanations that contradict a tick.
+    /// Advances the explanations by one tick, and drops those that contradict its evidence.
     pub fn update(&mut self, evidence: &ClockEvidence) {
         self.clock = evidence.tick - 1;
         let expected = PeriodsAndClocks::of(&self.expected);
@@ -139,8 +139,8 @@ impl ClockFilter {
         entries
     }
 
-    /// The expected rules with the best periods and phases. Later phases keep their expected start
-    /// if possible.
+    /// Returns the expected rules with the cheapest periods and phases, or `None` if no explanation
+    /// is left. A phase that has not begun keeps its expected start unless that is past.
     pub fn best(&self) -> Option<Rules> {
         let expected = PeriodsAndClocks::of(&self.expected);
         let total = |&(phase, history): &(usize, &History)| {
@@ -161,7 +161,7 @@ impl ClockFilter {
 }
 
 impl ClockFilter {
-    /// It changes rarely, because every change invalidates plans.
+    /// Returns a start for a phase that has not begun. It changes rarely, to keep plans valid.
     fn next_guess(&self, expected: u16) -> u16 {
         match self.clock.checked_sub(expected) {
             None | Some(0) => expected,
@@ -235,21 +235,21 @@ fn cost(found: u16, expected: u16) -> u32 {
     if found == expected { 0 } else { CHANGE_COST + u32::from(found.abs_diff(expected)) }
 }
 
-/// The ticks since the last move; `None` if the evidence contradicts the hypothesis.
+/// Returns `since` after one more tick, or `None` if `moved` contradicts the period.
 fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u8> {
     let since = since.saturating_add(1);
     let moves = since >= period;
     moved.is_none_or(|moved| moved == moves).then_some(if moves { 0 } else { since })
 }
 
-/// The possible values of the clock's parameters.
+/// The possible values of the periods and of the clocks at which phases begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockSets {
     /// The possible periods of each personality.
     pub periods: [BTreeSet<u8>; 5],
-    /// The clocks at which each phase after lazy may begin.
+    /// The clock values (tick - 1) after which each phase from tease to insane may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// The first and last tick in which threats can have each personality; (0, 0) for never.
+    /// The first and last tick in which threats can have each personality; (0, 0) if in none.
     pub seen: [(u16, u16); 5],
 }
 
@@ -263,7 +263,7 @@ impl ClockSets {
         }
     }
 
-    /// The values that are in both sets.
+    /// Returns the periods and clocks in both sets. Each range in `seen` covers the ranges of both.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let both = |left: (u16, u16), right: (u16, u16)| match (left, right) {
@@ -277,14 +277,14 @@ impl ClockSets {
         }
     }
 
-    /// True if no hypothesis explains the evidence.
+    /// True if some parameter has no possible value.
     pub fn is_empty(&self) -> bool {
         self.periods.iter().any(BTreeSet::is_empty) || self.clocks.iter().any(BTreeSet::is_empty)
     }
 }
 
-/// Returns the allowed values that explain a game. `evidence` must hold every tick from 1, in
-/// order. A backward pass drops hypotheses that contradict later ticks.
+/// Returns the allowed values that explain a game, or `None` if none do. `evidence` must hold every
+/// tick from 1, in order. A backward pass drops hypotheses that contradict later ticks.
 pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowed: &ClockSets) -> Option<ClockSets> {
     let start: HashSet<Phase> = allowed.periods[0].iter().map(|&period| (0, period, 0)).collect();
     let mut forward: Vec<HashSet<Phase>> = vec![start];
@@ -343,7 +343,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
     Some(sets)
 }
 
-/// Groups the hypotheses, because the next phase does not depend on the period.
+/// Returns the hypotheses without their periods, which do not affect the next phase.
 fn groups(phases: &HashSet<Phase>) -> BTreeSet<(u8, u8)> {
     phases.iter().map(|&(phase, _, since)| (phase, since)).collect()
 }
@@ -358,7 +358,7 @@ fn stays(
     trusts_personalities: bool,
     allowed: &ClockSets,
 ) -> Option<Phase> {
-    // There must be an allowed clock at which the next phase can still begin.
+    // The phase can continue only if an allowed start of the next phase still lies ahead.
     let clocks = allowed.clocks.get(usize::from(phase));
     let can_wait = clocks.is_none_or(|clocks| clocks.last().is_some_and(|&last| last >= evidence.tick - 1));
     if !can_wait || !is_reported(phase, evidence, trusts_personalities) {

@@ -14,37 +14,37 @@ use crate::search::Deadline;
 /// The findings about a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The field of the rules.
+    /// The parameter's field in a rules file.
     pub field: String,
-    /// The value in the best explanation.
+    /// The parameter's value in the best explanation.
     pub value: String,
-    /// True if every explanation agrees on the value.
+    /// True if the evidence leaves no other plausible value.
     pub is_certain: bool,
-    /// The values in the remaining explanations, in words; empty if the value is certain.
+    /// The remaining values, or the reason why they are unknown; empty if the value is certain.
     pub open: String,
-    /// The observation that ruled out the last alternative value, if known.
+    /// The observation that made the value certain, if the learner recorded it.
     pub decided: Option<Decided>,
-    /// A sentence about the value in the best explanation.
+    /// A sentence that explains the value.
     pub sentence: String,
 }
 
 /// The findings about a server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// The best explanation: it changes the fewest of the expected rules.
+    /// The best explanation, which changes the fewest of the expected rules.
     pub rules: Rules,
-    /// The findings about every parameter.
+    /// One finding per parameter.
     pub parameters: Vec<Finding>,
-    /// The unexpected words for styles, with their styles.
+    /// The words for styles that differ from the original server's, each with its inferred style.
     pub words: Vec<(String, Style)>,
-    /// The threats that no rules of this family explain.
+    /// The threats whose moves no rules explain.
     pub unexplained: Vec<Unexplained>,
-    /// Contradictions to the entire family of rules.
+    /// Observations that no rules explain, in words.
     pub conflicts: Vec<String>,
 }
 
 impl Learner {
-    /// Solves the picks exhaustively and lists the findings.
+    /// Searches for explanations of the picks, in a few seconds at most, and returns the findings.
     pub fn findings(&mut self) -> Findings {
         self.solve_picks_wholly();
         let mut rules = self.best();
@@ -62,7 +62,7 @@ impl Learner {
             (true, false) => Personalities::Mismatched,
         };
         if self.sets.picks.count > 0 && self.explanations.found.is_empty() && self.explanations.is_decisive {
-            conflicts.push("no first seed and scale of the family explain the picks".to_owned());
+            conflicts.push("no first seed and scale within the search limits explain the picks".to_owned());
         }
         let parameters = Parameter::ALL.into_iter().map(|parameter| {
             let open = self.open(parameter, &rules, clock.as_ref());
@@ -200,7 +200,7 @@ impl Learner {
         }
     }
 
-    /// `None` if the scale is certain: its range is too narrow to hold a simple number by chance.
+    /// `None` if the range of the scale is so narrow that its simplest number is not a coincidence.
     fn open_scale(&self) -> Option<String> {
         let range = |one: &PickExplanation| format!("{} to {}", one.scales.0, one.scales.1);
         let single = self.open_picks(range);
@@ -235,11 +235,11 @@ fn factor_of(parameter: Parameter) -> Option<Factor> {
     })
 }
 
-/// The flag is true if the reported personalities agree with the values.
+/// Returns the remaining periods and phases, and true if the reported personalities match them.
 fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
     for trusts in [true, false] {
         let mut sets = Some(ClockSets::any());
-        // The second round applies the result of each game to the games before it.
+        // The second round applies the values from later games to earlier games.
         for _ in 0..if all.len() > 1 { 2 } else { 1 } {
             for evidence in all {
                 sets = sets.and_then(|sets| {

@@ -1,6 +1,6 @@
-//! Explanations of the steps of hawks. The values of a hypothesis depend on one another: a patience
-//! may be possible only with a certain rest, or only with certain posts. So a [`HawkExplanation`]
-//! holds compatible values.
+//! Explanations of the steps of hawks. Values of different parameters depend on one another: a
+//! patience may be possible only with a certain rest, or only with certain posts. Therefore, a
+//! [`HawkExplanation`] holds sets of values that are possible in any combination.
 
 use crate::search::Deadline;
 
@@ -9,18 +9,18 @@ use super::paths::orders_of_step;
 use super::picks::pick;
 use super::streets::{Step, Streets};
 
-/// Maximum patience and maximum rest, in moves.
+/// Maximum value of `hawk_patience_moves` and `hawk_rest_moves`.
 pub const MOVES_MAX: u8 = 100;
-/// With more hypotheses than this, the learner makes no claims about hawks.
+/// Maximum number of hypotheses for a hawk. If there are more, some are dropped.
 const HYPOTHESES_MAX: usize = 4_000;
 const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
-/// The rank of a post that became unknown because the hawk saw the player on its way there.
+/// Replaces the rank of a post if the hawk saw the player on its way to the post.
 const FORGOTTEN: u16 = u16::MAX;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aim {
     Unknown,
-    /// A tile where the hawk saw the player.
+    /// The tile where the hawk last saw the player.
     Seen(u16),
     Post(u16),
     Idle {
@@ -32,15 +32,15 @@ pub enum Aim {
 /// Rules that explain the moves of a hawk, and the hidden state of the hawk under these rules.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HawkHypothesis {
-    /// 0 for the player's stale position, 1 for its current position.
+    /// 0 if the hawk uses the player's stale position, 1 if it uses the present position.
     pub view: usize,
     pub aim: Aim,
+    /// Minimum and maximum of the patience, in moves.
     pub patience: (u8, u8),
-    /// Minimum and maximum, in moves.
     pub rest: (u8, u8),
-    /// The hawk's posts as ranks among the intersections, or [`FORGOTTEN`].
+    /// The hawk's posts so far: each is a rank among the map's intersections, or [`FORGOTTEN`].
     posts: Vec<u16>,
-    /// The possible ranks of each forgotten post, as bits. One set replaces a hypothesis per rank.
+    /// For each forgotten post, its possible ranks, as bits.
     forgotten: Vec<u128>,
     pub orders: Orders,
 }
@@ -48,9 +48,9 @@ pub struct HawkHypothesis {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hawk {
     pub hypotheses: Vec<HawkHypothesis>,
-    /// True if too many hypotheses were found and some were dropped.
+    /// True if hypotheses were dropped because there were too many.
     pub is_truncated: bool,
-    /// The draw numbers of this many posts are known: all, if no tick was missed.
+    /// The number of posts with known draw numbers; `usize::MAX` if no tick was missed.
     counted_posts: usize,
 }
 
@@ -195,9 +195,9 @@ impl Hawk {
     }
 }
 
-/// The posts that draws pick on a map, for every number of posts.
+/// The ranks of the posts that draws pick, for each post count (the rule `hawk_posts`).
 pub struct PostDraws {
-    /// For each draw from 1 and each rank bit, the post counts that pick the rank, as bits.
+    /// `counts[draw - 1][rank]`: the post counts with which this draw picks this rank, as bits.
     counts: Vec<[u128; 128]>,
     all: u128,
 }
@@ -226,7 +226,7 @@ impl PostDraws {
         Self { counts, all }
     }
 
-    /// The post counts in `within` with which a hawk gets posts of these ranks, as bits.
+    /// The post counts in `within`, as bits, with which a hawk can get these posts.
     fn counts(&self, posts: impl Iterator<Item = u128>, counted: usize, within: u128) -> u128 {
         posts.zip(&self.counts).enumerate().fold(self.all & within, |counts, (index, (post, sent_to))| {
             if index >= counted {
@@ -271,7 +271,7 @@ impl HawkExplanation {
 
 const EXPLANATIONS_MAX: usize = 256;
 
-/// The explanations of all hawks, cheapest first. Hawks that contradict all others are ignored.
+/// The explanations of all hawks, cheapest first. Ignores a hawk that contradicts earlier hawks.
 pub fn explanations_of_all(
     hawks: &[&Hawk],
     draws: &PostDraws,
@@ -364,7 +364,7 @@ impl HawkHypothesis {
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {
-            // The count of idle moves starts at minus the rest. The hawk waits up to its patience.
+            // A hawk waits while its idle moves are at most its patience, plus its rest at a post.
             let rest = if rests {
                 (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1)
             } else if waited <= patience {
@@ -411,17 +411,17 @@ impl HawkHypothesis {
     }
 }
 
-/// The highest ranks share one bit.
+/// Ranks of 127 and above share one bit.
 fn rank_bit(rank: u16) -> u128 {
     1 << rank.min(127)
 }
 
-/// Bits for values up to 126.
+/// The values from `low` to `high`, which is at most 126, as bits.
 fn bits((low, high): (u8, u8)) -> u128 {
     if low > high { 0 } else { (1 << (high + 1)) - (1 << low) }
 }
 
-/// The smallest range that contains every value common to both arguments; empty if none is.
+/// The smallest range that contains all values common to both arguments, or an empty range.
 fn clip(range: (u8, u8), values: u128) -> (u8, u8) {
     let both = bits(range) & values;
     if both == 0 { (1, 0) } else { (both.trailing_zeros() as u8, 127 - both.leading_zeros() as u8) }

@@ -1,10 +1,10 @@
-//! The learner follows games and keeps every explanation of the threats' moves.
+//! The learner follows games and keeps the rules that explain the threats' moves.
 //!
-//! Given the player's path, threats are independent. So there are separate sets of hypotheses for
-//! the clock, the sharks, the deer, the owls, the hawks and the picks, linked only by shared
-//! orders. For ticks in which it is uncertain whether threats moved, the learner assumes the best
-//! clock. It never drops rules that explain every tick. It reports an unexplained threat with its
-//! first counterexample, and then ignores it.
+//! Threats react to the player, but not to each other. So the learner keeps separate sets of
+//! hypotheses for the clock, the sharks, the deer, the owls, the hawks and the picks. These sets
+//! are linked only by the direction orders that several styles share. If the positions do not show
+//! whether threats moved in a tick, the best clock decides. If no rules explain a threat's move,
+//! the learner reports the threat and the move, and ignores the threat from then on.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, PickSearch, Picks, pick};
 use super::streets::{Sight, Step, Streets, StyleWord, Views};
 
-/// Moves that a style must explain before it is assigned, and moves between two attempts.
+/// Minimum number of moves before the first attempt to identify styles, and between attempts.
 pub(crate) const IDENTIFY_MOVES: u16 = 6;
 const SOLVE_MOVES: u16 = 8;
 
@@ -28,7 +28,7 @@ pub(super) struct Sets {
     pub owls: Option<Owls>,
     pub hawks: HawkSets,
     pub picks: Picks,
-    /// The hawks' posts in earlier games, each as draw, rank and number of intersections.
+    /// The known posts of hawks in earlier games: draw number, rank, number of intersections.
     pub posts: Vec<(u16, u16, u16)>,
 }
 
@@ -45,24 +45,24 @@ impl Sets {
     }
 }
 
-/// A threat that no rules of this family explain.
+/// A threat whose moves no rules explain.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Unexplained {
     /// The game, numbered from 0.
     pub game: usize,
     /// The threat's index in the messages.
     pub threat: usize,
-    /// The word for the threat's style.
+    /// The word for the threat's style in the messages.
     pub style: String,
-    /// The first tick that the rules do not explain.
+    /// The tick of the first unexplained move.
     pub tick: u16,
-    /// The position before that tick.
+    /// The threat's position before this move.
     pub from: Position,
-    /// The position after that tick.
+    /// The threat's position after this move.
     pub to: Position,
 }
 
-/// The observation that settled a parameter: the last that ruled out one of its values.
+/// The last observation that ruled out a value of a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Decided {
     /// The game, numbered from 0.
@@ -101,9 +101,9 @@ pub(super) struct ObservedGame {
     moves: Vec<bool>,
     next: (usize, usize),
     pub evidence: Vec<ClockEvidence>,
-    /// The explanations of the clock under which the reported personalities are the phases.
+    /// The explanations of the clock that agree with the reported personalities.
     pub trusting: ClockFilter,
-    /// These ignore the reported personalities. Updated only after `trusting` fails.
+    /// Ignores personalities. Updated only if a message lacks them or `trusting` explains nothing.
     pub distrusting: ClockFilter,
     distrusting_seen: usize,
     pub clock: (Clock, Rules),
@@ -126,7 +126,7 @@ enum Task {
     Solve(Box<PickSearch>),
 }
 
-/// Follows games and keeps every explanation of the threats' moves.
+/// Follows games and keeps the rules that explain the threats' moves.
 #[derive(Clone, Debug)]
 pub struct Learner {
     pub(super) expected: Rules,
@@ -141,7 +141,6 @@ pub struct Learner {
     pub(super) first_direction: Option<Direction>,
     pub(super) explanations: PickExplanations,
     task: Task,
-    /// True if the learner records the observation that decided each parameter, which costs time.
     records: bool,
     pub(super) decided: BTreeMap<Factor, (usize, Decided)>,
 }
@@ -168,7 +167,7 @@ impl Learner {
         }
     }
 
-    /// Also records the observation that decided each parameter.
+    /// Makes the learner also record which observation decided each parameter.
     #[must_use]
     pub fn recording(mut self) -> Self {
         self.records = true;
@@ -180,8 +179,8 @@ impl Learner {
         &self.expected
     }
 
-    /// Begins another game with its first message. The threats' spawns in the layout do not matter.
-    /// Fails if the layout cannot be played.
+    /// Begins another game with its first message. Ignores the threats in the layout. Fails if the
+    /// layout cannot be played.
     pub fn begin(&mut self, layout: &Layout, named: Vec<StyleWord>, first: Sight) -> Result<(), WorldError> {
         self.begin_on(Streets::new(layout)?, named, first);
         Ok(())
@@ -264,22 +263,22 @@ impl Learner {
         game.moves_made = Some(0).filter(|_| is_whole);
     }
 
-    /// Follows the game to its next message. Ignores messages of earlier ticks.
+    /// Learns from the next message. Ignores a message if its tick is not later than the last one.
     pub fn observe(&mut self, sight: &Sight) {
         while self.advance() {}
         self.show(sight);
         while self.advance() {}
     }
 
-    /// Takes the next message, after [`advance`](Self::advance) has returned false.
+    /// Accepts the next message. Call this only once [`advance`](Self::advance) has returned false.
     pub(crate) fn show(&mut self, sight: &Sight) {
         if self.accept(sight) {
             self.task = Task::Clock;
         }
     }
 
-    /// Does the next part of the work. Returns false once the explanations cover the entire game.
-    /// Takes under a millisecond, unless a hawk has thousands of hypotheses.
+    /// Does a part of the pending work. Returns false if all messages have been processed. Takes
+    /// less than a millisecond, unless a hawk has thousands of hypotheses.
     pub(crate) fn advance(&mut self) -> bool {
         self.task = match std::mem::take(&mut self.task) {
             Task::Wait => return false,
@@ -357,7 +356,7 @@ impl Learner {
             game.trusting.update(&evidence);
             game.evidence.push(evidence);
         }
-        // Hidden memories must be observed again, so a rebuild starts at this step.
+        // The threats' memories are unknown after a gap, so a rebuild must not use earlier steps.
         game.steps.clear();
         game.moves.clear();
         game.next = (0, 0);
@@ -444,7 +443,7 @@ impl Learner {
         true
     }
 
-    /// Begins, if due, for threats with an unknown word or an unexplained move.
+    /// Returns `None` if no attempt is due, or if the styles of all threats explain their moves.
     fn begin_identification(&mut self) -> Option<Box<Identification>> {
         let game = self.game.as_mut()?;
         let moves = game.moves.iter().filter(|&&is_move| is_move).count() as u16;
@@ -455,7 +454,7 @@ impl Learner {
         Some(Box::default())
     }
 
-    /// Assigns the styles to the words. Returns false if there are no words.
+    /// Assigns the styles to the threats with these words. Returns false if `found` is empty.
     fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
         let Some(game) = self.game.as_mut().filter(|_| !found.is_empty()) else { return false };
         for (word, style) in found {
@@ -483,7 +482,7 @@ impl Learner {
         Task::Solve(Box::new(PickSearch::new(&self.sets.picks, &self.expected, deer, Effort::TICK)))
     }
 
-    /// Solves the picks exhaustively. Takes a few seconds at most.
+    /// Searches for explanations of the picks within [`Effort::WHOLE`], in a few seconds at most.
     pub fn solve_picks_wholly(&mut self) {
         self.reconcile();
         let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
@@ -495,7 +494,7 @@ impl Learner {
         self.explanations.found.retain(|one| !post_counts(&posts, one).is_empty());
     }
 
-    /// Each as draw, rank and number of intersections. `None` at the deadline.
+    /// The known posts, in the format of [`Sets::posts`]. `None` if the deadline has passed.
     pub(super) fn posts(&self, deadline: Deadline) -> Option<Vec<(u16, u16, u16)>> {
         let mut posts = self.sets.posts.clone();
         if let Some(game) = &self.game {
@@ -515,7 +514,7 @@ impl Learner {
         for _ in 0..2 {
             for hawk in self.game.iter().flat_map(|game| game.hawks.iter().flatten()) {
                 let both = hawks.and(&hawk.sets());
-                // If hawks contradict one another, the sets of the first hawk remain.
+                // A hawk that contradicts earlier hawks does not change the sets.
                 if both.patience != 0 && both.rest != 0 && both.orders.iter().any(|orders| !orders.is_empty()) {
                     *hawks = both;
                 }
@@ -543,7 +542,7 @@ impl Learner {
         }
     }
 
-    /// The unexpected words for styles, with their styles if known.
+    /// The words for styles that differ from the original server's, each with its inferred style.
     pub fn words(&self) -> Vec<(String, Style)> {
         let mut words = self.past_words.clone();
         if let Some(game) = &self.game {
@@ -558,7 +557,7 @@ impl Learner {
         words
     }
 
-    /// The assumed styles of the game's threats. `None` if no rules explain the threat.
+    /// The style of each threat in this game; `None` if unknown or contradicted by the moves.
     pub fn styles(&self) -> Vec<Option<Style>> {
         let Some(game) = &self.game else { return Vec::new() };
         let explained = game.unexplained.iter().map(Option::is_none);
@@ -573,7 +572,7 @@ impl Learner {
 }
 
 impl ObservedGame {
-    /// `None` if a position is not an open tile or a threat moved more than one tile.
+    /// `None` unless the player and threats were on open tiles and threats moved at most one tile.
     fn step_to(&self, sight: &Sight) -> Option<Step> {
         let graph = self.streets.graph();
         let (before, now) = (graph.tile(self.last.player)?, graph.tile(sight.player)?);
@@ -606,7 +605,7 @@ impl ObservedGame {
         step.threats.iter().enumerate().any(must_move).then_some(false)
     }
 
-    /// Returns true if the best clock changes past moves.
+    /// Adopts the best clock. Returns true if it changes the assumed ticks of past moves.
     fn adopt_clock(&mut self, trusts: bool) -> bool {
         let filter = if trusts { &self.trusting } else { &self.distrusting };
         let Some(rules) = filter.best().filter(|rules| *rules != self.clock.1) else { return false };
@@ -707,7 +706,7 @@ impl StyleTrial {
 
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
 
-/// Applies a threat's move to the hypotheses. Returns false if no hypothesis explains the move.
+/// Drops hypotheses that contradict a threat's move. Returns false if no hypothesis explains it.
 fn game_step(
     sets: &mut Sets,
     streets: &Streets,
@@ -794,7 +793,7 @@ fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Factor, usize)>
     }
 }
 
-/// The distinguishable post counts with which the picks yield these posts.
+/// The distinguishable values of `hawk_posts` with which the explanation yields these posts.
 pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> Vec<u16> {
     let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(0).max(FEW_POSTS_MAX as u16);
     let explains = |count: u16| {

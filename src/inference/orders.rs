@@ -2,7 +2,7 @@ use std::sync::LazyLock;
 
 use crate::game::Direction;
 
-/// The 24 orders; [`Direction::ALL`] comes first.
+/// The 24 orders of the directions; [`Direction::ALL`] comes first.
 static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     let mut orders = Vec::new();
     for a in 0..4 {
@@ -15,7 +15,6 @@ static ORDERS: LazyLock<Vec<[Direction; 4]>> = LazyLock::new(|| {
     orders
 });
 
-/// For each set of directions (as bits) and direction, the orders that put it first.
 static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
     let mut table = [[Orders::NONE; 4]; 16];
     for (set, row) in table.iter_mut().enumerate() {
@@ -28,7 +27,7 @@ static FIRST: LazyLock<[[Orders; 4]; 16]> = LazyLock::new(|| {
     table
 });
 
-/// A set of orders, one bit each.
+/// A set of orders of the four directions, with one bit per order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Orders(u32);
 
@@ -38,12 +37,12 @@ impl Orders {
     /// No order.
     pub const NONE: Self = Self(0);
 
-    /// The set that contains only the order with this index.
+    /// The set that contains only the order with this index, from 0 to 23.
     pub fn single(index: usize) -> Self {
         Self(1 << index)
     }
 
-    /// The orders in which `direction` comes before all others of `set`; none if `set` lacks it.
+    /// The orders in which `direction` precedes the rest of `set`; none if it is not in `set`.
     pub fn first(set: u8, direction: Direction) -> Self {
         FIRST[usize::from(set & 15)][direction as usize]
     }
@@ -64,13 +63,13 @@ impl Orders {
         Self(self.0 & other.0)
     }
 
-    /// The orders in either set.
+    /// The orders in at least one of the two sets.
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// True if the set contains an order.
+    /// True if the set contains `order`.
     pub fn contains(self, order: [Direction; 4]) -> bool {
         self.0 >> index_of(order) & 1 == 1
     }
@@ -85,7 +84,7 @@ impl Orders {
         ORDERS.iter().copied().enumerate().filter(move |(index, _)| self.0 >> index & 1 == 1)
     }
 
-    /// The orders of the set, nearest to `order` first, by Kendall's distance (inversions).
+    /// The orders of the set, sorted by Kendall's distance from `order` (the number of inversions).
     pub fn nearest_to(self, order: [Direction; 4]) -> Vec<[Direction; 4]> {
         let mut found: Vec<[Direction; 4]> = self.iter().map(|(_, order)| order).collect();
         found.sort_by_key(|other| inversions(order, *other));

@@ -1,15 +1,15 @@
-//! Explanations of the steps of sharks, deer and owls. The sets hold all hypotheses that explain
-//! the observed steps, and no others.
+//! Explanations of the steps of sharks, deer and owls. [`Sharks`], [`Deer`] and [`Owls`] hold all
+//! hypotheses that explain the observed steps, and no others.
 
 use super::orders::Orders;
 use super::streets::{Step, Streets};
 use crate::game::{Direction, Position};
 
 const UNKNOWN: u16 = u16::MAX;
-/// An owl's minute of this many ticks or more cannot be told from any longer one within a game.
+/// Maximum `owl_minute_ticks`. A game of 2,000 ticks cannot distinguish longer periods.
 pub const OWL_MINUTE_MAX: u16 = 2000;
 
-/// The orders under which the shortest path from `tile` to `target` begins with `step`.
+/// The orders under which the path from `tile` to `target` begins with `step`.
 pub fn orders_of_step(streets: &Streets, target: u16, tile: u16, step: Option<Direction>) -> Orders {
     match (streets.nearer(target, tile), step) {
         (0, None) => Orders::ALL,
@@ -18,7 +18,7 @@ pub fn orders_of_step(streets: &Streets, target: u16, tile: u16, step: Option<Di
     }
 }
 
-/// For each view, the possible orders of the shark path.
+/// For each view (0 stale, 1 present), the possible orders of the shark's path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharks(pub [Orders; 2]);
 
@@ -37,7 +37,7 @@ impl Sharks {
     }
 }
 
-/// For each view (0 stale, 1 present) and option order, the range of the squared shy distance.
+/// For each view (0 stale, 1 present) and option order, the range of `deer_shy_distance_squared`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deer(pub [Vec<(u32, u32)>; 2]);
 
@@ -71,7 +71,7 @@ impl Deer {
                     range.0 = range.0.max(distance_squared);
                 }
                 if !goes_home {
-                    // The deer moves towards the player only beyond the shy distance.
+                    // The deer moved towards the player, so it was beyond the shy distance.
                     match distance_squared.checked_sub(1) {
                         Some(most) => range.1 = range.1.min(most),
                         None => *range = (1, 0),
@@ -125,19 +125,19 @@ pub fn squared_distance(a: Position, b: Position) -> u32 {
     dx.saturating_mul(dx).saturating_add(dy.saturating_mul(dy))
 }
 
-/// A range of window lengths that explain the owls' steps with the same memories.
+/// A range of values of `owl_window_ticks` under which owls remember the same tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Windows {
     pub from: u16,
     pub to: u16,
-    /// The remembered tile; the tile count if there is none.
+    /// The remembered tile, the tile count if there is none, or [`UNKNOWN`].
     memory: u16,
     pub orders: Orders,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owls {
-    /// For each view and each minute length from 1, the windows in ascending order.
+    /// For each view and each `owl_minute_ticks` from 1, the possible windows in ascending order.
     pub minutes: [Vec<Vec<Windows>>; 2],
 }
 
@@ -162,10 +162,10 @@ impl Owls {
         }
     }
 
-    /// Drops hypotheses that contradict the step. If all do, changes nothing and returns false.
+    /// Drops hypotheses that contradict the step. If all of them do, keeps all and returns false.
     pub fn update(&mut self, streets: &Streets, step: &Step, threat: usize) -> bool {
         let (tile, direction) = step.threats[threat];
-        // Once per remembered tile: there may be far more hypotheses than tiles.
+        // Computed once per remembered tile, because there may be far more hypotheses than tiles.
         let orders: Vec<Orders> =
             (0..=streets.nowhere()).map(|memory| orders_of_step(streets, memory, tile, direction)).collect();
         let orders_of = |memory: u16| orders.get(usize::from(memory)).copied().unwrap_or(Orders::ALL);
@@ -197,7 +197,7 @@ impl Owls {
     }
 }
 
-/// Updates the memories for a tick in which all windows longer than `second` see the player.
+/// Updates the memories for a tick in which owls look if their window is longer than `second`.
 fn look(windows: &mut Vec<Windows>, second: u16, seen: u16) {
     if let Some(index) = windows.iter().position(|window| window.from <= second && second < window.to) {
         let shorter = Windows { to: second, ..windows[index] };

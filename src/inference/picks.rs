@@ -1,37 +1,37 @@
 //! Explanations of the picks of goldfish, bulls and hawks. All threats draw the same sequence of
-//! numbers, so each pick bounds one number. For a given seed, the scales that bring a number into
-//! its bounds form periodic intervals. The sieve intersects the intervals of all draws, the widest
-//! first, so that it holds few at a time.
+//! numbers, so each pick narrows the bounds of one number. For a given seed, the scales that bring
+//! a number into its bounds form periodic intervals. The sieve intersects the intervals of all
+//! draws, and starts with the widest intervals, so that it holds few intervals at a time.
 
 use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
-/// In units of 1/12: picks from lists of up to four entries change at multiples of 1/12.
+/// The bounds of an unknown number. Units of 1/12 are exact for picks from up to four options.
 const WHOLE: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
-/// Intervals per step of a search: few enough for about a millisecond.
+/// Maximum number of intervals to check per step of a search, in about a millisecond.
 const INTERVALS_PER_STEP: usize = 256;
-/// Minimum number of known draws. With fewer draws, too many seeds explain the picks.
+/// Minimum number of known draws to search for seeds. Too many seeds explain fewer draws.
 const DRAWS_MIN: usize = 8;
-/// Minimum bits of evidence. With more bits, an explanation is not a coincidence.
+/// Minimum evidence, in bits, at which an explanation is not considered a coincidence.
 const BITS_MIN: f64 = 60.0;
 
 /// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Maximum absolute first seed with the expected scale.
+    /// Maximum absolute value of the first seed, in the search with the expected scale.
     pub seed_max: i32,
-    /// Maximum absolute scale with the expected seed.
+    /// Maximum absolute value of the scale, in the search with the expected first seed.
     pub scale_max: f64,
-    /// Maximum absolute first seed with any scale.
+    /// Maximum absolute value of the first seed, in the search for both the seed and the scale.
     pub both_seed_max: i32,
-    /// Maximum explanations. The search keeps those that change the fewest expected rules.
+    /// Maximum number of explanations. A search keeps those that change the fewest expected rules.
     pub found_max: usize,
 }
 
 impl Effort {
-    /// The limits for a recording: a search takes a few seconds at most.
+    /// The limits for recorded games. A search takes a few seconds at most.
     pub const WHOLE: Self = Self { seed_max: 1_000_000, scale_max: 1e6, both_seed_max: 2_000, found_max: usize::MAX };
     /// The limits for one tick of a running game.
     pub const TICK: Self = Self { seed_max: 2_000, scale_max: 1e5, both_seed_max: 0, found_max: 4_000 };
@@ -48,36 +48,36 @@ pub struct Pick {
     pub direction: Direction,
 }
 
-/// The bounds of the drawn numbers, by option order.
+/// The bounds that the picks set on the drawn numbers, for each option order.
 #[derive(Clone, Debug)]
 pub struct Picks {
     /// The orders under which no two picks contradict each other.
     pub orders: Orders,
-    /// For each order and each draw, the lowest and highest possible number, in units of 1/12.
+    /// For each order and draw, the inclusive lower and exclusive upper bound, in units of 1/12.
     bounds: Vec<Vec<(u8, u8)>>,
     /// The number of picks so far.
     pub count: u32,
 }
 
-/// An order, a seed and scales that explain every pick.
+/// An option order, a first seed and a range of scales that explain every pick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PickExplanation {
-    /// The order of the options.
+    /// The option order.
     pub order: [Direction; 4],
     /// The first seed.
     pub first_seed: i32,
-    /// The scale: the expected if it is in the range, otherwise the range's simplest number.
+    /// The expected scale if it is in the range, otherwise the range's simplest number or middle.
     pub scale: f64,
-    /// The lowest and highest scale that explain the picks.
+    /// The range of scales: the lowest and the highest.
     pub scales: (f64, f64),
 }
 
-/// The explanations of the picks.
+/// The result of a search for explanations of the picks.
 #[derive(Clone, Debug, Default)]
 pub struct PickExplanations {
     /// The explanations found, in ascending order of the number of changed rules.
     pub found: Vec<PickExplanation>,
-    /// True if the evidence suffices to rule out other explanations.
+    /// True if there is so much evidence that an explanation is not considered a coincidence.
     pub is_decisive: bool,
 }
 
@@ -120,7 +120,7 @@ impl Picks {
         self.bounds[order].iter().map(|(low, high)| libm::log2(12.0 / f64::from(high - low))).sum()
     }
 
-    /// True if the numbers of a seed and a scale are within the bounds.
+    /// True if this option order, first seed and scale explain every pick.
     pub fn explains(&self, order: [Direction; 4], first_seed: i32, scale: f64) -> bool {
         let bounds = &self.bounds[index_of(order)];
         let within = |(draw, &(low, high)): (usize, &(u8, u8))| {
@@ -129,7 +129,7 @@ impl Picks {
         self.orders.contains(order) && bounds.iter().enumerate().all(within)
     }
 
-    /// True if an explanation of all earlier picks also explains the pick with number `draw`.
+    /// True if the explanation's number for this draw is within the bounds.
     pub fn explains_draw(&self, one: &PickExplanation, draw: u16) -> bool {
         let bounds = self.bounds[index_of(one.order)].get(usize::from(draw));
         let within = |&(low, high): &(u8, u8)| {
@@ -138,14 +138,14 @@ impl Picks {
         self.orders.contains(one.order) && bounds.is_none_or(within)
     }
 
-    /// The explanations with one of the allowed orders.
+    /// Searches for the explanations with one of the allowed option orders.
     pub fn explanations(&self, expected: &Rules, allowed: Orders, effort: Effort) -> PickExplanations {
         let mut search = PickSearch::new(self, expected, allowed, effort);
         while search.advance() {}
         search.finish()
     }
 
-    /// The simplest number and ends of each interval of scales. `None` if there are too many.
+    /// The intervals of scales, each with one of its scales. `None` if there are too many.
     fn sieve(&self, order: usize, first_seed: i32, scale_max: f64, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
         let mut search = ScaleSearch::new(self, order, first_seed, scale_max);
         while search.advance(self, expected) {}
@@ -175,9 +175,9 @@ pub struct PickSearch {
 
 #[derive(Clone, Debug)]
 enum Stage {
-    /// Searches for scales with the expected seed: the remaining orders and the current search.
+    /// Searches for scales with the expected seed. Holds the remaining orders and the search.
     Scales(Vec<usize>, Option<ScaleSearch>),
-    /// Tries other seeds with the expected scale. Holds the known draws and the seed.
+    /// Tries other seeds with the expected scale. Holds the known draws and the next seed.
     Seeds(Vec<usize>, i32),
     Both,
     Finished,
@@ -243,7 +243,7 @@ impl PickSearch {
 
     fn add(&mut self, found: impl IntoIterator<Item = PickExplanation>) {
         self.found.extend(found);
-        // Sorting only at twice the limit keeps sorts rare.
+        // The list may grow to twice its limit, so that it is rarely sorted.
         if self.found.len() / 2 > self.effort.found_max {
             self.sort();
         }
@@ -260,7 +260,7 @@ impl PickSearch {
         self.found.truncate(self.effort.found_max);
     }
 
-    /// Adds the new scales of a search and, if it has ended without it, the expected scale.
+    /// Adds a search's new scales. Adds the expected scale if the search ended without finding it.
     fn add_scales(&mut self, search: &mut ScaleSearch, has_ended: bool) {
         let (first_seed, expected) = (self.expected.first_seed, self.expected.pick_scale);
         let order = order_of(search.order);
@@ -330,10 +330,10 @@ struct ScaleSearch {
     order: usize,
     first_seed: i32,
     scale_max: f64,
-    /// One per sign. Once both are complete, their intervals are checked.
+    /// One sieve per sign of the scale. When both have ended, their intervals are checked.
     sieves: Vec<Sieve>,
     checked: usize,
-    /// The simplest number of each checked interval, with the interval.
+    /// The checked intervals that explain the picks, each with one of its scales.
     found: Vec<(f64, (f64, f64))>,
     has_expected: bool,
 }
@@ -361,7 +361,7 @@ impl ScaleSearch {
         for (low, high) in intervals.skip(before).take(INTERVALS_PER_STEP) {
             let scale = if (low..=high).contains(&expected) { expected } else { simplest(low, high) };
             let middle = (low + high) / 2.0;
-            // At the ends of an interval, rounding may move a number across its bound.
+            // Near the ends of an interval, rounding may move a drawn number across its bound.
             let exact = [scale, middle].into_iter().find(|&scale| picks.explains(order, self.first_seed, scale));
             self.found.extend(exact.map(|scale| (scale, (low, high))));
             self.checked += 1;
@@ -376,10 +376,10 @@ impl ScaleSearch {
 
 const SIGNS: [f64; 2] = [1.0, -1.0];
 
-/// Finds the absolute scales of one sign that explain the picks, widest intervals first.
+/// Finds the intervals of positive or negative scales that explain the picks, as absolute values.
 #[derive(Clone, Debug)]
 struct Sieve {
-    /// The sines of the draws and the bounds of their numbers.
+    /// For each draw, its sine times the sign of the scale, and the bounds of its number.
     draws: Vec<(f64, (u8, u8))>,
     next: usize,
     /// `None` if there are too many intervals.
@@ -503,7 +503,7 @@ mod tests {
 
     #[test]
     fn picks_are_those_of_the_game() {
-        assert_eq!(pick(0, 1, 10_000.0, 4), 2, "the reference model's test has the same");
+        assert_eq!(pick(0, 1, 10_000.0, 4), 2, "the reference model's test expects the same pick");
         // A wall keeps the player and the goldfish apart.
         let layout = Layout::parse("G...\n.##.\n....\n####\nP...").expect("a drawing");
         for rules in [Rules::BLITZ_2025, Rules { first_seed: -77, pick_scale: 431.5, ..Rules::BLITZ_2025 }] {

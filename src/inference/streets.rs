@@ -4,13 +4,13 @@ use crate::game::routes::{NEARER, SEES};
 use crate::game::{Direction, Layout, Mover, Personality, Position, Rules, StreetGraph, Style, World, WorldError};
 use crate::protocol::GameMessage;
 
-/// Rules under which every intersection is a post.
+/// Rules under which every intersection can be a post.
 const RULES: Rules = Rules { hawk_posts: u16::MAX, ..Rules::BLITZ_2025 };
 
 #[derive(Clone, Debug)]
 pub struct Streets {
     world: World,
-    /// Every possible post of a hawk, best first.
+    /// The tiles of the map's intersections, best first. A hawk's posts are the first of these.
     pub intersections: Vec<u16>,
     options: Vec<u8>,
 }
@@ -20,7 +20,7 @@ impl Streets {
         World::new(&Layout { threats: Vec::new(), ..layout.clone() }, &RULES).map(Self::from_world)
     }
 
-    /// Reuses the routes of the world.
+    /// Creates streets that reuse the routes of `world`.
     pub fn of(world: &World) -> Result<Self, WorldError> {
         let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
         world.rebuilt(&layout, &RULES).map(Self::from_world)
@@ -47,7 +47,7 @@ impl Streets {
         self.options[usize::from(tile)]
     }
 
-    /// The directions that lead one step nearer to a target, as bits; 0 if there is no path.
+    /// The directions from `tile` that lead one step nearer to `target`, as bits; 0 if none does.
     pub fn nearer(&self, target: u16, tile: u16) -> u8 {
         self.world.route_bits(target, tile) & NEARER
     }
@@ -61,21 +61,21 @@ impl Streets {
     }
 }
 
-/// The part of a message that the learner observes, at the start of a tick.
+/// The parts of a message that the learner uses: the state at the start of a tick.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sight {
-    /// The next tick to be played.
+    /// The tick, which has not been played yet.
     pub tick: u16,
     /// The player's position.
     pub player: Position,
-    /// The threats in message order: position, and direction if known.
+    /// Each threat's position, and its direction if known, in the order of the message.
     pub threats: Vec<(Position, Option<Direction>)>,
-    /// The personality reported for all threats; `None` if the message reports none or several.
+    /// The reported personality, if all threats have the same; `None` if one is missing or unknown.
     pub personality: Option<Personality>,
 }
 
 impl Sight {
-    /// The observation in a message; `None` if its tick is not a tick of a game.
+    /// The observation in a message; `None` if the message's tick does not fit into 16 bits.
     pub fn of(message: &GameMessage) -> Option<Self> {
         let personality = |index: usize| message.threats.get(index)?.personality.as_ref()?.known();
         let is_shared = (1..message.threats.len()).all(|index| personality(index) == personality(0));
@@ -88,13 +88,13 @@ impl Sight {
     }
 }
 
-/// One tick between two observations.
+/// The moves of one tick, from two consecutive observations.
 #[derive(Clone, Debug)]
 pub struct Step {
     pub tick: u16,
-    /// The stale tile is "no tile" in the first tick: no threat has seen the player yet.
+    /// The stale tile of the first tick is [`Streets::nowhere`]: no threat has seen the player yet.
     pub player: Views,
-    /// Each threat's tile before the step, and the direction of its step, if any.
+    /// Each threat's tile before the step, and the step's direction; `None` if the threat stayed.
     pub threats: Vec<(u16, Option<Direction>)>,
     /// Each threat's direction before the step, if known.
     pub facing: Vec<Option<Direction>>,
@@ -107,13 +107,13 @@ pub struct Views {
 }
 
 impl Views {
-    /// The tile of a view: 0 is stale, 1 is present.
+    /// The player's tile in a view (0 stale, 1 present).
     pub fn of(self, view: usize) -> u16 {
         if view == 0 { self.stale } else { self.present }
     }
 }
 
-/// A threat's style in the messages.
+/// A style and its word in the messages.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StyleWord {
     /// The word for the style.

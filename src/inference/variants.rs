@@ -12,37 +12,37 @@ pub enum Parameter {
     PeriodTicks(Personality),
     /// The start of a personality. Lazy has none.
     PhaseClock(Personality),
-    /// The order of a tile's options.
+    /// The order in which a tile's options are listed.
     OptionOrder,
-    /// The order of the shared path.
+    /// The order of directions on the shared path (owls and hawks).
     SharedPathOrder,
-    /// The order of the shark path.
+    /// The order of directions on the shark's path.
     SharkPathOrder,
-    /// The direction of threats in the first tick.
+    /// The list from which a threat's first direction is picked.
     FirstDirection,
-    /// The seed of the first pick.
+    /// The seed of a threat's first pick.
     FirstSeed,
-    /// The factor of the picks.
+    /// The factor by which the sine of a seed is multiplied for a pick.
     PickScale,
-    /// The distance that a deer keeps from the player.
+    /// The squared distance from the player up to which a deer turns home.
     DeerShyDistance,
     /// The player position that a deer uses.
     DeerView,
     /// The player position that a shark uses.
     SharkView,
-    /// The player position that an owl uses.
+    /// The player position that an owl looks at.
     OwlView,
-    /// The player position that a hawk uses.
+    /// The player position that a hawk looks for.
     HawkView,
-    /// The period of the owls' window.
+    /// The period of the owls' looks, in ticks.
     OwlMinute,
-    /// The length of the owls' window.
+    /// The number of ticks per period in which owls look.
     OwlWindow,
-    /// The moves that a hawk waits before it gets a post.
+    /// The number of moves that a hawk waits before it gets a post.
     HawkPatience,
-    /// The extra moves that a hawk waits at a post.
+    /// The number of extra moves that a hawk waits at a post.
     HawkRest,
-    /// The number of intersections from which posts are picked.
+    /// The number of best intersections from which hawks pick their posts.
     HawkPosts,
     /// The words for the styles in messages.
     StyleNames,
@@ -82,7 +82,7 @@ impl Parameter {
         Self::Personalities,
     ];
 
-    /// The field of the rules in JSON; a dot separates a nested field.
+    /// The name of the field in a rules file, such as `hawk_posts` or `wire.style_names`.
     pub fn name(self) -> String {
         let name = match self {
             Self::PeriodTicks(personality) => return format!("period_ticks.{personality}"),
@@ -190,7 +190,8 @@ impl fmt::Display for Parameter {
     }
 }
 
-/// The server's rules with `changes` random changes, at most one per parameter, by seed.
+/// The server's rules with `changes` random changes, at most one per parameter. The seed
+/// determines the changes.
 pub fn variant(seed: u64, changes: usize) -> Rules {
     let mut random = Generator::from_seed(seed);
     let mut parameters = Parameter::ALL.to_vec();
@@ -212,17 +213,17 @@ pub fn variant(seed: u64, changes: usize) -> Rules {
 /// A parameter that differs between two sets of rules.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Difference {
-    /// The field of the rules.
+    /// The name of the field in a rules file.
     pub field: String,
-    /// The value in the first rules.
+    /// The value in the first set of rules.
     pub left: String,
     /// The value in the second set of rules.
     pub right: String,
-    /// A sentence about the behaviour under the second rules.
+    /// A sentence that explains the second value.
     pub sentence: String,
 }
 
-/// The parameters that differ, in the order of the fields.
+/// The differences: `no_jump` comes first, the others follow in the order of [`Parameter::ALL`].
 pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
     let mut found = Vec::new();
     if left.no_jump != right.no_jump {
@@ -246,7 +247,7 @@ pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
     found
 }
 
-/// A sentence on a parameter of the rules.
+/// A sentence that explains the parameter's value in these rules.
 pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
     let value = parameter.value(rules);
     match parameter {
@@ -307,14 +308,14 @@ pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
     }
 }
 
-/// The first direction of every threat. Fails if the rules cannot be played.
+/// The direction that all threats face at the start. Fails if the rules are invalid.
 pub fn first_direction(rules: &Rules) -> Result<Direction, WorldError> {
     let layout = crate::game::Layout::parse("PG").expect("a drawing");
     let world = World::new(&layout, rules)?;
     Ok(world.threat(&world.start(), 0).direction)
 }
 
-/// The name of a view in JSON.
+/// The name of a view in a rules file.
 pub fn view_name(view: View) -> &'static str {
     match view {
         View::Stale => "stale",
@@ -322,7 +323,7 @@ pub fn view_name(view: View) -> &'static str {
     }
 }
 
-/// Threats have a personality when the clock (tick - 1) exceeds this value; 0 for lazy.
+/// The clock value (tick - 1) after which threats have this personality; 0 for lazy.
 pub fn phase_clock(clocks: PhaseClocks, personality: Personality) -> u16 {
     match personality {
         Personality::Lazy => 0,
@@ -333,7 +334,6 @@ pub fn phase_clock(clocks: PhaseClocks, personality: Personality) -> u16 {
     }
 }
 
-/// The start of a personality. Lazy has no start, so this returns the start of tease for lazy.
 pub(super) fn phase_clock_mut(clocks: &mut PhaseClocks, personality: Personality) -> &mut u16 {
     match personality {
         Personality::Lazy | Personality::Tease => &mut clocks.tease,

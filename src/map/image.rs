@@ -1,13 +1,14 @@
-//! Converts between `layout.png` and [`Layout`]. Any bytes result in a layout with the server's
-//! tiles or one clear error, without a panic and within 100 MB. [`decode_layout`] reads back the
-//! output of [`encode_layout`].
+//! Converts between `layout.png` and [`Layout`]. For any input, [`decode_layout`] returns the same
+//! tiles as the server or an error. It never panics, and uses less than 100 MB of memory. It
+//! restores any layout that [`encode_layout`] has encoded.
 
 use crate::game::{Layout, Position, Spawn, Style, Tile};
 
 use super::limits::{LayoutError, MAX_SIDE, check_limits};
 use super::picture::{Picture, decode_picture};
 
-/// The server takes the nearest palette colour only if |dr|+|dg|+|db| is below this number.
+/// A pixel matches the nearest palette colour if |dr|+|dg|+|db| is below this number, as on the
+/// server. Otherwise, its tile is open.
 const TOLERANCE: u32 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +19,7 @@ enum Pixel {
     Threat(Style),
 }
 
-/// Any two of the server's colours differ by more than twice the tolerance.
+/// The server's colours. Any two of them differ by more than twice the tolerance.
 const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
     let mut palette = [([0, 0, 0], Pixel::Wall); 3 + Style::ALL.len()];
     palette[1] = ([255, 255, 255], Pixel::Open);
@@ -32,12 +33,13 @@ const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
 };
 
 /// Decodes a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits,
-/// interlaced or not). Checks the size before it decompresses, and tiles and threats afterwards.
+/// interlaced or not). Checks the size before it decompresses, and counts tiles and threats after.
 pub fn decode_layout(bytes: &[u8]) -> Result<Layout, LayoutError> {
     build_layout(&decode_picture(bytes)?)
 }
 
-/// Encodes a layout as RGBA, the same on every machine. Fails if it would not decode to the layout.
+/// Encodes a layout as an RGBA PNG, with the same bytes on every machine. Fails if the PNG would
+/// not decode to the same layout.
 pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     check_limits(layout)?;
     let (Ok(width), Ok(height)) = (u32::try_from(layout.width), u32::try_from(layout.height)) else {
@@ -61,16 +63,16 @@ pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     }
 
     let mut bytes = Vec::new();
-    // Fails only if a side is zero, which no layout with an open tile has.
+    // This fails only if a side is zero, which is impossible for a layout with open tiles.
     write_png(&mut bytes, width, height, &pixels).map_err(|_| LayoutError::NotDrawable)?;
-    // An image cannot hold two spawns on one tile, or threats in another order than the server's.
+    // An image cannot show two spawns on one tile, or threats that are not in the server's order.
     if decode_layout(&bytes)? != *layout {
         return Err(LayoutError::NotDrawable);
     }
     Ok(bytes)
 }
 
-/// Threats are listed row by row. Of several pixels that spawn the player, the last counts.
+/// Lists threats row by row. If several pixels spawn the player, the last of them counts.
 fn build_layout(picture: &Picture) -> Result<Layout, LayoutError> {
     let &Picture { width, height, .. } = picture;
     let mut tiles = Vec::with_capacity(picture.pixels.len());

@@ -1,6 +1,6 @@
-//! Generates cities: streets around blocks of houses. Some streets are closed, small blocks become
-//! plazas, and alleys lead into blocks, until the braid extends or fills them. Every junction keeps
-//! two streets, and every street both ends, so alleys are the only dead ends.
+//! Generates cities: streets around blocks of houses. Some streets between two junctions are
+//! closed, some small blocks become plazas, and alleys lead into blocks. Every junction keeps at
+//! least two streets, so alleys are the only dead ends. The braid extends or fills alleys.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
@@ -11,7 +11,7 @@ const MIN_BLOCK: i32 = 2;
 const MAX_BLOCK: i32 = 5;
 const BUILT_OVER_ONE_IN: usize = 3;
 const PLAZA_ONE_IN: usize = 8;
-/// Threats cannot corner the player in larger plazas.
+/// Maximum side of a plaza. In a larger plaza, threats could not corner the player.
 const MAX_PLAZA: i32 = 3;
 const ALLEY_ONE_IN: usize = 2;
 
@@ -60,7 +60,7 @@ pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     streets
 }
 
-/// Streets next to both walls, and at random distances between them.
+/// The coordinates of streets on one axis: next to both walls, and at random distances between.
 fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     let last = side - 2;
     let mut lines = vec![1];
@@ -115,7 +115,7 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// The braid removes alleys: it extends them to the street behind, or fills them if there is none.
+/// Cuts alleys. The braid extends an alley to the street behind it, or fills it if there is none.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();
     for block in houses {
@@ -145,7 +145,7 @@ struct Alley {
     direction: Direction,
 }
 
-/// Cuts from a random side, if that side has a street and the block keeps houses on both sides.
+/// Cuts an alley from a random side, if there is a street and room for houses on both sides.
 fn cut_alley(streets: &mut Streets, block: Block, dice: &mut Dice) -> Option<Alley> {
     let direction = Direction::ALL[dice.below(4)];
     let is_across = matches!(direction, Direction::Left | Direction::Right);

@@ -18,12 +18,12 @@ impl Dice {
         Self { rng }
     }
 
-    /// A number from 0 to `count - 1`, or 0 if `count` is 0. The bias is below one in a million.
+    /// A random number from 0 to `count - 1`, or 0 if `count` is 0. Its bias is negligible.
     pub fn below(&mut self, count: usize) -> usize {
         ((u64::from(self.rng.next_u32()) * count as u64) >> 32) as usize
     }
 
-    /// A number from `low` to `high`, inclusive.
+    /// A random number from `low` to `high`, inclusive.
     pub fn between(&mut self, low: i32, high: i32) -> i32 {
         low + self.below((high - low + 1) as usize) as i32
     }

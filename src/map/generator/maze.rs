@@ -1,7 +1,7 @@
 //! Generates mazes and labyrinths: a spanning tree joins cells at odd coordinates, and the braid
-//! opens dead ends. A maze's tree is uniformly random, with about 30% dead ends, so the braid
-//! creates many loops. A labyrinth's comes from a depth-first search: it has long corridors and few
-//! loops, and is rarely survivable in the no-jump variant.
+//! opens dead ends. A maze's tree is uniformly random. About 30% of its cells are dead ends, so the
+//! braid creates many loops. A labyrinth's tree comes from a depth-first search. A labyrinth has
+//! long corridors and few loops, and the player rarely survives there in the no-jump variant.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
@@ -32,7 +32,7 @@ fn random_cell(streets: &Streets, dice: &mut Dice) -> Position {
 }
 
 /// Wilson's algorithm (*Generating random spanning trees more quickly than the cover time*, 1996):
-/// random walks to the tree, without their loops. Keeping each cell's last exit erases loops.
+/// adds loop-erased random walks to the tree. Keeping only each cell's last exit erases the loops.
 fn wander(streets: &mut Streets, dice: &mut Dice) {
     let (columns, rows) = cells(streets);
     let root = random_cell(streets, dice);
@@ -78,8 +78,8 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Opens dead ends in random order, towards another dead end if possible, because loops are then
-/// longer. The last opens only towards a cell that is not one, so one too many may remain.
+/// Opens dead ends in random order. Prefers to join two dead ends, because longer loops result. If
+/// only one more may be removed, it never joins two, so one dead end too many may remain.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();
@@ -112,7 +112,7 @@ fn cell_towards(cell: Position, direction: Direction) -> Position {
     cell.towards(direction).towards(direction)
 }
 
-/// At least two, because the grid has at least three cells per side.
+/// There are at least two exits, because the grid has at least three cells per side.
 fn cell_exits(streets: &Streets, cell: Position) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(|&direction| streets.index(cell_towards(cell, direction)).is_some()).collect()
 }

@@ -1,6 +1,6 @@
 //! Generates braided mazes, labyrinths and cities. The same options and seed give the same map,
-//! byte for byte, on every machine: the generator draws only integers, with fixed algorithms. All
-//! open tiles are connected. No threat starts within 5 steps of the player.
+//! byte for byte, on every machine, because the generator draws only integers with fixed
+//! algorithms. All open tiles are connected. No threat starts within 5 steps of the player.
 
 use thiserror::Error;
 
@@ -22,12 +22,12 @@ use streets::{Streets, positions_from};
 /// The minimum distance of a threat's spawn from the player, in steps.
 pub const MIN_PLAYER_DISTANCE: u16 = 6;
 
-/// The minimum side. In the outer ring of a 7x7 map, some tiles are more than 5 steps apart.
+/// The minimum side. On a 7x7 map, a threat can still start 6 steps from the player.
 const MIN_SIDE: i32 = 7;
-/// Streets fill at least a quarter of a city, so a larger map would exceed the limit on open tiles.
+/// Streets fill at least a quarter of a map, so a larger map would exceed the limit on open tiles.
 const MAX_AREA: i32 = 4 * super::MAX_OPEN_TILES as i32;
 
-/// The error for options with which no map can be generated.
+/// The error if no map can be generated with the given options.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum GeneratorError {
@@ -41,7 +41,7 @@ pub enum GeneratorError {
         /// Requested number of rows.
         height: i32,
     },
-    /// An even side for a maze. Mazes alternate walls and streets, so their sides are odd.
+    /// A side of a maze or labyrinth is even. Walls and streets alternate, so sides must be odd.
     #[error("size {width}x{height} is invalid for a maze: expected odd numbers")]
     EvenMaze {
         /// Requested number of columns.
@@ -61,7 +61,7 @@ pub enum GeneratorError {
         /// Requested number of threats.
         threats: usize,
     },
-    /// For every possible spawn of the player, too few tiles are far enough away.
+    /// For every possible spawn of the player, too few tiles are far enough away for the threats.
     #[error(
         "{width}x{height} has no room for {threats} threats at least {MIN_PLAYER_DISTANCE} steps from the player: \
          expected a larger size or fewer threats"
@@ -74,17 +74,17 @@ pub enum GeneratorError {
         /// Requested number of threats.
         threats: usize,
     },
-    /// The map exceeds a limit of all maps.
+    /// The map violates a limit that applies to all maps.
     #[error(transparent)]
     Limits(#[from] LayoutError),
 }
 
-/// Generates the first map of a seed.
+/// Generates the first map of a seed, which has the index 0.
 pub fn generate(options: &GeneratorOptions, seed: u64) -> Result<Map, GeneratorError> {
     generate_nth(options, seed, 0)
 }
 
-/// Generates the map with this index directly. Its name contains the kind, size, seed and index,
+/// Generates the map with this seed and index. Its name contains the kind, size, seed and index,
 /// but not the threats and the braid.
 pub fn generate_nth(options: &GeneratorOptions, seed: u64, index: u64) -> Result<Map, GeneratorError> {
     check_options(options)?;
@@ -137,7 +137,7 @@ fn difficulty(layout: &Layout) -> &'static str {
 fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Result<Layout, GeneratorError> {
     let GeneratorOptions { width, height, threats, .. } = *options;
     let mut starts = streets.open_positions();
-    // Checked first, because the cost of the following searches is quadratic in this number.
+    // Checked first, because the cost of the next search is quadratic in the number of open tiles.
     if starts.len() > super::MAX_OPEN_TILES {
         return Err(LayoutError::TooManyOpenTiles { open_tiles: starts.len() }.into());
     }

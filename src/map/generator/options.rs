@@ -5,11 +5,11 @@ use crate::game::Style;
 /// The kind of street network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneratorKind {
-    /// A maze with many branches and opened dead ends. Both sides must be odd.
+    /// A maze with many branches, which the braid joins to loops. Both sides must be odd.
     Maze,
     /// A maze of long corridors with few loops, which is hard to survive. Both sides must be odd.
     Labyrinth,
-    /// Streets around blocks of houses, with a few plazas, missing streets and alleys.
+    /// Streets around blocks of houses, with a few plazas, alleys and closed streets.
     City,
 }
 
@@ -35,20 +35,20 @@ impl fmt::Display for GeneratorKind {
 pub struct GeneratorOptions {
     /// The kind of street network.
     pub kind: GeneratorKind,
-    /// Columns, including the outer walls.
+    /// Number of columns, including the outer walls.
     pub width: i32,
-    /// Rows, including the outer walls.
+    /// Number of rows, including the outer walls.
     pub height: i32,
     /// Number of threats.
     pub threats: usize,
-    /// A deck that is shuffled, dealt and reshuffled. A repeated style is more frequent.
+    /// The deck from which styles are dealt, reshuffled when empty. Repeat a style to favour it.
     pub styles: Vec<Style>,
-    /// The share of dead ends to remove, in thousandths.
+    /// The share of dead ends that the braid removes, in thousandths.
     pub braid_permille: u32,
 }
 
 impl Default for GeneratorOptions {
-    /// A fully braided maze of 21x17 with 6 threats of any style.
+    /// A fully braided maze of 21x17 tiles with 6 threats, one of each style.
     fn default() -> Self {
         Self {
             kind: GeneratorKind::Maze,

@@ -27,7 +27,7 @@ impl Streets {
         }
     }
 
-    /// The layout of the streets, without threats. The player's position is a placeholder.
+    /// A layout with these streets and no threats. The player's position is a placeholder.
     pub fn layout(&self) -> Layout {
         let tiles = self.open.iter().map(|&open| if open { Tile::Open } else { Tile::Wall }).collect();
         let (width, height) = (self.width, self.height);
