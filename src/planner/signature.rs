@@ -1,5 +1,5 @@
-//! The search signature: a hash of the planners' moves with a fixed seed and budget. Like node
-//! counts of chess engines, it shows whether a change to the code changes any search.
+//! The search signature: a hash of the planners' decisions with a fixed seed and fixed budgets. It
+//! shows whether a code change alters any search, as node counts do for chess engines.
 
 use std::sync::Mutex;
 use std::thread;
@@ -25,11 +25,11 @@ const PLANNERS: [(&str, Budget); 9] = [
 ];
 const TICKS: usize = 12;
 
-/// The search signature on these maps under `BLITZ_2025` and `NO_JUMP`, as 16 hexadecimal digits.
-/// It does not depend on the machine or the number of threads.
+/// Returns the search signature on `layouts`, under [`Rules::BLITZ_2025`] and [`Rules::NO_JUMP`],
+/// as 16 hexadecimal digits. It does not depend on the machine or on the number of threads.
 ///
 /// # Errors
-/// If a map exceeds the limits of a [`World`].
+/// If [`World::new`] rejects a layout.
 pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldError> {
     let games: Vec<(&Layout, &Rules)> =
         layouts.iter().flat_map(|layout| [(layout, &Rules::BLITZ_2025), (layout, &Rules::NO_JUMP)]).collect();
@@ -40,7 +40,7 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
         done.collect::<Vec<(usize, Result<Record, WorldError>)>>()
     };
     let mut records = thread::scope(|scope| {
-        // This thread also works, so helper threads may fail to start.
+        // The current thread plays games too, so the helper threads may fail to start.
         let help = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let helpers: Vec<_> = (1..threads).filter_map(help).collect();
         let mut records = work();

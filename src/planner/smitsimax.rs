@@ -1,17 +1,17 @@
-//! `smitsimax`: plays against unpredictable threats by simulating their planning, as decoupled UCT
-//! (Tak, Lanctot and Winands, 2014).
+//! `smitsimax`: a search in which the player and each *unmodelled* threat (whose rules are unknown)
+//! choose their own moves, as in decoupled UCT (Tak, Lanctot and Winands, 2014).
 //!
-//! The player and each unmodelled threat are agents with their own trees of bandits and rewards. In
-//! each playout, all agents choose by the confidence bounds of their own bandits, selected by their
-//! observations. The player observes all threats. A threat observes its own tile and, as on the
-//! server, the player's tile after the player's move. The other threats are predicted exactly.
+//! Each of these agents has its own rewards and its own tree of bandits. In each playout, an agent
+//! chooses its move by the confidence bounds of the bandit for its current observation. The player
+//! observes all threats. A threat observes its own tile and, as on the server, the player's tile
+//! after the player's move. All other threats are predicted exactly.
 //!
-//! A playout ends at the player's first new observation. Its value is the player's *room*, as in
-//! `cautious`: the tiles that the player can reach before any threat. The room after a move is also
-//! the move's prior value.
+//! A playout ends when the player is caught, makes a new observation or reaches the horizon. Unless
+//! the player is caught, the value is its *room*: the tiles that it can reach before any threat,
+//! weighted by its lead. The room after a move is also the move's prior value.
 //!
-//! A threat is *waiting* at a distance from the player if it has stayed there several times
-//! although it could move. It is expected to stay at this distance until it moves.
+//! A threat that stays on its tile several times in a row, although it could move, is *waiting*. It
+//! is expected to stay until the player is nearer than it was at any of these times.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -25,22 +25,22 @@ use crate::game::{Clock, LAST_TICK, Layout, Move, Mover, Position, State, UNREAC
 use crate::search::BudgetMeter;
 
 const HORIZON_TICKS: usize = 40;
-/// Exploration weight of the player's confidence bounds, in units of the range of rewards.
+/// Weight of exploration in the player's choices, for rewards scaled to the range 0 to 1.
 const EXPLORATION: f32 = 0.2;
 /// The prior value of each player move counts as this many visits.
 const EXPECTATION_VISITS: f32 = 2.0;
-/// Weight of the priors of threats' moves, in the unit of `EXPLORATION`.
+/// Weight of exploration in the threats' choices, on the scale of `EXPLORATION`.
 const ATTACK_EXPLORATION: f32 = 0.7;
-/// Prior share of a threat's visits for moves towards the player.
+/// Prior probability that a threat moves towards the player if it also has other moves.
 const ATTACK_SHARE: f32 = 0.9;
-/// Extra reward of a threat next to the player, compared with a threat far away.
+/// A threat that ends a playout `d` tiles from the player gets 1 / (1 + d) of this reward.
 const CLOSENESS_REWARD: f32 = 0.02;
 const CATCH_COST: f32 = 0.3;
 const DEAD_END_SHARE: f32 = 0.5;
-/// At the end of a playout, predictable threats are predicted for this many ticks.
+/// To evaluate the end of a playout, the predictable threats are simulated for this many ticks.
 const PREDICTED_TICKS: u16 = 6;
 
-/// Maximum number of threat moves for which arrivals are computed.
+/// Threats on the server's clock are assumed to reach no tile more than this many moves away.
 const DELAYS_MAX: usize = 64;
 
 /// A threat is waiting after this many stays in a row.
@@ -92,8 +92,8 @@ impl SmitsimaxRules {
         }
     }
 
-    /// Chooses a move. `world` contains the predictable threats and `state` their positions (see
-    /// [`World::state_at`]). Each `unmodelled` threat is an agent.
+    /// Returns the player's move. `world` and `state` contain only the predictable threats (see
+    /// [`World::state_at`]). Each of the `unmodelled` threats is an agent.
     pub fn choose(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat], budget: Budget) -> Choice {
         self.observe(world, state, unmodelled);
         let distances = Distances::refresh(&mut self.distances, world);
@@ -119,11 +119,11 @@ impl SmitsimaxRules {
 #[derive(Clone, Copy, Debug)]
 struct Habit {
     position: Position,
-    /// Consecutive ticks in which the threat stayed although it could move.
+    /// How often in a row the threat has stayed on its tile although it could move.
     stays: u8,
-    /// The minimum distance of the player during these stays.
+    /// The player's minimum distance from the threat during these stays.
     nearest: u16,
-    /// Minimum distance at which the threat waits; [`UNREACHED`] if it does not wait.
+    /// The threat waits if the player is at least this far away; [`UNREACHED`] if it never waits.
     waiting_distance: u16,
 }
 
@@ -132,7 +132,7 @@ impl Habit {
         Self { position, stays: 0, nearest: UNREACHED, waiting_distance: UNREACHED }
     }
 
-    /// The threat could move. `distance` is from its previous position to the player's new one.
+    /// `distance` is the player's new distance from the threat's previous position.
     fn learn(&mut self, position: Position, distance: u16) {
         if position != self.position {
             let is_surprise = distance >= self.waiting_distance;
@@ -153,7 +153,7 @@ struct Bandit {
     legal: u8,
     visits: [u32; MOVES],
     rewards: [f32; MOVES],
-    /// By move: expected reward for the player, share of visits for a threat.
+    /// Each move's prior: its expected reward for the player, or its share of visits for a threat.
     expected: [f32; MOVES],
 }
 
@@ -202,7 +202,7 @@ impl Tree {
     fn select_by_bound(&mut self, index: u32, moves: u8) -> usize {
         let bandit = self.bandits[index as usize];
         let (low, span) = (self.range.0, self.span());
-        // The last bit of the standard library's logarithm depends on the platform.
+        // In the standard library's logarithm, the last bit depends on the platform.
         let log = libm::logf((bandit.total_visits() + 1) as f32);
         self.select(index, moves, |number| {
             let exploration = (log / (bandit.visits[number] as f32 + 1.0)).sqrt();
@@ -210,8 +210,8 @@ impl Tree {
         })
     }
 
-    /// Chooses by the mean reward plus a bonus that grows with the prior share and falls with
-    /// visits (PUCB of Rosin, 2011, in AlphaZero's form).
+    /// Chooses by the mean reward plus a bonus that grows with the move's prior share and falls
+    /// with its number of visits (the PUCB of Rosin, 2011, in AlphaZero's form).
     fn select_by_share(&mut self, index: u32) -> usize {
         let bandit = self.bandits[index as usize];
         let (total, span) = (bandit.total_visits(), self.span());
@@ -302,14 +302,14 @@ struct Agents<'a> {
     distances: &'a mut Distances,
     player: Tree,
     unmodelled: Vec<UnmodelledThreat>,
-    /// Bit set of the player's moves in the first tick; 0 for all.
+    /// The moves that the player may choose in the first tick, as a bit set; 0 allows all moves.
     shortlist: u8,
     horizon: usize,
     playouts: u32,
     survived_ticks: u64,
     arrivals: Vec<u16>,
     steps: Vec<u16>,
-    /// Tiles that predictable threats will occupy, each with the number of ticks from now.
+    /// Pairs `(ticks, tile)`: after this many further ticks, a predictable threat is on the tile.
     occupied: Vec<(u16, u16)>,
 }
 
@@ -348,7 +348,7 @@ impl<'a> Agents<'a> {
         }
     }
 
-    /// Plays up to the player's first new observation. Returns false if the budget is used up.
+    /// Plays one playout and updates the trees. Returns false if the budget is used up first.
     fn play_out(&mut self, meter: &mut BudgetMeter) -> bool {
         self.player.path.clear();
         for threat in &mut self.unmodelled {
@@ -428,8 +428,8 @@ impl<'a> Agents<'a> {
         Some((bandit, best))
     }
 
-    /// Fills `arrivals`, and `occupied` for a few ticks in which the player stands still. Waiting
-    /// threats arrive only within their waiting distance.
+    /// Fills `arrivals`, and `occupied` by simulating a few ticks in which the player stands still.
+    /// A waiting threat arrives only on tiles nearer than its waiting distance.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();
@@ -469,7 +469,8 @@ impl<'a> Agents<'a> {
         Some(())
     }
 
-    /// `None` if the move may be fatal. The square root makes tiles count more when room is scarce.
+    /// Returns the player's room on `next`, from 0 to 1, or `None` if the move may be fatal. The
+    /// square root makes a tile count more when room is scarce.
     fn room(&mut self, next: u16) -> Option<f32> {
         let (arrivals, occupied) = (&self.arrivals, &self.occupied);
         let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)] && !occupied.contains(&(made, tile));
@@ -515,7 +516,7 @@ fn moves_ahead(clock: &Clock, tick: u16, period_ticks: Option<u8>) -> Vec<bool> 
     (0..HORIZON_TICKS).map(moves).collect()
 }
 
-/// Plays by [`SmitsimaxRules::choose`] and treats every threat as unmodelled.
+/// A planner that uses [`SmitsimaxRules::choose`] and treats every threat as unmodelled.
 #[derive(Debug, Default)]
 pub struct SmitsimaxPlanner {
     rules: SmitsimaxRules,
@@ -615,7 +616,7 @@ mod tests {
 
     #[test]
     fn threat_learns_to_follow_the_player_wherever_it_goes() {
-        // On a ring, a threat that could not observe the player's moves would lose it at once.
+        // On a ring, a threat that did not observe the player's moves would soon lose the player.
         let world = world("P..\n.#.\n...", &Rules::BLITZ_2025);
         let state = world.state_at(1000, Position::new(1, 0), &[]).expect("a state");
         let mut distances = None;

@@ -1,5 +1,6 @@
-//! Solutions as text and JSON. `survives 2001 2001 20553 LL.RU...` holds the outcome, last tick,
-//! bound, simulated ticks and moves (`-` for none). JSON has the fields of [`Solution`].
+//! Writes and reads solutions as text and JSON. The text `survives 2001 2001 20553 LL.RU...` lists
+//! the outcome, last tick, bound, simulated ticks and moves (`-` if there are none). A JSON object
+//! has the fields of [`Solution`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +13,7 @@ use crate::game::{Move, Plan};
 
 const NO_MOVES: &str = "-";
 
-/// The error for an invalid solution.
+/// The error for a text that is not a valid [`Solution`] or [`Outcome`].
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("solution: expected {expected}, found {found:?}")]
 pub struct SolutionError {

@@ -1,12 +1,13 @@
-//! The survival search: one search over the entire game, with exact predictions.
+//! The survival search: a beam search over the entire game, with exact predictions of the threats.
 //!
 //! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
-//! up to the width of the beam, with a limited share per tile of the player. Beams that keep the
-//! best scores do worse: they fill with similar states that all lead to a catch. At a dead end, the
-//! search backtracks. Each further dead end near the same tick doubles the distance and the width.
-//! A layer that was never truncated holds *every* reachable state: without a successor, no line
-//! survives longer. With a budget in ticks, the answer depends only on the world, the state, the
-//! seed and the budget.
+//! up to the width of the beam. At first, only a limited share of them may lead to the same tile. A
+//! beam that kept the best scores would do worse: it would fill with similar states that all end in
+//! a catch. At a dead end, the search backtracks. Each further dead end near the same tick doubles
+//! the width of the beam and the number of ticks by which the search backtracks. If no layer was
+//! cut to the width, the last layer holds *every* reachable state; if none of them has a surviving
+//! successor, no line lasts longer. With a budget in ticks, the answer depends only on the world,
+//! the state, the seed and the budget.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::proof::Hopeless;
@@ -15,25 +16,25 @@ use crate::search::{Budget, BudgetMeter, Generator};
 const BEAM_WIDTH_MIN: usize = 2;
 const BACKTRACK_TICKS_MIN: usize = 16;
 const WIDE_TICKS: usize = 8;
-/// Layers per checkpoint; only checkpoints keep their states.
+/// One layer in this many is a checkpoint. Only checkpoints keep their states.
 const CHECKPOINT_TICKS: usize = 8;
 const PLAY_MEMORY_MAX_BYTES: usize = 16 << 20;
-/// At most 1 / `TILE_DIVISOR` of a layer's states, plus one, have the player on the same tile.
+/// At first, at most width / `TILE_DIVISOR` + 1 moves to the same tile are drawn.
 const TILE_DIVISOR: usize = 32;
 
-/// The result of a search.
+/// How a search ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// The line survives to the end of the game.
     Survives,
-    /// No line survives longer, or with slack or a guard, no line with that slack and guard.
+    /// No line survives to the end or, with slack or a guard, no line that keeps them does.
     Doomed,
-    /// The budget was used up first. The line is the longest that was found.
+    /// The search stopped before it had the answer. The line is the longest found so far.
     Undecided,
 }
 
 impl Outcome {
-    /// The name in the output of commands.
+    /// Returns the name that commands print.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Survives => "survives",
@@ -48,13 +49,13 @@ impl Outcome {
 pub struct Solution {
     /// The outcome.
     pub outcome: Outcome,
-    /// The moves of the longest line.
+    /// The moves of the longest line found.
     pub moves: Vec<Move>,
-    /// The last tick of the line; 2001 if the player survives.
+    /// The tick in which the line ends; 2001 if the player survives.
     pub final_tick: u16,
-    /// A proven upper bound on the final tick; 2001 if nothing is proven.
+    /// A proven upper bound on the final tick of all lines; 2001 if nothing is proven.
     pub bound: u16,
-    /// States stepped in this call.
+    /// The part of the budget that this call used, in simulated ticks.
     pub simulated_ticks: u64,
 }
 
@@ -75,8 +76,8 @@ impl Solution {
     }
 }
 
-/// The ticks in which a line stays out of the threats' reach: no threat is on the player's new tile
-/// or beside it.
+/// The ticks in which a line must stay out of the threats' reach: before the threats move, none may
+/// be on the player's new tile or next to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// No ticks, for threats that follow the rules.
@@ -94,12 +95,12 @@ pub struct SurvivalOptions {
     pub seed: u64,
     /// Maximum memory for the layers, in bytes.
     pub memory_max_bytes: usize,
-    /// In every state of a line with this *slack*, the player survives if it stands still for this
-    /// many threat moves.
+    /// The *slack* of all lines: in each state of a line, the player would survive if it stood
+    /// still for this many threat moves.
     pub slack_moves: u8,
-    /// The ticks in which a line stays out of the threats' reach.
+    /// The ticks in which a line must stay out of the threats' reach.
     pub guard: Guard,
-    /// The first tick without a guard.
+    /// The first tick in which the guard no longer applies.
     pub guard_until_tick: u16,
 }
 
@@ -116,8 +117,8 @@ impl Default for SurvivalOptions {
 }
 
 impl SurvivalOptions {
-    /// These options with at most 16 MB of memory, for budgets of milliseconds: updating all layers
-    /// after a move and freeing them cannot be interrupted.
+    /// Returns these options with at most 16 MiB of memory. Budgets of milliseconds need small
+    /// layers, because updating all layers after a move and freeing them cannot be interrupted.
     #[must_use]
     pub fn for_play(self) -> Self {
         Self { memory_max_bytes: self.memory_max_bytes.min(PLAY_MEMORY_MAX_BYTES), ..self }
@@ -135,7 +136,6 @@ struct Layer {
     first_node: usize,
     first_checkpoint_state: usize,
     is_checkpoint: bool,
-    /// True if the layer holds every reachable state.
     complete: bool,
 }
 
@@ -167,7 +167,6 @@ pub struct SurvivalSearch {
 
 enum Growth {
     Grown,
-    /// The player is caught in every successor. This is the longest line.
     Died(Death),
     Interrupted,
 }
@@ -194,18 +193,18 @@ impl SurvivalSearch {
         }
     }
 
-    /// Searches from `state` until the answer is known or the budget is used up. Another call with
-    /// the same state or its successor continues. Use one search per world.
+    /// Searches from `state` until the answer is known or the budget is used up. A further call
+    /// with the same state or its successor continues the search. Use a separate search per world.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         self.solve_until(world, state, LAST_TICK + 1, budget)
     }
 
-    /// Like [`SurvivalSearch::solve`], but stops as undecided once a line reaches `enough_tick`.
+    /// Like [`SurvivalSearch::solve`], but also stops once a line reaches `enough_tick`.
     pub fn solve_until(&mut self, world: &World, state: &State, enough_tick: u16, budget: Budget) -> Solution {
         self.solve_pruned(world, state, enough_tick, budget, None)
     }
 
-    /// Skips hopeless states. An exhaustive search proves that every longer line visits one.
+    /// Skips hopeless states. After an exhaustive search, every longer line visits such a state.
     pub(crate) fn solve_pruned(
         &mut self,
         world: &World,
@@ -235,7 +234,7 @@ impl SurvivalSearch {
                 }
                 Growth::Died(death) => self.handle_dead_end(death),
                 Growth::Interrupted => {
-                    // Too wide for one call: the search restarts with a narrow beam.
+                    // One call cannot complete a layer this wide: continue with a narrow beam.
                     if !has_grown {
                         self.width = BEAM_WIDTH_MIN;
                     }
@@ -299,7 +298,6 @@ impl SurvivalSearch {
         );
         self.frontier.clear();
         self.init_layers(root);
-        // By node of the previous layer, its new index. The root's children map to the new root.
         let mut new_indices: Vec<Option<u32>> = Vec::new();
         for (depth, layer) in layers.iter().enumerate().skip(1) {
             let nodes_end = layers.get(depth + 1).map_or(nodes.len(), |next| next.first_node);
@@ -366,7 +364,7 @@ impl SurvivalSearch {
         }
         self.wide_until = self.wide_until.max(depth + WIDE_TICKS);
         self.go_back_to(depth.saturating_sub(self.backtrack_ticks));
-        // A beam that fills the memory is too wide to pass the dead end.
+        // A beam that fills the memory cannot widen, so it is narrowed instead.
         let is_memory_limited = std::mem::take(&mut self.is_memory_limited);
         self.width =
             if is_memory_limited { (self.width / 4).max(BEAM_WIDTH_MIN) } else { self.width.saturating_mul(2) };
@@ -457,9 +455,9 @@ impl SurvivalSearch {
         !is_due || before.tick() >= self.options.guard_until_tick || !world.is_within_reach(before, player_move)
     }
 
-    /// The maximum width within the memory bound. The layer under construction gets a quarter. For
-    /// each state, it holds a parent, a child, five candidates in two lists, and four slots of the
-    /// fingerprint table. A growing vector may take twice the memory of its contents.
+    /// Returns the maximum width within the memory bound. The layer under construction gets a
+    /// quarter. Each of its states needs a parent state, five candidates in each of two lists, and
+    /// four fingerprint entries. A growing vector may allocate twice the memory of its contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
@@ -477,21 +475,21 @@ fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
     !ahead.is_caught()
 }
 
-/// Draws moves in random order. At first, each tile of the player gets a limited share.
+/// Draws moves in random order. At first, only a limited share of them may lead to the same tile.
 #[derive(Debug, Default)]
 struct CandidateSampler {
     candidates: Vec<Node>,
     deferred: Vec<Node>,
     drawn: usize,
-    /// True if all candidates fit into the layer. Order and shares then do not matter.
+    /// True if all candidates fit into the layer. Their order and shares then do not matter.
     fits: bool,
     share: u32,
-    /// By tile, a layer number and the number of candidates onto the tile in that layer.
+    /// For each tile, a layer number and how many candidates of that layer lead to the tile.
     shares: Vec<(u32, u32)>,
     layer: u32,
-    /// Open-addressing table of fingerprints; only entries with this layer's number are valid.
+    /// A hash table of fingerprints and layer numbers. Entries with an old layer number are free.
     known: Vec<(u64, u32)>,
-    /// States in the table, which is unused while each tile has at most one candidate.
+    /// Number of states in the table, which stays empty while each tile gets only one candidate.
     fingerprinted: usize,
 }
 
@@ -618,7 +616,7 @@ mod tests {
         assert_eq!(solution.outcome, Outcome::Doomed);
         let end = replay(&world, &world.start(), &solution);
         assert!(end.is_caught());
-        // The shark moves in ticks 5 and 10. Its second move catches a player in the corner.
+        // The shark moves in ticks 5 and 10. Its second move catches the player in the corner.
         assert_eq!((end.tick(), solution.final_tick), (11, 11));
     }
 

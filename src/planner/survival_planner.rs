@@ -1,5 +1,5 @@
-//! `survival`, the default planner: solves the entire game, and plays the solution or the longest
-//! line. Without slack, it also proves that no line is longer.
+//! `survival`, the default planner: searches the entire game for a line that survives, and plays
+//! the longest line found. Without slack, it also tries to prove that no line is longer.
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
@@ -9,7 +9,7 @@ use crate::game::{Move, State, World};
 #[derive(Debug)]
 enum Solver {
     Decider(Box<Decider>),
-    /// Supports slack. The bounds of the decider do not account for slack.
+    /// Used with slack, which the bounds of the decider do not take into account.
     Search(Box<SurvivalSearch>),
 }
 
@@ -30,7 +30,7 @@ impl Solver {
     }
 }
 
-/// Plays the line that [`Decider`] finds or, with slack, [`SurvivalSearch`].
+/// Plays the line that a [`Decider`] or, with slack, a [`SurvivalSearch`] finds.
 #[derive(Debug)]
 pub struct SurvivalPlanner {
     solver: Solver,
@@ -86,7 +86,7 @@ mod tests {
     use crate::game::{LAST_TICK, Rules, Style};
     use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 
-    /// A labyrinth without a surviving line. Its layers are too wide for an exhaustive search.
+    /// A labyrinth in which no line survives, with layers too wide for an exhaustive search.
     fn doomed() -> World {
         let options = GeneratorOptions {
             kind: GeneratorKind::Labyrinth,

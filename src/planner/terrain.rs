@@ -26,7 +26,7 @@ impl Terrain {
         self.layout == *layout
     }
 
-    /// The player's distinct moves from a tile, with their targets, in the order of [`Move::ALL`].
+    /// Returns the distinct player moves from a tile, in [`Move::ALL`] order, with their targets.
     pub fn moves(&self, tile: u16) -> impl Iterator<Item = (Move, u16)> + use<> {
         let [left, right, up, down] = self.graph.neighbours(Mover::Player)[usize::from(tile)];
         let all = Move::ALL.into_iter().zip([left, right, up, down, tile]);
@@ -37,12 +37,11 @@ impl Terrain {
         self.dead_ends[usize::from(tile)]
     }
 
-    /// Fills `steps` with the distance of each tile from the nearest source.
     pub fn distances(&mut self, mover: Mover, sources: impl IntoIterator<Item = u16>, steps: &mut Vec<u16>) {
         self.distances_where(mover, sources.into_iter().map(|source| (source, 0)), steps, |_, _| true);
     }
 
-    /// Tiles other than sources must pass `enters(tile, steps)`. Initial distances must ascend.
+    /// See [`BreadthFirst::fill`] for the meaning of `sources` and `enters`.
     pub fn distances_where(
         &mut self,
         mover: Mover,
@@ -71,12 +70,13 @@ fn dead_ends(neighbours: &[[u16; Direction::ALL.len()]]) -> Vec<bool> {
     dead
 }
 
-/// The ticks from the start of `tick` until a threat has made 1, 2, ... moves.
+/// Returns the number of ticks, from the start of `tick`, in which threats make 1, 2, ... moves.
 pub(super) fn move_delays(clock: &Clock, tick: u16) -> impl Iterator<Item = u16> + '_ {
     clock.move_ticks(tick).map(move |other| other - tick + 1)
 }
 
-/// By the threat's own period or by `delays`; [`UNREACHED`] if it is too short.
+/// Returns the number of ticks in which a threat makes `steps` moves: by its own period if it has
+/// one, otherwise by `delays`. Returns [`UNREACHED`] if `delays` is too short.
 #[inline]
 pub(super) fn steps_delay(steps: u16, period_ticks: Option<u8>, delays: &[u16]) -> u16 {
     match (steps, period_ticks) {

@@ -6,12 +6,12 @@ use crate::game::{Move, State, World};
 pub struct Verdict {
     /// The move.
     pub player_move: Move,
-    /// The outcome, the longest known line that begins with the move, and the bound.
+    /// The longest known line that begins with the move, with its outcome and bound.
     pub solution: Solution,
 }
 
-/// Judges each distinct move, in the order of [`World::moves`], with the full `budget` each; none
-/// if the game is over. Verdicts are proven like the solution of a [`Decider`].
+/// Returns a verdict on each distinct move, in the order of [`World::moves`], or no verdicts if the
+/// game is over. For each move, a new [`Decider`] gets the full `budget`.
 pub fn judge_moves(world: &World, state: &State, options: SurvivalOptions, budget: Budget) -> Vec<Verdict> {
     let judge = |(player_move, next): (Move, State)| {
         let mut solution = if next.is_over() {

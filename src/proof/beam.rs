@@ -1,10 +1,10 @@
-//! A beam search over combinations of the keys of all threats. A step moves the player from all of
-//! its places at once, so a layer holds many states of the game.
+//! A beam search for lines, over combinations of the keys of all threats. A step moves the player
+//! from all places of a combination at once, so even a narrow layer holds many states of the game.
 //!
-//! The beam drops combinations outside the known sets and keeps a random sample of the rest. If
-//! none is left, the search backtracks. Each further dead end near the same tick doubles the width
-//! of the beam and the distance of the backtracking. After a few dead ends, the search starts over,
-//! because the decisive move often lies far before them.
+//! The beam drops states outside the known sets and keeps a random sample of the combinations that
+//! remain. If none remains, the search backtracks. Each further dead end near the same tick doubles
+//! the width of the beam and the number of ticks by which the search backtracks. After a few dead
+//! ends, the search starts over, because the decisive move often lies far before them.
 
 use super::combination::{Combination, Slot};
 use super::join::{CHUNK, Join};
@@ -17,26 +17,26 @@ use super::tile_set::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// Initial width, in combinations: a narrow beam soon finds easy lines. The width quadruples after
-/// each round through the features, up to `WIDTH_LATER`.
+/// Initial width, in combinations. A narrow beam finds easy lines quickly. Whenever all features
+/// have been used, the width quadruples, up to `WIDTH_LATER`.
 const WIDTH_MIN: usize = 4;
 const WIDTH_LATER: usize = 64;
-/// After this many doublings of the number of starts, each further doubling also doubles the width.
+/// After 2^`NARROW_DOUBLINGS` starts, the width doubles whenever the number of starts doubles.
 const NARROW_DOUBLINGS: u32 = 7;
-/// Ticks by which the search first backtracks from a dead end, and the maximum.
+/// Minimum and maximum number of ticks by which the search backtracks from a dead end.
 const BACKTRACK_TICKS_MIN: usize = 16;
 const BACKTRACK_TICKS_MAX: usize = 256;
 const WIDE_TICKS: usize = 8;
 
-/// A property that few moves change. A beam that has lost the right value does not find it again,
-/// so a layer keeps the same number of combinations for each value if it has enough. The draws of
-/// hawks are part of every feature because they decide the next posts. Each start uses the next
-/// feature: all features at once would leave few combinations per value.
+/// A property of combinations that few moves change. A beam that has lost the right value rarely
+/// regains it, so a layer keeps the same number of combinations for each value if it has enough.
+/// Every feature includes the hawks' numbers of draws, because they decide the next posts. Each
+/// start uses one feature in turn, because all at once would leave few combinations per value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     HawkDraws,
-    /// The colours of the tiles, as on a chessboard. Each step changes the colour, so it shows
-    /// whether a hawk has waited an odd number of times.
+    /// The colours of the hawks' tiles, as on a chessboard. Each step changes the colour, so the
+    /// colour shows whether a hawk has waited an odd number of times.
     HawkColours,
     OwlColours,
     SharkTiles,
@@ -64,7 +64,6 @@ impl Feature {
 
 #[derive(Debug)]
 struct Trace {
-    /// A state of the layer at this depth: its combination and the player's place.
     depth: usize,
     key: Combination,
     place: u16,
@@ -72,14 +71,15 @@ struct Trace {
     done: usize,
 }
 
-/// The width of the beam outside the wide ticks near dead ends. `start` counts from 1.
+/// Returns the width of the beam away from dead ends. The first `start` of the search is 1.
 fn width_at(start: usize) -> usize {
     let round = (start - 1) / Feature::TURNS.len();
     let width = WIDTH_MIN.saturating_mul(4_usize.saturating_pow(round as u32)).min(WIDTH_LATER);
     width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
 }
 
-/// Keeps `width` items of a longer `order`, evenly over the kinds and the first of each kind.
+/// Returns `width` items of `order`, which must be longer: equally many of each kind if possible,
+/// and the first ones of each kind.
 pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) -> Combination) -> Vec<usize> {
     let (mut index, mut kinds, mut counts) = (Index::default(), Vec::new(), Vec::new());
     index.clear(0);
@@ -128,14 +128,14 @@ pub(super) struct SetBeam<const N: usize> {
     join: Join<N>,
     next: Layer<N>,
     trace: Option<Trace>,
-    /// The allowed places for the trace. No target restricts them, because knowledge may have been
-    /// added since a layer was built.
+    /// The allowed places while a line is traced back. The known sets do not restrict them, because
+    /// a layer may be older than the known sets.
     allowed: Vec<TileSet<N>>,
     projections: Vec<Projection<N>>,
 }
 
 impl<const N: usize> SetBeam<N> {
-    /// Returns `None` if the keys of all threats do not fit into a combination.
+    /// Returns `None` if the keys of all threats do not fit into one combination.
     pub fn new(
         model: &Model<N>,
         target: &Target<N>,
@@ -175,7 +175,7 @@ impl<const N: usize> SetBeam<N> {
     }
 
     /// Continues for about `slice` combinations, or until the budget is used up. Returns the moves
-    /// of the first line that is alive at `longest_tick` or later, up to its end.
+    /// of a line once it reaches `longest_tick` alive and cannot be extended.
     pub fn advance(
         &mut self,
         model: &Model<N>,
@@ -218,7 +218,7 @@ impl<const N: usize> SetBeam<N> {
         usize::from(self.root.tick()) + self.stack.layers.len() - 1
     }
 
-    /// Builds a part of the next layer; returns true once it is complete.
+    /// Builds a part of the next layer. Returns true once the layer is complete.
     fn step(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> bool {
         let tick = self.tick();
         let layer = &self.stack.layers[self.stack.layers.len() - 1];
@@ -229,7 +229,7 @@ impl<const N: usize> SetBeam<N> {
         if tick < target.tick {
             for known in target.known(tick + 1) {
                 let mut cursor = Cursor::new(&known.lookup);
-                // This layer is dropped and later rebuilt, which is cheap because beams are narrow.
+                // The next call builds this layer again, which is cheap because beams are narrow.
                 if self.next.retain(|key| cursor.places(key & known.mask), meter).is_err() {
                     return false;
                 }

@@ -7,7 +7,8 @@ pub(super) struct Branch<const N: usize> {
     pub key: u32,
 }
 
-/// Places run along columns, or rows if the map is high. One is unused between two of them.
+/// Places are numbered column by column, or row by row if the map is higher than wide. One number
+/// is unused after each column (or row), so a step past its end does not lead into the next.
 #[derive(Clone, Debug)]
 pub(super) struct Board<const N: usize> {
     pub positions: Vec<Position>,
@@ -18,7 +19,7 @@ pub(super) struct Board<const N: usize> {
 }
 
 impl<const N: usize> Board<N> {
-    /// Groups a threat's steps by the next key. `next` returns the key for each tile of the player.
+    /// Groups the player's places by a threat's next key, which `next` returns for a player tile.
     pub fn branches(&self, next: impl Fn(usize) -> u32) -> Vec<Branch<N>> {
         let mut branches: Vec<Branch<N>> = Vec::new();
         for (target, &place) in self.places.iter().enumerate() {
@@ -34,7 +35,7 @@ impl<const N: usize> Board<N> {
         branches
     }
 
-    /// The places that the player can reach from `from` by one move or by staying.
+    /// Returns the places that the player can reach from the places `from` in one tick.
     #[inline]
     pub fn reach(&self, from: &TileSet<N>) -> TileSet<N> {
         from.spread(self.stride).and(&self.open)

@@ -1,5 +1,5 @@
-//! Builds the next layer: collects the edges from the runs of the layer, and then fills the next
-//! runs one by one from the edges that lead to them.
+//! Builds the next layer: collects edges from the runs of a layer to the runs of the next layer,
+//! and then fills the next runs one by one from the edges that lead to them.
 
 use std::ops::Range;
 
@@ -8,10 +8,10 @@ use super::layer::{Index, Layer};
 use super::moves::{Group, JoinContext, extend};
 use super::tile_set::TileSet;
 
-/// The moves from run to run, except the moves of the widest threat.
+/// A step from a run to a run of the next layer, by all threats except the widest.
 #[derive(Clone, Copy, Debug)]
 struct Edge<const N: usize> {
-    /// The indices of the run in the layer.
+    /// The run's combinations are `start..end`. `before` is the previous edge to the same run.
     start: u32,
     end: u32,
     before: u32,
@@ -21,7 +21,7 @@ struct Edge<const N: usize> {
 
 #[derive(Debug, Default)]
 struct Table<const N: usize> {
-    /// A hash table of stamps and indices into the lists. An entry with an old stamp is free.
+    /// Hash table of stamps and indices into `own` and `sets`. Entries with an old stamp are free.
     entries: Vec<(u32, u32)>,
     stamp: u32,
     is_hashed: bool,
@@ -32,7 +32,7 @@ struct Table<const N: usize> {
 }
 
 impl<const N: usize> Table<N> {
-    /// Keys of at most this many bits are not hashed.
+    /// Own keys of at most this many bits are not hashed.
     const DIRECT_BITS: u32 = 16;
     const HASHED_LEN: usize = 1 << 10;
 
@@ -60,7 +60,7 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// The index of a key in the lists, or the entry for a new key.
+    /// Returns the index of an own key in `own`, or as the error, the entry for it if it is new.
     #[inline(always)]
     fn find(&self, own: u32) -> Result<usize, usize> {
         let mask = self.entries.len() - 1;
@@ -133,7 +133,6 @@ impl<const N: usize> Keys<N> {
 #[derive(Debug, Default)]
 struct Progress {
     followed: usize,
-    /// The number of earlier combinations that have been merged.
     old_end: usize,
     next_edge: Option<u32>,
 }
@@ -142,12 +141,12 @@ struct Progress {
 pub(super) struct Builder<const N: usize> {
     index: Index,
     runs: Vec<Combination>,
-    /// The edges that have not been followed. `heads` holds the index of each run's last edge.
+    /// The edges not yet followed. `heads` holds the index of the last edge to each next run.
     edges: Vec<Edge<N>>,
     heads: Vec<u32>,
     keys: Keys<N>,
     ends: Vec<u32>,
-    /// While edges are followed: the progress, and the earlier combinations, which are in `old`.
+    /// True while edges are followed. `old` then holds the combinations found earlier.
     is_following: bool,
     progress: Progress,
     old: Keys<N>,
@@ -161,7 +160,6 @@ impl<const N: usize> Builder<N> {
     /// Bytes per combination under construction, in addition to [`Layer::KEY_BYTES`].
     pub const KEY_BYTES: usize = 2 * (size_of::<TileSet<N>>() + size_of::<u32>()) + size_of::<Edge<N>>() / 2;
 
-    /// A lower bound on the combinations of the next layer.
     pub fn len(&self) -> usize {
         self.keys.own.len()
     }
@@ -201,8 +199,8 @@ impl<const N: usize> Builder<N> {
         self.is_following = true;
     }
 
-    /// Follows the edges for about `slice` combinations of the layer, and continues there in the
-    /// next call. Returns true once no edge is left.
+    /// Follows edges for about `slice` combinations of the layer. The next call continues from
+    /// there. Returns true once no edge is left.
     pub fn follow(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, slice: usize) -> bool {
         let widest = context.widest();
         let mut work = 0;
@@ -252,7 +250,7 @@ impl<const N: usize> Builder<N> {
         false
     }
 
-    /// Adds the combinations to a layer. `shift` is the position of the own key.
+    /// Adds the combinations to a layer. `shift` is the lowest bit of the widest threat's own key.
     pub fn finish(&mut self, shift: u32, layer: &mut Layer<N>) {
         let mut start = 0;
         for (run, &end) in self.runs.iter().zip(&self.ends) {

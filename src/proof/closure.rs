@@ -4,11 +4,11 @@ use super::model::{Automaton, Closure, Model};
 use super::tile_set::TileSet;
 use crate::game::FIRST_TICK;
 
-/// Keys of owls have no memory. Keys of hawks have the set of all memories possible on the tile.
+/// An owl's keys omit its memory. A hawk's keys hold the set of all memories possible on the tile.
 #[derive(Debug)]
 pub(super) struct ClosureBuilder {
     pub closure: Closure,
-    /// For each key, the latest number of moves after which the threat can have the key.
+    /// For each key, the highest number of moves so far after which the threat can have the key.
     found: Vec<usize>,
 }
 
@@ -37,7 +37,7 @@ impl ClosureBuilder {
 
     pub fn advance<const N: usize>(&mut self, model: &Model<N>, automaton: &Automaton<N>) -> bool {
         let Automaton::Chaser { branches, .. } = automaton else { return true };
-        // At the start of a tick, the player is not on the threat's tile: it would be caught.
+        // At the start of a tick, the player is not on the threat's tile: the game would be over.
         let next = |key: u32| {
             let own = TileSet::of(model.place(automaton, key));
             let branches = branches[key as usize].iter();

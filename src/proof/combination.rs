@@ -1,4 +1,4 @@
-//! Combinations. Clearing the bits of a threat removes it from a combination.
+//! Combinations of keys. A combination whose bits for a threat are cleared omits this threat.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ pub(super) struct Slot {
     pub shift: u32,
     pub bits: u32,
     memory_bits: Combination,
-    /// For a hawk: the shift of its number of draws since the root.
+    /// For a hawk: the lowest bit of its number of draws since the root.
     draws_shift: Option<u32>,
     /// For a hawk with counted draws: its number of draws at the root.
     pub draws: Option<u16>,
 }
 
-/// Bits of a hawk's number of draws since the root. On the server, a hawk makes fewer than 1,400
-/// moves per game and draws at most once in seven moves.
+/// Bits of a hawk's number of draws since the root. On the server, a hawk draws at most 200 times
+/// per game, because it makes fewer than 1,400 moves and draws at most once in seven moves.
 pub(super) const DRAW_BITS: u32 = 8;
 
 impl Slot {
@@ -40,7 +40,7 @@ impl Slot {
         self.bits + if self.draws.is_some() { DRAW_BITS } else { 0 }
     }
 
-    /// The *own key*: the key of a threat, below the number of draws of a hawk if they are counted.
+    /// Returns the *own key*: the threat's key and, in the bits above it, the draws if counted.
     #[inline]
     pub fn own(&self, combination: Combination) -> u32 {
         (combination >> self.shift) as u32 & ((1 << self.own_bits()) - 1)
@@ -55,7 +55,7 @@ impl Slot {
         ((1 << self.bits) - 1) << self.shift
     }
 
-    /// A hawk's draws since the root, shifted to their place; 0 for other threats.
+    /// Returns a hawk's number of draws since the root, shifted to its bits; 0 for other threats.
     #[inline]
     fn draws_place(&self, draws: impl FnOnce() -> u16) -> Combination {
         self.draws_shift.map_or(0, |shift| Combination::from(draws()) << shift)
@@ -71,8 +71,8 @@ impl Slot {
 
     pub fn part_of<const N: usize>(&self, model: &Model<N>, world: &World, state: &State) -> Combination {
         let automaton = &model.automata[self.automaton];
-        // Without posts, draws have no effect.
         let draws_since = || world.threat(state, automaton.index()).draws - model.origins[self.automaton].draws;
+        // Without posts, draws have no effect and are not counted.
         let draws = || if model.hawks.posts.is_empty() { 0 } else { draws_since() };
         self.place(model.key_in(world, state, automaton)) | self.draws_place(draws)
     }
@@ -82,7 +82,7 @@ impl Slot {
     }
 }
 
-/// The bits of a combination that hold memories of hawks. A memory can be a set of memories.
+/// The bits of a combination that hold memories of hawks. A memory may be a set of exact memories.
 #[derive(Clone, Debug, Default)]
 pub(super) struct MemorySlots {
     slots: Vec<(u32, Combination)>,
@@ -90,7 +90,7 @@ pub(super) struct MemorySlots {
 }
 
 impl MemorySlots {
-    /// Omits hawks with counted draws, because their memories are exact.
+    /// Omits hawks whose draws `mask` includes, because their memories are exact.
     pub fn new(memories: &Arc<Memories>, slots: &[Slot], mask: Combination) -> Self {
         let slots = slots.iter().filter(|slot| slot.memory_bits & mask != 0 && slot.draws_mask() & mask == 0);
         Self { slots: slots.map(|slot| (slot.shift, slot.memory_bits)).collect(), memories: memories.clone() }
@@ -106,7 +106,7 @@ impl MemorySlots {
         self.slots.iter().fold(key, |key, (_, bits)| key | bits)
     }
 
-    /// True if two combinations that differ only in memories can stand for the same state.
+    /// Returns true if two combinations that differ only in memories can stand for the same state.
     #[inline]
     pub fn overlap(&self, one: Combination, other: Combination) -> bool {
         let memory = |key: Combination, &(shift, bits): &(u32, Combination)| ((key & bits) >> shift) as u32;
@@ -119,7 +119,7 @@ const SLOT_BITS: u32 = 115;
 /// Minimum bits for a hawk. The verifier needs this many.
 const HAWK_BITS_MIN: u32 = 26;
 
-/// Assigns a slot to each automaton in `order` that still fits, with bits for a hawk's draws.
+/// Returns slots for the automata in `order`, except for those that no longer fit.
 pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
     let mut shift = 0;
     let mut slots = Vec::new();

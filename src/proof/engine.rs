@@ -12,8 +12,8 @@ use super::targets::Targets;
 use crate::game::{State, World};
 use crate::search::BudgetMeter;
 
-/// The first `EVEN_SLICES` slices alternate between lines and sweeps. Later, 1 / `LINE_DIVISOR` of
-/// the slices search for lines, but all alternate if there are excess threats.
+/// The first `EVEN_SLICES` slices alternate between lines and sweeps, and so do all slices if there
+/// are excess threats. Otherwise, 1 / `LINE_DIVISOR` of the later slices search for lines.
 const EVEN_SLICES: u64 = 400;
 const LINE_DIVISOR: u64 = 5;
 
@@ -101,7 +101,7 @@ impl<const N: usize> Engine<N> {
         match end {
             Some(End::Recorded) => self.lines.restart_after(work),
             Some(End::Empty(_)) => self.bound(best, tick, false),
-            // The bound may have fallen since the sweep began.
+            // The bound may have fallen to `tick` or below since the sweep began.
             Some(End::EmptyBeyond(tick)) if tick < usize::from(best.bound) => self.bound(best, tick, false),
             _ => {}
         }
@@ -114,7 +114,7 @@ impl<const N: usize> Engine<N> {
 
 #[cfg(test)]
 impl<const N: usize> Engine<N> {
-    /// Switches to a target and starts its wide sweeps without the usual delay.
+    /// Switches to a target, and skips the delay before its wide sweeps.
     pub fn begin(&mut self, target_tick: usize) {
         let best = Bracket { moves: Vec::new(), final_tick: 0, bound: crate::game::LAST_TICK + 1 };
         self.targets.set(&self.model, &self.orders, self.memory_max_bytes, target_tick, &best);

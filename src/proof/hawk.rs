@@ -9,11 +9,11 @@ const IDLE_ROUNDS: usize = 11;
 const IDLE_FIRST: i8 = -5;
 const IDLE_LAST: i8 = 5;
 pub(super) const POSTS_MAX: usize = 10;
-/// At least six idle moves, and one move to reach the goal or to see the player.
+/// Minimum moves of a hawk per draw: six idle ones, and one to reach a goal or see the player.
 pub(super) const MOVES_PER_DRAW: usize = 7;
 
 impl<const N: usize> Model<N> {
-    /// The number whose bits are all set. No memory has this number.
+    /// Returns the mask of the memory in a hawk's key. No memory has this number.
     pub fn memory_mask(&self) -> u32 {
         (1 << self.hawks.bits) - 1
     }
@@ -38,8 +38,8 @@ impl<const N: usize> Model<N> {
         self.hawk_key(next, target as u32)
     }
 
-    /// One step, or one per possible next tile if the hawk's memory is a set. A hawk that draws may
-    /// get any post, because the key does not hold its number of draws.
+    /// Returns the possible next keys of a hawk that does not see the player. A hawk that draws may
+    /// get any post, because its key does not hold the number of draws.
     pub fn hawk_blind(&self, key: u32) -> impl Iterator<Item = u32> + Clone + '_ {
         let (tile, memory) = (self.hawk_tile(key), (key & self.memory_mask()) as usize);
         let is_exact = memory < self.exact_memories();
@@ -66,7 +66,7 @@ impl<const N: usize> Model<N> {
         self.tiles() + POSTS_MAX + IDLE_ROUNDS
     }
 
-    /// The next tile and memory of a hawk that does not see the player; `None` if it draws a post.
+    /// Returns the next tile and memory of a hawk that does not see the player; `None` if it draws.
     fn hawk_blind_exact(&self, tile: usize, memory: usize) -> Option<(usize, usize)> {
         if memory < self.tiles() + POSTS_MAX {
             let is_post = memory >= self.tiles();
@@ -86,8 +86,8 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// The hawk's own tile, a tile that it sees, a post, or a number of idle rounds. Only a hawk on
-    /// a post has negative idle rounds.
+    /// Returns the exact memories that a hawk on `tile` can have: its own tile, the tiles that it
+    /// sees, the posts, and the numbers of idle rounds, which are negative only on a post.
     fn memories_on(&self, tile: usize) -> impl Iterator<Item = usize> + '_ {
         let seen = self.paths.sees[tile].iter().map(|place| usize::from(self.board.tiles[usize::from(place)]));
         let posts = (0..self.hawks.posts.len()).map(|post| self.tiles() + post);
@@ -97,7 +97,7 @@ impl<const N: usize> Model<N> {
     }
 }
 
-/// Finds all sets of memories that can occur, from the sets of all tiles on.
+/// Finds all sets of memories that can occur. It starts from the memories `on` and `any_post`.
 #[derive(Debug, Default)]
 pub(super) struct MemoriesBuilder {
     pub memories: Memories,
@@ -133,7 +133,7 @@ impl MemoriesBuilder {
         set.into()
     }
 
-    /// Returns `None` for a new set beyond the maximum number of memories.
+    /// Returns the number of a set, or `None` for a new set beyond the maximum number of memories.
     fn number(&mut self, set: Box<[u64]>) -> Option<u16> {
         let count = self.numbers.len();
         if let Some(&number) = self.numbers.get(&set) {
@@ -159,12 +159,12 @@ impl MemoriesBuilder {
         }
     }
 
-    /// Steps one pair of a tile and a memory; returns true once no pair is left.
+    /// Finds the steps from one pair of a tile and a set. Returns true once no pair is left.
     pub fn advance<const N: usize>(&mut self, model: &Model<N>) -> bool {
         let Some(&(tile, memory)) = self.found.get(self.done) else { return true };
         self.done += 1;
         let words = self.memories.words;
-        // The list is short: a hawk takes at most one step.
+        // The list is short, because it holds at most the hawk's tile and its neighbours.
         let mut sets: Vec<(usize, Box<[u64]>)> = Vec::new();
         let mut add = |to: usize, memory: usize| {
             let place = sets.iter().position(|(tile, _)| *tile == to).unwrap_or_else(|| {
@@ -196,7 +196,7 @@ impl MemoriesBuilder {
 
 #[cfg(test)]
 impl<const N: usize> Model<N> {
-    /// Checks that the sets cover every step. Returns the number of pairs of a set and a tile.
+    /// Checks that the steps in `rows` include every exact step. Returns the number of rows in use.
     pub fn check_memories(&self) -> usize {
         let memories = &self.hawks.memories;
         let mut checked = 0;

@@ -9,7 +9,7 @@ use super::moves::{Group, JoinContext, extend, successors};
 use super::tile_set::TileSet;
 use crate::search::{BudgetMeter, StopReason};
 
-/// Combinations between two checks of the budget: about 100 microseconds of work.
+/// Number of combinations between two checks of the budget: about 100 microseconds of work.
 pub(super) const CHUNK: usize = 512;
 const FOLLOWED_SLICE: usize = CHUNK / 2;
 
@@ -19,7 +19,7 @@ pub(super) struct Join<const N: usize> {
     builder: Builder<N>,
     groups: Vec<Group<N>>,
     spare: Vec<Group<N>>,
-    /// For each combination of a run, the player's places that remain.
+    /// For each combination of the current run, the player's places to keep.
     lives: Vec<TileSet<N>>,
     done: usize,
 }
@@ -27,7 +27,7 @@ pub(super) struct Join<const N: usize> {
 impl<const N: usize> Join<N> {
     pub const KEY_BYTES: usize = Builder::<N>::KEY_BYTES;
 
-    /// A lower bound on the combinations of the layer under construction.
+    /// Returns a lower bound on the number of combinations in the layer under construction.
     pub fn len(&self) -> usize {
         self.builder.len()
     }
@@ -41,7 +41,7 @@ impl<const N: usize> Join<N> {
         self.builder.begin();
     }
 
-    /// Returns true once `next` is complete. Until then, `next` may not be used.
+    /// Continues to build `next`. Returns true once `next` is complete; until then, do not use it.
     pub fn advance(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -83,7 +83,7 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// The end of the chunk after `done` combinations. The meter counts a chunk at its beginning.
+    /// Returns the end of the chunk after `done` combinations. A new chunk is added to the meter.
     pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
         let end = len.min((done / CHUNK + 1) * CHUNK);
         if done.is_multiple_of(CHUNK) {
@@ -92,7 +92,7 @@ impl<const N: usize> Join<N> {
         end
     }
 
-    /// Adds the edges from the first run in `places` to the builder. Returns the end of the run.
+    /// Adds the edges that start at the first run in `places`. Returns the end of the run.
     fn step(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -106,7 +106,7 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Moves only the player, for a tick in which threats do not move. Returns the end of the run.
+    /// Steps the first run in `places` when threats do not move. Returns the end of the run.
     fn wait(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -126,8 +126,8 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Fills `lives` after [`Self::branch`]. `leave` takes a next combination and the player's
-    /// places before and after the move; it returns the places that remain.
+    /// Fills `lives` for the run of the last [`Self::branch`]. The closure `leave` takes a next
+    /// combination and the player's places before and after the move, and returns those to keep.
     fn leave(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -151,7 +151,7 @@ impl<const N: usize> Join<N> {
         Ok(())
     }
 
-    /// Finds the moves of all but the widest threat. Returns the end of the run.
+    /// Fills `groups` with the moves of all but the widest threat. Returns the end of the run.
     fn branch(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -170,8 +170,8 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Adds the states in `places` that lead into `after` to `left`. Returns the end of the
-    /// processed part of `places`; the deadline can end it early.
+    /// Adds to `left` the states in `places` from which a step leads into `after`. Returns the end
+    /// of the processed part of `places`, which is the end of `places` unless the deadline passes.
     pub fn trim(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -201,7 +201,7 @@ impl<const N: usize> Join<N> {
         start
     }
 
-    /// A state in `places` that leads to the given state of the next layer.
+    /// Returns a state in `places` from which a step leads to the given state of the next layer.
     pub fn predecessor(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -224,7 +224,7 @@ impl<const N: usize> Join<N> {
         Ok(None)
     }
 
-    /// The slow equivalent of [`Self::step`], [`Self::wait`] and [`Self::trim`].
+    /// A slow `step`, `wait` and `trim`: the next layer, and the states that lead into `after`.
     #[cfg(test)]
     pub fn step_each(
         &mut self,
@@ -266,9 +266,9 @@ impl<const N: usize> Join<N> {
         Ok(narrow)
     }
 
-    /// Adds the threat with the bits `added`, in each key for which `known` has a state that can
-    /// equal a state of the layer. `common` selects the bits, with the memories `memories`, that
-    /// both layers have. Returns `None` if the result would exceed `max_len` combinations.
+    /// Returns the layer joined by the threat with the bits `added`, in each key with which `known`
+    /// contains a state of the layer. Both layers have the bits `common`, which hold `memories`.
+    /// Returns `None` if the result would exceed `max_len` combinations.
     pub fn join_known(
         &mut self,
         layer: &Layer<N>,

@@ -7,7 +7,7 @@ use super::layer::Lookup;
 pub(super) struct Known<const N: usize> {
     pub mask: Combination,
     pub states: u64,
-    /// States over the first threat alone; equal to `states` if the mask lacks this threat.
+    /// The number of states over the first threat alone, or `states` if the mask lacks this threat.
     pub first_states: u64,
     pub lookup: Arc<Lookup<N>>,
 }
@@ -28,13 +28,13 @@ impl<const N: usize> Knowledge<N> {
         self.by_tick.resize(until_tick + 1, Vec::new());
     }
 
-    /// The sets of a tick; none after the last tick.
+    /// Returns the known sets of a tick; no sets after the last tick.
     pub fn at(&self, tick: usize) -> &[Arc<Known<N>>] {
         self.by_tick.get(tick).map_or(&[], |sets| &sets[..])
     }
 
-    /// Adds a set and removes the sets over the same threats or a part of them. Returns false, and
-    /// changes nothing, if the set does not fit into memory.
+    /// Adds a set, and removes the sets of this tick over the same threats or some of them. Returns
+    /// false, and changes nothing, if the set does not fit into memory.
     pub fn keep(&mut self, tick: usize, known: Arc<Known<N>>) -> bool {
         let is_replaced = |other: &Arc<Known<N>>| other.mask & !known.mask == 0;
         let replaced = self.by_tick[tick].iter().filter(|other| is_replaced(other));
@@ -49,7 +49,7 @@ impl<const N: usize> Knowledge<N> {
         has_room
     }
 
-    /// Adds the sets of `other` that no set of the same tick covers. Returns whether it added any.
+    /// Adds each set of `other` that no own set would replace. Returns true if it added any.
     pub fn adopt(&mut self, other: &Self) -> bool {
         let mut is_adopted = false;
         for (tick, sets) in other.by_tick.iter().enumerate() {

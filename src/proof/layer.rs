@@ -1,4 +1,4 @@
-//! Layers and lookups in them. The combinations of a run are adjacent.
+//! Layers, and lookups of combinations in them.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::search::{BudgetMeter, StopReason};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Layer<const N: usize> {
     pub keys: Vec<Combination>,
-    /// The player's places for each combination; none is empty.
+    /// For each combination, the set of the player's places, which is not empty.
     pub sets: Vec<TileSet<N>>,
 }
 
@@ -58,8 +58,8 @@ impl<const N: usize> Layer<N> {
         layer
     }
 
-    /// Intersects the places of each combination with those that `keep` returns. At the deadline,
-    /// the remaining combinations stay as they are.
+    /// Keeps only the places that `keep` returns for each combination, and removes combinations
+    /// without places. At the deadline, the remaining combinations stay as they are.
     pub fn retain(
         &mut self,
         mut keep: impl FnMut(Combination) -> TileSet<N>,
@@ -86,7 +86,7 @@ impl<const N: usize> Layer<N> {
         (start + 1..end).find(|&place| self.keys[place] & !run_mask != rest).unwrap_or(end)
     }
 
-    /// Makes each run contiguous and ascending. If the deadline passes first, nothing changes.
+    /// Sorts the layer so that runs are adjacent. If the deadline passes first, nothing changes.
     pub fn arrange(&mut self, run_mask: Combination, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let rank = |key: Combination| (key & !run_mask, key);
         if self.keys.is_sorted_by_key(|&key| rank(key)) {
@@ -98,7 +98,8 @@ impl<const N: usize> Layer<N> {
         Ok(())
     }
 
-    /// Keys come with the places from which the player survives. Returns `None` above `max_len`.
+    /// Returns the layer joined by a threat in all of `keys`, which come with the places from which
+    /// the player survives. Returns `None` if the result would exceed `max_len` combinations.
     pub fn widen(
         &self,
         slot: Slot,
@@ -124,7 +125,7 @@ impl<const N: usize> Layer<N> {
     }
 }
 
-/// The numbers below `len`, sorted by rank. A merge sort can check the deadline between its steps.
+/// Returns the numbers below `len`, sorted by `rank`. A merge sort can stop early at the deadline.
 fn sorted<R: Ord>(len: usize, rank: impl Fn(u32) -> R, meter: &mut BudgetMeter) -> Result<Vec<u32>, StopReason> {
     const PART_LEN: usize = 1024;
     let mut order: Vec<u32> = (0..len as u32).collect();
@@ -164,7 +165,7 @@ pub(super) struct Lookup<const N: usize> {
 struct Runs {
     mask: Combination,
     index: Index,
-    /// For each run, its *run key* (the bits that its combinations share) and its end.
+    /// The *run key* of each run: the bits that its combinations share.
     keys: Vec<Combination>,
     ends: Vec<u32>,
 }
@@ -204,7 +205,7 @@ impl Runs {
     }
 }
 
-/// A chain links the combinations that are equal in the bits of a mask, except for memories.
+/// A chain links the combinations that are equal within a mask, apart from their memories.
 #[derive(Debug)]
 pub(super) struct Chains {
     entries: Vec<u32>,
@@ -237,7 +238,7 @@ impl Chains {
         self.memories.without(key & self.mask)
     }
 
-    /// The entry of the chain with the bits `key`, or the free entry for a new chain.
+    /// Returns the entry of the chain for `key`, or the free entry for a new chain.
     #[inline]
     fn entry(&self, key: Combination, keys: &[Combination]) -> usize {
         let mask = self.entries.len() - 1;
@@ -251,7 +252,7 @@ impl Chains {
         }
     }
 
-    /// Indices of the combinations that can stand for the same state as `key`, within the mask.
+    /// Returns indices of combinations that, in the mask, can stand for the same state as `key`.
     pub fn matches(&self, key: Combination, keys: &[Combination]) -> impl Iterator<Item = usize> {
         let first = self.entries[self.entry(self.without_memories(key), keys)];
         let next = |&at: &u32| Some(self.next[at as usize]).filter(|&at| at != Self::FREE);
@@ -265,7 +266,7 @@ impl Chains {
 }
 
 impl<const N: usize> Lookup<N> {
-    /// Moves the combinations out of the layer, unless the deadline passes first.
+    /// Moves the combinations of `layer` into a lookup, unless the deadline passes first.
     pub fn new(
         layer: &mut Layer<N>,
         run_mask: Combination,
@@ -297,7 +298,7 @@ impl<const N: usize> Lookup<N> {
     }
 }
 
-/// Looks up combinations one by one. A lookup in the same run as the previous lookup is faster.
+/// Looks up combinations one by one. Lookups in the same run as the previous one are faster.
 #[derive(Debug)]
 pub(super) struct Cursor<'a, const N: usize> {
     lookup: &'a Lookup<N>,
@@ -311,7 +312,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
         Self { lookup, last: None, run: None, next: 0 }
     }
 
-    /// The places of all combinations that can stand for the same state as `key`.
+    /// Returns the places of all combinations that can stand for the same state as `key`.
     #[inline]
     pub fn places(&mut self, key: Combination) -> TileSet<N> {
         if let Some((last, places)) = &self.last
@@ -333,7 +334,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
                     run
                 }
             };
-            // Combinations are often looked up in the order of the layer.
+            // Try the next combination first: lookups are often in the order of the layer.
             let at = if layer.keys.get(self.next) == Some(&key) {
                 Some(self.next)
             } else {
@@ -347,7 +348,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
     }
 }
 
-/// A hash table of indices into a list of combinations. An entry with an old stamp is free.
+/// Hash table of stamps and indices of combinations. Entries with an old stamp are free.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     entries: Vec<(u32, u32)>,
@@ -384,7 +385,7 @@ impl Index {
         }
     }
 
-    /// The index of a combination. A new combination is appended to the list.
+    /// Returns the index of a combination in `keys`. A new combination is appended.
     #[inline]
     pub fn place(&mut self, key: Combination, keys: &mut Vec<Combination>) -> usize {
         self.find(key, keys).unwrap_or_else(|at| {

@@ -1,4 +1,4 @@
-//! Searches for a line that reaches the target. The searches skip states outside the known sets.
+//! Two searches for a line that reaches the target. Both skip states outside the known sets.
 
 use std::fmt::Debug;
 
@@ -10,12 +10,12 @@ use super::target::Target;
 use crate::game::{Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-/// The search over states gets 1 / `PLAIN_DIVISOR` of the slices, the beam all others.
+/// The search over single states gets 1 / `PLAIN_DIVISOR` of the slices, the beam all others.
 const PLAIN_DIVISOR: u64 = 8;
-/// The search over states gets all of the first slices, because it is exhaustive on small maps.
+/// At first, only the search over single states runs, because it is exhaustive on small maps.
 const PLAIN_SLICES: u64 = 4;
-/// New knowledge restarts the searches only if their work since the last restart is at least 1 /
-/// `RESTART_DIVISOR` of the work on the target.
+/// New knowledge restarts the search over single states only if the two searches have done at least
+/// 1 / `RESTART_DIVISOR` of the work on the target since the last restart.
 const RESTART_DIVISOR: u64 = 5;
 
 pub(crate) type Hopeless<'a> = &'a dyn Fn(&World, &State) -> bool;
@@ -24,7 +24,7 @@ pub(crate) type Hopeless<'a> = &'a dyn Fn(&World, &State) -> bool;
 pub(crate) struct Found {
     pub moves: Vec<Move>,
     pub final_tick: u16,
-    /// True if the search was exhaustive: every longer line passes through a hopeless state.
+    /// True if the search was exhaustive: every longer line visits a state that was skipped.
     pub is_exhausted: bool,
     pub simulated_ticks: u64,
 }
@@ -32,7 +32,7 @@ pub(crate) struct Found {
 pub(crate) trait LineSearch: Debug + Send {
     fn restart(&mut self);
 
-    /// Continues from the root of the first call, or from a state that the game reaches from it.
+    /// Continues the search. `root` is the previous root or a state that the game reaches from it.
     fn search(&mut self, world: &World, root: &State, is_hopeless: Hopeless<'_>, budget: Budget) -> Found;
 }
 
@@ -46,7 +46,7 @@ pub(crate) struct Resources {
 #[derive(Debug)]
 pub(super) struct Lines<const N: usize> {
     plain: Box<dyn LineSearch>,
-    /// `None` until its first slice. Its layers are valid for all targets.
+    /// The beam; `None` until its first slice. A new target does not invalidate its layers.
     sets: Option<SetBeam<N>>,
     seed: u64,
     memory_max_bytes: usize,
@@ -65,14 +65,14 @@ impl<const N: usize> Lines<N> {
         self.work = 0;
     }
 
-    /// Does nothing if the last restart was recent. `work` is the work on the target.
+    /// Does nothing if the last restart was recent. `work` is the total work on the target.
     pub fn restart_after(&mut self, work: u64) {
         if RESTART_DIVISOR * self.work >= work {
             self.restart();
         }
     }
 
-    /// Runs a slice of one search. Returns true if the search was exhaustive.
+    /// Runs a slice of one of the searches. Returns true if this search was exhaustive.
     pub fn advance(
         &mut self,
         model: &Model<N>,
@@ -97,7 +97,7 @@ impl<const N: usize> Lines<N> {
         is_exhausted
     }
 
-    /// Returns false if the keys of all threats do not fit into a combination.
+    /// Returns false if the keys of all threats do not fit into one combination.
     fn search_sets(
         &mut self,
         model: &Model<N>,

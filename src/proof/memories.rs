@@ -6,32 +6,32 @@ pub(super) struct Hawks {
     /// For each number of draws so far, the index of the post that a hawk draws next.
     pub picks: Vec<u8>,
     pub memories: Arc<Memories>,
-    /// The bits of a memory in a hawk's key; 0 until the memories have been found.
+    /// The number of bits of a memory in a hawk's key; 0 until all memories have been found.
     pub bits: u32,
 }
 
 /// The numbered memories of hawks. The lowest numbers are *exact* memories: a tile, a post or a
-/// number of idle rounds. The others are sets of exact memories that are consistent with a hawk's
-/// route while it does not see the player. So a hawk of the model cannot wait longer than in the
-/// game, or turn back on its way to a post.
+/// number of idle rounds. The others are sets: the exact memories that a hawk can have after the
+/// moves since it last saw the player. With the sets, a hawk of the model cannot wait longer than
+/// in the game, or turn back on its way to a post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memories {
     pub tiles: usize,
     pub exact: usize,
     pub words: usize,
-    /// For each memory, its set of exact memories. An exact memory is in its own set.
+    /// For each memory, its exact memories as a bit set of `words` words.
     pub sets: Vec<u64>,
     /// For each tile, the memory that stands for all memories that a hawk on the tile can have.
     pub on: Vec<u16>,
     /// The memory of a hawk that has drawn a post; it stands for all posts.
     pub any_post: usize,
-    /// For each set and tile, the range of the hawk's steps in `next`.
+    /// For each set and tile, the range in `next` that holds the hawk's next tiles and memories.
     pub rows: Vec<(u32, u32)>,
     pub next: Vec<(u16, u16)>,
 }
 
 impl Memories {
-    /// Maximum number of memories. Beyond it, the memories in `on` replace new sets.
+    /// Once there are this many memories, those in `on` replace new sets.
     pub const MAX: usize = 1 << 12;
 
     pub fn set(&self, memory: usize) -> &[u64] {

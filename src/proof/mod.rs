@@ -1,39 +1,40 @@
-//! Proves that a tick cannot be reached, and in parallel looks for lines that reach it.
+//! Proves that the player cannot be alive at a tick, and in turn searches for *lines* (sequences of
+//! moves) that keep the player alive until this tick.
 //!
-//! Threats ignore one another, and bulls and goldfish also the player: they are obstacles on fixed
-//! paths. So the game is a product of small automata, one for each threat that sees the player. A
-//! tick out of reach against some threats is out of reach against all.
+//! Threats ignore one another. Bulls and goldfish also ignore the player, so they are obstacles on
+//! fixed paths. The game is therefore a product of small automata, one for each threat that sees
+//! the player. A tick that is out of reach against some threats is out of reach against all.
 //!
 //! Terms:
-//! * *Key*: the position and memory of one threat, packed into one number. *Combination*: the keys
-//!   of some threats, packed into one number. *Mask*: a bit mask that selects the keys of some
-//!   threats in a combination. It also denotes these threats.
-//! * *Place*: a tile, as the index of a bit in a set of tiles.
-//! * *State*: a combination and the player's place. It covers only the threats that a mask selects.
-//! * *Layer*: the states of one tick: for each combination, the set of the player's places. *Run*:
-//!   the combinations of a layer that differ only in the key of the *widest* threat, which has the
-//!   most keys.
-//! * *Target*: a tick. The prover decides whether the player can be alive at its start.
-//! * *Known set*: a set of states of one tick over some threats. It contains every state from which
-//!   the target can be reached. The known sets of all ticks are the *knowledge* about the target.
-//! * *Join*: to add a threat to a layer, either in its known states or in all keys that it can have
-//!   (its *closure*).
+//! * *Key*: the tile of one threat, with its direction or memory, packed into one number.
+//!   *Combination*: the keys of some threats, packed into one number. *Mask*: a bit mask that
+//!   selects the keys of some threats in a combination. A mask also stands for these threats.
+//! * *Place*: the index of a tile's bit in a set of tiles.
+//! * *State*: a combination of the threats in a mask, and the player's place.
+//! * *Layer*: the states of one tick, stored as a set of the player's places for each combination.
+//!   *Run*: the combinations of a layer that differ only in the key of the *widest* threat, which
+//!   has the most keys.
+//! * *Target*: a tick for which the prover decides whether the player can be alive at its start.
+//! * *Known set*: a set of states of one tick over some threats. It contains every state through
+//!   which a line can reach the target. The known sets are the *knowledge* about the target.
+//! * *Join*: a threat that joins is added to a layer, with its known states if it has any,
+//!   otherwise with every key that it can have under some sequence of player moves (its *closure*).
 //! * *Sweep*: a computation that steps a layer forwards from tick to tick and drops states outside
 //!   the known sets. A sweep that runs out of states proves that the target is out of reach. A
 //!   sweep that reaches the target turns back and drops the states that do not lead to its last
 //!   layer. The remaining states become known sets.
-//! * *Bottleneck*: a tick and threats with few known states. A *narrow* sweep starts at a
-//!   bottleneck, and threats join it on the way. A *wide* sweep has all of its threats from the
-//!   start. A *whole* sweep is a wide sweep that covers the game from the first tick.
-//! * *Reachable layer*: the states of one tick that the game can reach from the first tick. It does
-//!   not depend on the target.
-//! * *Projection*: the known states over a single shark.
-//! * *Counted draws*: a sweep from the first tick can count the random draws of hawks, which
-//!   determine the posts that they draw. Without the count, a hawk may draw any post.
-//! * *Work*: the processed combinations, counted as the ticks of a [`BudgetMeter`].
+//! * *Bottleneck*: a tick at which a known set has few states. A *narrow* sweep starts at a
+//!   bottleneck, and threats join it on the way. A *wide* or *whole* sweep has all of its threats
+//!   from the first tick.
+//! * *Reachable layer*: the states of one tick that can be reached from the first tick, with no
+//!   regard to a target.
+//! * *Projection*: for each tile of a shark, the places from which the player can survive it.
+//! * *Counted draws*: a sweep from the first tick can count how often each hawk has drawn a post.
+//!   The count determines the next post. If a sweep does not count, a hawk may draw any post.
+//! * *Work*: the number of processed combinations, which a [`BudgetMeter`] counts as ticks.
 //!
 //! The [`engine`] divides the time between sweeps and two searches for lines: the survival search
-//! and the [`beam`]. Functions that return a `StopReason` fail at the deadline.
+//! and the [`beam`]. Functions that can fail with a `StopReason` do so at the deadline.
 //!
 //! The approach follows merge-and-shrink heuristics for unsolvability (Hoffmann, Kissmann,
 //! Torralba: "Distance"? Who Cares? Tailoring Merge-and-Shrink Heuristics to Detect Unsolvability,
@@ -78,8 +79,8 @@ pub(crate) use outcome::Bracket;
 pub use outcome::{Proof, Step};
 
 pub(crate) trait Prover: Debug + Send {
-    /// Continues until line and bound meet or the budget is used up. `root` is the state for which
-    /// the prover was built, or one that the game reaches from it. The bound holds for both.
+    /// Improves `best` until its line and bound meet or the budget is used up. `root` is the state
+    /// for which the prover was built, or a later state of that game. The bound holds for both.
     fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter);
 
     fn proof(&self) -> Option<&Proof>;
@@ -113,7 +114,7 @@ impl<const N: usize> Prover for Stage<N> {
     }
 }
 
-/// Returns `None` if the map is too large or the automata do not implement its rules.
+/// Returns `None` if the map is too large or if the automata do not implement the world's rules.
 pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Option<Box<dyn Prover>> {
     fn sized<const N: usize>(
         world: &World,
@@ -124,8 +125,8 @@ pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Optio
         Some(Box::new(Stage::Building(resources.take().map(|resources| (builder, resources)))))
     }
     let mut resources = Some(resources);
-    // Each size adds 3% to the build time of the library, and 20 kB to the download of the
-    // playground. Sizes 3 and 5 fit the maps of the bank.
+    // Sizes in 64-bit words. Each size adds 3% to the build time of the library, and 20 kB to the
+    // download of the playground. Sizes 3 and 5 suffice for the maps in `benches/bank.csv`.
     #[cfg(not(target_family = "wasm"))]
     let sizes = [sized::<3>, sized::<5>, sized::<8>, sized::<16>];
     #[cfg(target_family = "wasm")]

@@ -1,4 +1,4 @@
-//! Automata: tables from a threat's key and the player's place to the threat's next key.
+//! Automata: tables that give a threat's next key for its current key and the player's place.
 
 use super::board::{Board, Branch};
 use super::memories::Hawks;
@@ -8,17 +8,17 @@ use crate::game::{FIRST_TICK, Rules, State, Style, World};
 pub(super) const DIRECTIONS: usize = 4;
 pub(super) const OWL_SHIFT: u32 = 42;
 
-/// A threat that sees the player. `index` is its index in the map.
+/// The automaton of a threat that sees the player. `index` is the threat's index in the map.
 #[derive(Clone, Debug)]
 pub(super) enum Automaton<const N: usize> {
-    /// Keys are tiles (shark) or poses (deer). Branches depend on the player's place before its
-    /// move. In tick 1, the threat does not see the player, so each key has one branch, in `first`.
+    /// A shark (keys are tiles) or a deer (keys are poses). Branches depend on the player's place
+    /// before its move. In tick 1, the threat does not see the player and takes its `first` branch.
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>>, first: Vec<Branch<N>> },
-    /// Keys are `tile * (tiles + 1) + end`, where `end` is the tile on which the owl will look
-    /// next, or `tiles` if it looks before it moves.
+    /// Keys are `tile * (tiles + 1) + end`, where `end` is the tile to which the owl moves before
+    /// its next look, or `tiles` if it looks at its next move.
     Owl { index: usize },
-    /// Keys are `tile << bits | memory`, with `bits` from [`Hawks`]. The memory is a seen tile, a
-    /// post, a number of idle rounds, or a set of these.
+    /// Keys are `tile << bits | memory`, with `bits` from [`Hawks`]. The memory is the tile where
+    /// the hawk saw the player, its post, its number of idle rounds, or a set of such memories.
     Hawk { index: usize },
 }
 
@@ -29,7 +29,7 @@ impl<const N: usize> Automaton<N> {
         }
     }
 
-    /// Empty for threats other than sharks and deer. Threats must move in the tick.
+    /// Returns no branches for owls and hawks. `tick` must be a tick in which threats move.
     #[inline]
     pub fn branches(&self, tick: usize, key: u32) -> &[Branch<N>] {
         match self {
@@ -44,38 +44,38 @@ impl<const N: usize> Automaton<N> {
 pub(super) struct Timetable<const N: usize> {
     pub moves: Vec<bool>,
     pub moves_before: Vec<usize>,
-    /// True if owls look at the player when they move.
+    /// For each tick: true if owls look at the player when they move in this tick.
     pub looks: Vec<bool>,
-    /// The number of moves that an owl makes before its next look.
+    /// For each tick: how often an owl moves, from this tick on, before it looks again.
     pub owl_moves: Vec<u16>,
     pub taken: Vec<TileSet<N>>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths<const N: usize> {
-    /// Index `tile * (tiles + 1) + target`: the next tile on the shared path.
+    /// At index `tile * (tiles + 1) + target`: the next tile of the shared path to `target`.
     pub next: Vec<u16>,
     pub owl_branches: Vec<Vec<Branch<N>>>,
-    /// For each tile, the places that a hawk sees from the tile.
+    /// For each tile, the places that a hawk on this tile sees.
     pub sees: Vec<TileSet<N>>,
-    /// `2^OWL_SHIFT` divided by the number of an owl's keys per tile, rounded up.
+    /// `2^OWL_SHIFT / (tiles + 1)`, rounded up.
     pub owl_reciprocal: u64,
 }
 
-/// By number of moves. Each move of a shark or deer changes the colour of its tile, as on a
-/// chessboard, so each layer holds about half of the tiles.
+/// The keys that a threat can have after each number of moves. Each move of a shark or deer changes
+/// the colour of its tile, as on a chessboard, so a layer holds about half of the tiles.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
-    /// The keys before the first move. `None` if `layers[0]` holds them.
+    /// The keys before the first move if this move is in tick 1; otherwise, `layers[0]` holds them.
     pub first: Option<Vec<u32>>,
-    /// For each number of moves, the keys. `first` is not counted.
+    /// The keys after each number of moves: from 0 moves on, or from 1 on if `first` is present.
     pub layers: Vec<Vec<u32>>,
-    /// After the last layer, the sequence of layers continues from this index.
+    /// The layers from this index on repeat after the last layer.
     pub repeats_from: usize,
 }
 
 impl Closure {
-    /// Maximum number of layers found step by step. The layer after them holds all possible keys.
+    /// If this many layers do not repeat, one more layer holds all keys that can occur later.
     pub const LAYERS_MAX: usize = 256;
 
     pub fn after(&self, moves: usize) -> &[u32] {
@@ -107,7 +107,6 @@ pub(super) struct Model<const N: usize> {
     pub paths: Paths<N>,
     pub hawks: Hawks,
     pub automata: Vec<Automaton<N>>,
-    /// One per automaton, in the same order as `automata` and `closures`.
     pub origins: Vec<Origin>,
     pub closures: Vec<Closure>,
 }
@@ -122,7 +121,7 @@ impl<const N: usize> Model<N> {
         self.times.taken.iter().map(|taken| self.board.open.without(taken)).collect()
     }
 
-    /// For each place, the player's distance in moves; `u32::MAX` if the place is out of reach.
+    /// Returns how many moves the player needs to reach each place, or `u32::MAX` if it cannot.
     pub fn distances(&self, from: u16) -> Vec<u32> {
         let mut distances = vec![u32::MAX; 64 * N];
         let (mut reached, mut distance) = (TileSet::EMPTY, 0);
@@ -182,15 +181,15 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// True if an owl looks at its next move, which overwrites its memory.
+    /// Returns true if owls look at their next move in or after `tick`. A look resets their memory.
     #[inline]
     pub fn forgets(&self, tick: usize) -> bool {
         self.times.owl_moves[tick] == 0
     }
 
-    /// The key of an owl at the start of a tick. Only its moves until the next look matter, so the
-    /// key holds the tile where they end, instead of the remembered tile. The shared paths to both
-    /// tiles begin with the same moves.
+    /// Returns the key of an owl at the start of a tick. Only the owl's moves before its next look
+    /// matter, so the key holds the tile where they end instead of the remembered tile. The shared
+    /// paths to these two tiles begin with the same moves.
     #[inline]
     pub fn owl_key(&self, tile: u32, remembered: u32, tick: usize) -> u32 {
         let row = self.tiles() as u32 + 1;
@@ -210,11 +209,11 @@ impl<const N: usize> Model<N> {
 
     #[inline]
     pub fn owl_tile(&self, key: u32) -> usize {
-        // Division by `tiles + 1`. It is exact because keys are below the square of `tiles + 1`.
+        // This equals `key / (tiles + 1)`, because keys are below `(tiles + 1)^2`.
         ((u64::from(key) * self.paths.owl_reciprocal) >> OWL_SHIFT) as usize
     }
 
-    /// The step of an owl that does not look. `forgets` is true if the owl looks at its next move.
+    /// Moves an owl that does not look. `forgets` is true if it looks at the move after this one.
     #[inline]
     pub fn owl_step(&self, key: u32, forgets: bool) -> u32 {
         let row = self.tiles() as u32 + 1;

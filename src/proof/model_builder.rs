@@ -115,7 +115,7 @@ impl<const N: usize> Model<N> {
             let step = |to: Position| {
                 world.shark_step(from, to).map_or(key as u32, |direction| tile_of(from.towards(direction)))
             };
-            // The stale position of tick 1 is off the grid: the shark has no path and stays.
+            // In tick 1, sharks see the player off the grid, so they find no path and stay.
             return (self.board.branches(|target| step(positions[target])), first(key as u32));
         }
         let (from, direction) = (positions[key / DIRECTIONS], Direction::ALL[key % DIRECTIONS]);
@@ -124,12 +124,12 @@ impl<const N: usize> Model<N> {
             let next = world.deer_after(&deer, home, tick as u16, stale, stale).expect("open tiles");
             tile_of(next.position) * DIRECTIONS as u32 + next.direction as u32
         };
-        // After tick 1, all ticks in which threats move have the same steps.
+        // After tick 1, a deer's step is the same in all ticks in which threats move.
         let later = self.times.moves.iter().rposition(|&moves| moves).unwrap_or(1);
         (self.board.branches(|target| step(later, positions[target])), first(step(1, from)))
     }
 
-    /// From the tick at which the path of the bull or goldfish is unknown, the model omits it.
+    /// Marks the tiles of a bull or goldfish as taken, up to the last tick in which they are known.
     fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) {
         let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
         for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
@@ -142,7 +142,7 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// `None` for a hawk whose goal is not a post, which occurs only in states built by hand.
+    /// Returns `None` for a hawk with an unknown post, which occurs only in states built by hand.
     fn key_of(&self, threat: &Threat, tick: usize) -> Option<u32> {
         let tile_of = |p: Position| self.board.positions.binary_search(&p).expect("an open tile") as u32;
         let tile = tile_of(threat.position);
@@ -169,7 +169,6 @@ impl<const N: usize> Model<N> {
 pub(super) struct ModelBuilder<const N: usize> {
     model: Model<N>,
     root: State,
-    /// Finds the memories of hawks. `None` before the search starts and after it ends.
     memories: Option<MemoriesBuilder>,
     threats: usize,
     is_branching: bool,
@@ -177,13 +176,13 @@ pub(super) struct ModelBuilder<const N: usize> {
 }
 
 impl<const N: usize> ModelBuilder<N> {
-    /// `None` if the automata do not implement the rules, or `64 * N` places are too few.
+    /// Returns `None` if the automata do not implement the rules, or the map is too large for `N`.
     pub fn new(world: &World, state: &State) -> Option<Self> {
         let model = Model::without_tables(world, state)?;
         Some(Self { model, root: state.clone(), memories: None, threats: 0, is_branching: false, closure: None })
     }
 
-    /// Continues until the budget is used up; returns true once the model is complete.
+    /// Continues the work until the budget is used up. Returns true once the model is complete.
     pub fn advance(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
         while meter.check().is_ok() {
             let (model, threats) = (&mut self.model, world.threat_count());
@@ -194,7 +193,7 @@ impl<const N: usize> ModelBuilder<N> {
                 let memories = self.memories.get_or_insert_with(|| MemoriesBuilder::new(model));
                 if memories.advance(model) {
                     let memories = self.memories.take().expect("just built").memories;
-                    // All bits set is reserved for combinations that ignore the memory.
+                    // The number with all bits set stays free, for combinations without memories.
                     let count = memories.sets.len() / memories.words;
                     model.hawks.bits = u32::BITS - (count as u32).leading_zeros();
                     model.hawks.memories = Arc::new(memories);
@@ -231,7 +230,7 @@ impl<const N: usize> ModelBuilder<N> {
         if matches!(threat.style, Style::Bull | Style::Goldfish) {
             model.add_fixed(world, index, threat);
         } else if let Some(key) = model.key_of(&threat, model.first_tick) {
-            // A threat without a key is omitted. The game is then easier, so proofs stay valid.
+            // A threat that has no key is omitted. Proofs stay valid, because the game gets easier.
             model.origins.push(Origin { key, draws: threat.draws });
             model.automata.push(Model::automaton(index, threat.style));
             self.is_branching = matches!(threat.style, Style::Shark | Style::Deer);
@@ -271,19 +270,19 @@ fn is_modelled(world: &World) -> bool {
         first_seed: _,
         pick_scale: _,
         deer_shy_distance_squared: _,
-        // Chasers act on the player's place before its move, other threats on that after the move.
+        // Sharks and deer must see the player before its move, owls and hawks after its move.
         deer_view,
         shark_view,
         owl_view,
         hawk_view,
-        // The memories cover these idle rounds and at most `POSTS_MAX` posts.
+        // The memories of hawks support only the server's idle moves, and `POSTS_MAX` posts.
         hawk_patience_moves,
         hawk_rest_moves,
         hawk_posts,
         wire: _,
     } = *world.rules();
     let has_hawk = world.layout().threats.iter().any(|spawn| spawn.style == Style::Hawk);
-    // The number of draws must fit into `DRAW_BITS`.
+    // A hawk's number of draws must fit into `DRAW_BITS` bits.
     let counts_draws = usize::from(world.clock().moves_before(LAST_TICK + 1)) / MOVES_PER_DRAW < 1 << DRAW_BITS;
     (shark_view, deer_view, owl_view, hawk_view)
         == (server.shark_view, server.deer_view, server.owl_view, server.hawk_view)

@@ -11,7 +11,6 @@ pub(super) struct JoinContext<'a, const N: usize> {
     pub slots: &'a [Slot],
     pub tick: usize,
     pub allowed: &'a [TileSet<N>],
-    /// The projection of each automaton; empty if it has none.
     pub projections: &'a [Projection<N>],
 }
 
@@ -56,7 +55,7 @@ impl<const N: usize> JoinContext<'_, N> {
     }
 }
 
-/// Fills `groups` with the next combinations of `slots`. `spare` is a buffer.
+/// Replaces `groups` with the combinations of `slots` that can follow `key`. `spare` is a buffer.
 pub(super) fn successors<const N: usize>(
     context: &JoinContext<'_, N>,
     slots: &[Slot],
@@ -69,7 +68,7 @@ pub(super) fn successors<const N: usize>(
     let &JoinContext { model, tick, .. } = context;
     groups.clear();
     let (mut free, mut fixed) = (*landing, 0);
-    // Chasers act on the player's place before its move, watchers on that after the move.
+    // Chasers react to the player's place before its move, watchers to its place after the move.
     let (mut chasers, mut watchers) = (0u32, 0u32);
     for (index, slot) in slots.iter().enumerate() {
         let key_now = slot.key(key);
@@ -120,8 +119,8 @@ pub(super) fn successors<const N: usize>(
     }
 }
 
-/// Adds the widest threat to a group of the others, for each combination of a run. `push` takes the
-/// index in the run, the next own key, and the player's places before and after the move.
+/// Moves the widest threat of each combination in a run. `push` receives the combination's index in
+/// the run, the threat's next own key, and the player's places before and after the player's move.
 #[inline]
 pub(super) fn extend<const N: usize>(
     context: &JoinContext<'_, N>,
@@ -155,7 +154,7 @@ pub(super) fn extend<const N: usize>(
         }
     };
     let automaton = context.automaton(slot);
-    // Where the player can move: index, places before and after the move, and own key.
+    // For each combination from which the player can move: its index, places, and own key.
     let starts = keys.iter().zip(sets).enumerate().filter_map(|(number, (&key, set))| {
         let from = group_from.and(set);
         let to = reach(&from);
@@ -203,7 +202,7 @@ pub(super) fn extend<const N: usize>(
     }
 }
 
-/// Passes the next own keys of a looking owl or a hawk to `push`, with the player's places.
+/// Moves a hawk or a looking owl. `push` receives each next own key and the player's new places.
 #[inline]
 fn watcher_successors<const N: usize>(
     context: &JoinContext<'_, N>,
@@ -229,7 +228,7 @@ fn watcher_successors<const N: usize>(
                     push(model.owl_key(branch.key, 0, tick + 1), 0, to);
                     continue;
                 }
-                // Memories share a key if the owl's moves until its next look are the same.
+                // Two remembered tiles give the same key if they lead to the same moves.
                 let mut ends: Vec<(u32, TileSet<N>)> = Vec::new();
                 for place in to.iter() {
                     let seen = model.board.tiles[usize::from(place)];

@@ -2,7 +2,7 @@ use super::combination::slots_of;
 use super::model::{Automaton, Model};
 use crate::game::Style;
 
-/// Targets up to this tick are early. Lines past it give the end of the game its own work limits.
+/// Targets and lines up to this tick are early.
 pub(super) const EARLY_TICK: usize = 600;
 
 #[derive(Debug)]
@@ -12,9 +12,9 @@ pub(super) struct Orders {
 }
 
 impl Orders {
-    /// Sharks come first: they follow the player most closely, and soon share a tile. Then comes
-    /// one threat of each other style, a second of each, and so on. If the keys of all threats do
-    /// not fit into a combination, early targets take the threats nearest to the player first.
+    /// Sharks come first, because they follow the player most closely and soon share a tile. Then
+    /// come one owl, one deer and one hawk, a second of each, and so on. If the keys of all threats
+    /// do not fit into a combination, early targets take the threats nearest to the player first.
     pub fn new<const N: usize>(model: &Model<N>) -> Self {
         let rank = |automaton: &Automaton<N>| match automaton {
             Automaton::Chaser { style: Style::Deer, .. } => 2,

@@ -1,13 +1,14 @@
-//! For each tile of a shark, where the player survives it, bulls and goldfish until the target.
+//! Finds the places from which the player can survive a shark, bulls and goldfish until the target.
 
 use super::model::{Automaton, Model};
 use super::tile_set::TileSet;
 
-/// The places where the player survives, by tick and key. Ticks without a layer are unrestricted.
+/// The places from which the player survives, by tick and key. After the last tick, all are free.
 pub(super) type Projection<const N: usize> = Vec<Vec<TileSet<N>>>;
 
 impl<const N: usize> Model<N> {
-    /// The allowed places after the player's move in a tick, without bulls and goldfish.
+    /// Returns the places to which the player may move in a tick. In the no-jump variant, these
+    /// exclude the tiles on which bulls and goldfish start the tick.
     #[inline]
     pub fn landing(&self, tick: usize, allowed: &[TileSet<N>]) -> TileSet<N> {
         if self.rules.no_jump { allowed[tick + 1].without(&self.times.taken[tick]) } else { allowed[tick + 1] }

@@ -1,5 +1,5 @@
-//! Reachable layers. While threats do not yet move in every tick, knowledge about a target excludes
-//! few states, so these layers are built once for all later targets.
+//! Reachable layers. While threats do not move in every tick, the knowledge about a target excludes
+//! few states. So these layers are built once, and used for all later targets.
 
 use super::combination::{Combination, Slot};
 use super::join::Join;
@@ -10,9 +10,9 @@ use super::projection::Projection;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;
 
-/// Owls look just before ticks 906, 606 and 306, so these layers are small.
+/// Ticks of the kept layers. Owls look just before 906, 606 and 306, so these layers are small.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
-/// Maximum combinations of a kept layer. The last layer is kept at any size.
+/// Maximum number of combinations in a kept layer, except the layer of the last tick.
 const KEPT_LEN: usize = 20_000;
 
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(super) struct Reach<const N: usize> {
 }
 
 impl<const N: usize> Reach<N> {
-    /// Starts at the first tick. `slots` are the slots of `mask`.
+    /// Starts at the model's first tick. `slots` must be the slots of the threats in `mask`.
     pub fn new(model: &Model<N>, mask: Combination, slots: Vec<Slot>) -> Self {
         let key = slots.iter().map(|slot| slot.place(model.origins[slot.automaton].key)).sum();
         Self {
@@ -45,8 +45,8 @@ impl<const N: usize> Reach<N> {
         }
     }
 
-    /// Continues for about `slice` combinations, or until the budget is used up. Returns true at
-    /// the last tick, or when a layer has more than `max_len` combinations.
+    /// Processes about `slice` combinations, or fewer if the budget is used up. Returns true once
+    /// the last tick is reached or a layer has more than `max_len` combinations.
     pub fn advance(&mut self, model: &Model<N>, max_len: usize, slice: u64, meter: &mut BudgetMeter) -> bool {
         let stop = meter.ticks() + slice;
         while self.tick < REACH_TICKS[0] && self.layer.len().max(self.join.len()) <= max_len {
@@ -64,7 +64,6 @@ impl<const N: usize> Reach<N> {
                 }
             }
         }
-        // Later calls return immediately.
         self.tick = REACH_TICKS[0];
         (self.layer, self.next, self.join) = (Layer::default(), Layer::default(), Join::default());
         true

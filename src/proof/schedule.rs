@@ -1,6 +1,6 @@
-//! Narrow and wide sweeps for a target take turns. The first wide sweeps have one or two threats,
-//! and limit the states in which threats join larger sweeps. A target up to `INSANE_TICK +
-//! FLOOR_TICKS` first gets a trial, a sweep against all threats.
+//! Narrow and wide sweeps for a target take turns. The first wide sweeps have one or two threats.
+//! Their known sets limit the states with which threats join larger sweeps. A target up to
+//! `INSANE_TICK + FLOOR_TICKS` starts with a *trial*, a short wide sweep with all threats.
 
 use super::combination::Combination;
 use super::join::Join;
@@ -15,35 +15,35 @@ use crate::game::LAST_TICK;
 use crate::search::{BudgetMeter, StopReason};
 
 pub(super) const SLICE: u64 = 50_000;
-/// A threat joins a running sweep only if the joined layer has at most this many combinations: the
-/// work on the target / `JOIN_LEN_DIVISOR`, clamped to the minimum and the maximum.
+/// Maximum combinations of a layer after a threat joins a running sweep: the work on the target /
+/// `JOIN_LEN_DIVISOR`, clamped to the range from `JOIN_LEN_MIN` to `JOIN_LEN_MAX`.
 const JOIN_LEN_DIVISOR: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;
 const START_STATES_MAX: u64 = 8_000_000;
-/// When its target is paused, a narrow sweep with more bytes than this is dropped.
+/// A narrow sweep that takes more bytes than this is dropped when its target is paused.
 const PAUSED_SWEEP_MAX_BYTES: usize = 32 << 20;
-/// Initial distance from the *floor*, where narrow sweeps may start, to the target.
+/// Initial distance from the *floor*, the earliest tick for narrow sweeps to start, to the target.
 const FLOOR_TICKS: usize = 100;
-/// When no start is left, the floor moves back by this many ticks.
+/// The floor moves back by this many ticks when no suitable start is left after it.
 const FLOOR_STEP_TICKS: usize = 120;
-/// The first narrow sweep starts at most this many ticks after the floor.
+/// The first start is within this many ticks after the floor, if a bottleneck lies there.
 const WINDOW_TICKS: usize = 130;
-/// The second tick of the server's insane phase. It is the first floor for targets far beyond it.
+/// The second tick of the server's insane phase, and the initial floor of targets far beyond it.
 const INSANE_TICK: usize = 903;
 const LATE_TICKS: usize = 50;
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// Work on a target before the first wide sweep. It is higher for the end of the game, because
-/// narrow sweeps may prove sooner that the end is out of reach.
+/// Work on a target before the first wide sweep, except the trial. It is higher for the end of the
+/// game, because narrow sweeps may prove sooner that the end is out of reach.
 const WIDE_DELAY: u64 = 1_000_000;
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
-/// Work limit of the trial. The trial decides most targets that are a few hundred ticks away.
+/// Work limit of the trial, which decides most targets within a few hundred ticks.
 const TRIAL_WORK_MAX: u64 = 500_000;
-/// While a wide sweep runs, narrow sweeps get 1 / `NARROW_DIVISOR` of the slices, and the floor
-/// moves back by at most `NARROW_TICKS`.
+/// While a wide sweep runs, narrow sweeps get about 1 / `NARROW_DIVISOR` of the slices. The floor
+/// then stops once it has moved back by more than `NARROW_TICKS`.
 const NARROW_DIVISOR: u64 = 4;
 const NARROW_TICKS: usize = 240;
-/// Replaces `NARROW_DIVISOR` while the end of the game is undecided.
+/// Replaces `NARROW_DIVISOR` while the end of the game is undecided and the line is not early.
 const NARROW_DIVISOR_END: u64 = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -60,7 +60,8 @@ impl<const N: usize> Situation<'_, N> {
         self.bound > usize::from(LAST_TICK) && self.final_tick > EARLY_TICK
     }
 
-    /// Shares the memory with known sets, line searches and a wide sweep, which gets twice as much.
+    /// Returns the limits of a narrow sweep. It shares the memory with the known sets, the line
+    /// searches and a wide sweep, whose limits are twice as high.
     fn limits(&self) -> SweepLimits {
         let eighth = self.memory_max_bytes / 8;
         let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;
@@ -88,8 +89,8 @@ impl<const N: usize> Schedule<N> {
         Self { narrow: Narrow::new(model, target.tick), wide: Wide::new(model, target), slices: 0 }
     }
 
-    /// The sweeps for a later target. Whole sweeps are not repeated. If a line reaches this target,
-    /// a wide sweep that has not turned back continues to the later target.
+    /// Returns the schedule for a later target, without the `whole_masks` that have been used. If a
+    /// line reaches this target, a wide sweep that has not turned back continues to the later one.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
         let is_taken = is_reached && !self.wide.is_trial;
@@ -109,12 +110,12 @@ impl<const N: usize> Schedule<N> {
         self.narrow.sweep.is_none()
     }
 
-    /// Allows narrow sweeps to start again. Call it after knowledge is added.
+    /// Lets narrow sweeps try to start again. Must be called after knowledge is added.
     pub fn revive(&mut self) {
         self.narrow.is_exhausted = false;
     }
 
-    /// Runs a slice of a sweep. Returns how the sweep ended, if it did.
+    /// Runs a slice of a sweep. Returns the result of the sweep, or `None` if it has no result yet.
     pub fn advance(
         &mut self,
         situation: &Situation<'_, N>,
@@ -168,13 +169,12 @@ impl<const N: usize> Schedule<N> {
 #[derive(Debug)]
 struct Narrow<const N: usize> {
     sweep: Option<Sweep<N>>,
-    /// No threat joins the first sweep: it only applies the projections.
+    /// True once the first sweep has begun, which starts at the first tick with a single threat.
     has_begun: bool,
     tried: Vec<Start>,
-    /// The current floor, and the initial floor.
     floor: usize,
     first_floor: usize,
-    /// The work limit of a sweep, and whether the limit has ended a sweep.
+    /// The work limit of a single sweep. `has_abandoned` is true if a sweep has exceeded the limit.
     work_max: u64,
     has_abandoned: bool,
     is_exhausted: bool,
@@ -236,7 +236,7 @@ impl<const N: usize> Narrow<N> {
         meter: &mut BudgetMeter,
     ) -> Result<Option<Start>, StopReason> {
         loop {
-            // Knowledge about early ticks restricts all later ticks.
+            // An early start is better: knowledge about its ticks also restricts all later ticks.
             let mut found = None;
             if self.tried.is_empty() {
                 let early = self.floor..self.floor + WINDOW_TICKS;
@@ -287,7 +287,6 @@ impl<const N: usize> Wide<N> {
         }
     }
 
-    /// Begins the trial if it is due. Returns whether the trial began.
     fn begin_trial(&mut self, situation: &Situation<'_, N>, target: &Target<N>) -> bool {
         self.is_trial = std::mem::take(&mut self.is_trial_due);
         if self.is_trial {
@@ -298,7 +297,7 @@ impl<const N: usize> Wide<N> {
         self.is_trial
     }
 
-    /// Returns false if the next sweep needs reachable layers that are incomplete.
+    /// Begins the next wide sweep. Returns false if the sweep must wait for a reachable layer.
     fn begin(
         &mut self,
         situation: &Situation<'_, N>,
@@ -309,7 +308,7 @@ impl<const N: usize> Wide<N> {
         let model = situation.model;
         let limits = situation.limits().doubled();
         let is_late = is_late(model, target.tick);
-        // Knowledge about early ticks helps the line searches more than the proofs.
+        // Sweeps from the earlier reachable layers help the line searches more than the proofs.
         let is_early_due = target.tick == situation.final_tick;
         loop {
             if let Some(&mask) = self.reach_masks.first() {

@@ -6,7 +6,7 @@ use super::model::Model;
 use super::target::{KEPT_TICKS, Target};
 use crate::search::{BudgetMeter, StopReason};
 
-/// Minimum ticks from the start of a sweep to the target: shorter sweeps prove little.
+/// A narrow sweep starts more than this many ticks before the target: shorter ones prove little.
 const START_MARGIN_TICKS: usize = 20;
 const START_DISTANCE_TICKS: usize = 30;
 
@@ -17,14 +17,14 @@ pub(super) struct Start {
 }
 
 impl<const N: usize> Target<N> {
-    /// The masks of whole sweeps, in order:
+    /// Returns the masks of whole sweeps, in this order:
     ///
     /// 1. the first threat paired with each other threat except hawks;
     /// 2. each hawk alone, with counted draws;
     /// 3. each hawk paired with the first threat, with counted draws;
     /// 4. all threats except hawks, because the memories of hawks make layers wide;
-    /// 5. the first threat, a hawk with counted draws, and one more threat;
-    /// 6. all threats.
+    /// 5. the first threat, a hawk with counted draws, and one more threat that is not a hawk;
+    /// 6. all threats, with counted draws.
     pub fn whole_masks(&self) -> Vec<Combination> {
         let Some((first, others)) = self.slots.split_first() else { return Vec::new() };
         let is_hawk = |slot: &&Slot| slot.draws_mask() != 0;
@@ -49,15 +49,16 @@ impl<const N: usize> Target<N> {
         distinct
     }
 
-    /// The first threat with each other except hawks; then each hawk alone, with counted draws.
+    /// Returns the masks of reachable layers: the first threat with each other threat except hawks,
+    /// and then each hawk alone, with counted draws.
     pub fn reach_masks(&self) -> Vec<Combination> {
         let (hawks, others): (Vec<&Slot>, Vec<&Slot>) = self.slots.iter().partition(|slot| slot.draws_mask() != 0);
         let pairs = others.iter().skip(1).map(|slot| others[0].mask() | slot.mask());
         pairs.chain(hawks.iter().map(|hawk| hawk.mask() | hawk.draws_mask())).collect()
     }
 
-    /// The bottleneck with the fewest estimated states after one more threat joins, and their
-    /// number. Skips bottlenecks near the starts in `tried`.
+    /// Returns the bottleneck at which one more threat can join with the fewest states, and the
+    /// estimated number of these states. Skips bottlenecks near the starts in `tried`.
     pub fn bottleneck(
         &self,
         model: &Model<N>,
@@ -71,7 +72,7 @@ impl<const N: usize> Target<N> {
             if tried.iter().any(was_tried) {
                 return None;
             }
-            // A sweep would end at a known set over more threats that follows soon.
+            // If a known set over more threats follows soon, a sweep would turn back there.
             let covers = |other: &Known<N>| known.mask & !other.mask == 0 && other.mask != known.mask;
             if (tick + 1..=(tick + KEPT_TICKS).min(self.tick)).any(|after| self.known(after).any(covers)) {
                 return None;

@@ -13,16 +13,16 @@ use super::tile_set::TileSet;
 use crate::game::{Move, State, Style, World};
 use crate::search::{BudgetMeter, StopReason};
 
-/// Interval in ticks at which known sets are kept. Small sets are always kept.
+/// Known sets are kept once in this many ticks, except small sets, which are always kept.
 pub(super) const KEPT_TICKS: usize = 5;
-/// A set with fewer states than this is small.
+/// A known set with fewer states than this is small.
 const SMALL_STATES: u64 = 512;
-/// A hawk's keys cost more than another threat's, as it can soon have many memories.
+/// One key of a hawk counts as this many keys, because the hawk can soon have many memories.
 const HAWK_WEIGHT: usize = 8;
 
 #[derive(Debug, Default)]
 struct Projections<const N: usize> {
-    /// Empty for automata other than sharks, and when the projections exceed `max_bytes`.
+    /// One per automaton; empty if it is not a shark or if the layers do not fit into `max_bytes`.
     layers: Vec<Projection<N>>,
     max_bytes: usize,
     next: Option<(usize, usize)>,
@@ -38,12 +38,12 @@ pub(super) struct Target<const N: usize> {
     pub slots: Vec<Slot>,
     knowledge: Knowledge<N>,
     pub steps: Vec<Step>,
-    /// A sweep that ran out of states beyond the target. Together with `steps`, it proves a bound.
+    /// The sweep that ran out of states beyond the target. With `steps`, it proves a bound.
     pub beyond: Option<Step>,
 }
 
 impl<const N: usize> Target<N> {
-    /// Projections take at most `memory_max_bytes`, known sets an eighth of it.
+    /// Projections take at most `memory_max_bytes`, and known sets at most an eighth of this limit.
     pub fn new(model: &Model<N>, tick: usize, order: &[usize], memory_max_bytes: usize) -> Self {
         let slots = slots_of(model, order);
         let mut target = Self {
@@ -60,7 +60,8 @@ impl<const N: usize> Target<N> {
         target
     }
 
-    /// Takes over the knowledge, because all lines to the later target pass through this tick.
+    /// Returns a target at a later tick. It inherits the knowledge, because all lines to the later
+    /// tick pass through the tick of this target.
     pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
         let earlier_allowed = self.allowed[..=self.tick].to_vec();
         let mut later = Self {
@@ -82,8 +83,8 @@ impl<const N: usize> Target<N> {
         later
     }
 
-    /// Adds the known sets of an earlier target with the same slots that none of this target's
-    /// covers. Returns whether any set was added.
+    /// Adds the known sets of an earlier target with the same slots, except those whose threats are
+    /// covered by a known set of this target. Returns true if any set was added.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let is_adopted = self.knowledge.adopt(&earlier.knowledge);
         if is_adopted {
@@ -119,7 +120,7 @@ impl<const N: usize> Target<N> {
         self.projections.layers.iter().flatten().map(|layer| layer.len() * size_of::<TileSet<N>>()).sum()
     }
 
-    /// Returns true once the projections are complete; until then, the target may not be used.
+    /// Builds the projections. Returns true once they are complete; use the target only after that.
     pub fn project(&mut self, model: &Model<N>, meter: &mut BudgetMeter) -> bool {
         while let Some((automaton, tick)) = self.projections.next {
             if meter.check().is_err() {
@@ -151,7 +152,7 @@ impl<const N: usize> Target<N> {
         true
     }
 
-    /// The slots in a mask, the widest last. Draws are counted if the mask contains their bits.
+    /// Returns the slots in a mask, the widest last. Draws are counted if the mask has their bits.
     pub fn slots_in(&self, model: &Model<N>, mask: Combination) -> Vec<Slot> {
         let slots = self.slots.iter().filter(|slot| slot.mask() & mask != 0);
         let counted = |slot: &Slot| match slot.draws_mask() & mask {
@@ -163,7 +164,7 @@ impl<const N: usize> Target<N> {
         slots
     }
 
-    /// The bits of all threats' keys, and the bits of all hawks' draw counts.
+    /// Returns two masks: the bits of all threats' keys, and the bits of all hawks' draw counts.
     pub fn masks(&self) -> (Combination, Combination) {
         let bits = self.slots.iter().map(|slot| (slot.mask(), slot.draws_mask()));
         bits.fold((0, 0), |(all, draws), (own, own_draws)| (all | own, draws | own_draws))
@@ -173,7 +174,7 @@ impl<const N: usize> Target<N> {
         MemorySlots::new(&self.memories, &self.slots, mask)
     }
 
-    /// Moves the combinations of a layer into an index. At the deadline, they stay in the layer.
+    /// Moves the combinations of a layer into a [`Lookup`], unless the deadline passes first.
     pub fn index(
         &self,
         layer: &mut Layer<N>,
@@ -188,7 +189,6 @@ impl<const N: usize> Target<N> {
         JoinContext { model, slots, tick, allowed: &self.allowed, projections: &self.projections.layers }
     }
 
-    /// The known sets of a tick; none beyond the target.
     pub fn known(&self, tick: usize) -> impl Iterator<Item = &Known<N>> {
         self.knowledge.at(tick).iter().map(|known| &**known)
     }
@@ -197,7 +197,7 @@ impl<const N: usize> Target<N> {
         self.known(tick).find(|known| known.mask == mask)
     }
 
-    /// An owl without a known set can join only if it looks at its next move.
+    /// An owl that is in no known set can join only if it looks at its next move.
     pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
@@ -208,8 +208,8 @@ impl<const N: usize> Target<N> {
         if is_hawk { keys * HAWK_WEIGHT } else { keys }
     }
 
-    /// The possible keys of a threat, with the places from which the player survives it. An owl's
-    /// keys are complete only if it looks at its next move.
+    /// Returns each key that a threat can have, with the places where the player can then be. An
+    /// owl's keys are complete only if it looks at its next move.
     pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
         if tick == model.first_tick {
             return vec![(model.origins[slot.automaton].key, self.allowed[tick])];
@@ -224,8 +224,8 @@ impl<const N: usize> Target<N> {
         keys.filter(|(_, set)| !set.is_empty()).collect()
     }
 
-    /// The known set with this threat that shares the most threats with `mask`, reduced to these
-    /// threats, and its mask. A set with counted draws has priority.
+    /// Chooses a known set with the threat of `slot`, if possible with counted draws, and with as
+    /// many threats of `mask` as possible. Returns its mask and layer, without any other threats.
     fn candidates(
         &self,
         tick: usize,
@@ -250,9 +250,9 @@ impl<const N: usize> Target<N> {
         self.known(tick).any(|known| known.mask & slot.mask() != 0)
     }
 
-    /// Adds a threat in its known states if it has any, otherwise in all keys that it can have. A
-    /// hawk joins with its number of draws if it is known and `counts_known` is true. Returns the
-    /// new mask and layer, or `None` if it would have more than `max_len` combinations.
+    /// Adds a threat with its known states if it has any, otherwise with all keys that it can have.
+    /// A hawk joins with counted draws if a known set has them and `counts_known` is true. Returns
+    /// the new mask and layer, or `None` if the layer would have more than `max_len` combinations.
     pub fn join(
         &self,
         model: &Model<N>,
@@ -278,7 +278,7 @@ impl<const N: usize> Target<N> {
         Ok(Some((mask, wide)))
     }
 
-    /// Applies the known sets of a tick. Can be repeated after the deadline interrupts it.
+    /// Drops the states outside the known sets of a tick. An interrupted call can be repeated.
     pub fn narrow(
         &self,
         tick: usize,
@@ -302,8 +302,8 @@ impl<const N: usize> Target<N> {
         Ok(())
     }
 
-    /// Keeps the states that lead to the target, if they add to the knowledge. Can be repeated
-    /// after the deadline interrupts it.
+    /// Adds to the knowledge that only the states in `lookup` lead to the target. An interrupted
+    /// call can be repeated.
     pub fn record(
         &mut self,
         tick: usize,
@@ -321,7 +321,7 @@ impl<const N: usize> Target<N> {
         }
         let covers = |known: &Known<N>| mask & !known.mask == 0 && known.mask != mask;
         if self.known(tick).any(covers) {
-            // Known sets over more threats are restricted, not replaced.
+            // Known sets over these and more threats are restricted, and no set is added.
             for place in 0..self.knowledge.at(tick).len() {
                 let known = &self.knowledge.at(tick)[place];
                 if !covers(known) {

@@ -5,15 +5,15 @@ use super::schedule::Schedule;
 use super::target::Target;
 use crate::game::LAST_TICK;
 
-/// The initial work limit: the work on a target before another target gets its turn.
+/// Initial work limit. At its limit, a target waits while other targets get their turns.
 const WORK_LIMIT_MIN: u64 = 400_000;
 const WORK_LIMIT_END: u64 = 3_000_000;
-/// Once a line reaches this tick, the end of the game is the only target until it is decided.
+/// Once a line reaches this tick, the end of the game becomes the only target until it is decided.
 const LATE_TICK: usize = 1800;
-/// Factors by which the work limit is multiplied for the lowest target and for the end of the game.
+/// The work limit is multiplied by these factors for the lowest target and for the game's end.
 const LOW_FACTOR: u64 = 4;
 const END_FACTOR: u64 = 6;
-/// A round bisects a gap above 1 / `BISECTION_DIVISOR` of the distance from line to bound.
+/// A round bisects only gaps above 1 / `BISECTION_DIVISOR` of the distance from line to bound.
 const BISECTION_DIVISOR: usize = 4;
 const PAUSED_MAX: usize = 3;
 
@@ -28,7 +28,7 @@ pub(super) struct Attempt<const N: usize> {
 #[derive(Debug)]
 pub(super) struct Targets<const N: usize> {
     pub current: Option<Attempt<N>>,
-    /// Undecided targets that are not the current one, in ascending order of their ticks.
+    /// The other undecided targets, in ascending order of their ticks.
     paused: Vec<Attempt<N>>,
     work_limit: u64,
     stalled: Vec<usize>,
@@ -57,13 +57,13 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    /// First comes the end of the game. Once a bound excludes it, each round looks between line and
-    /// bound for the earliest target that can be proven out of reach, and for the latest that a
-    /// line reaches. A target that is undecided at its work limit waits for the next round.
+    /// The end of the game is the first target. Once a bound excludes it, each round looks between
+    /// line and bound for the earliest tick that is provably out of reach, and for the latest tick
+    /// that a line reaches. A target that is undecided at its work limit waits for the next round.
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
-            // The end of the game takes turns with the end of the line, whose sweeps are shorter.
+            // The game's end takes turns with the end of the best line, which has shorter sweeps.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.current else { return end };
             let is_end = attempt.target.tick == end;
@@ -91,13 +91,13 @@ impl<const N: usize> Targets<N> {
         if first > low && (first - low) * BISECTION_DIVISOR > high - low {
             return low.midpoint(first);
         }
-        // Knowledge about the lowest target holds for all later targets.
+        // A round starts with the lowest target, because knowledge about it holds for all others.
         self.stalled.clear();
         self.work_limit = self.work_limit.saturating_mul(2);
         low
     }
 
-    /// The lowest target gets more, because its sweeps continue beyond it.
+    /// Returns the work for a turn. The lowest target gets more, as its sweeps continue beyond it.
     fn share(&self, tick: usize, best: &Bracket) -> u64 {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
             self.work_limit.saturating_mul(END_FACTOR).max(WORK_LIMIT_END)
@@ -142,7 +142,7 @@ impl<const N: usize> Targets<N> {
         self.current = Some(Attempt { target, schedule, work: 0, work_limit: share });
     }
 
-    /// Between two sweeps, adds the knowledge about the nearest earlier target to the current one.
+    /// Adds the knowledge about the nearest earlier target, unless a narrow sweep is running.
     pub fn share_knowledge(&mut self, orders: &Orders) {
         let Some(attempt) = self.current.as_mut().filter(|attempt| attempt.schedule.is_between_sweeps()) else {
             return;

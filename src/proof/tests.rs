@@ -68,7 +68,7 @@ fn runs_have_the_successors_of_their_combinations() {
         let order: Vec<usize> = (0..model.automata.len()).collect();
         let mut target = Target::new(&model, 300, &order, 1 << 20);
         assert!(target.project(&model, &mut BudgetMeter::new(Budget::UNLIMITED)));
-        // The masks: all threats, all threats with counted draws, and all but the first.
+        // The masks select all threats, all threats with counted draws, and all but the first.
         let all = target.slots.iter().fold(0, |mask, slot| mask | slot.mask());
         let first = target.slots.first().map_or(0, Slot::mask);
         for mask in [all, Combination::MAX, all & !first] {
@@ -144,7 +144,7 @@ fn lines_on_many_maps_are_never_hopeless() {
     assert!(check_lines(0..120) >= 80);
 }
 
-/// Sweeps must not exclude lines that reach their targets. Returns the number of maps.
+/// Checks that sweeps exclude no line that reaches its target. Returns the number of checked maps.
 fn check_lines(maps: Range<u64>) -> usize {
     let mut checked = 0;
     for (index, world) in
@@ -158,7 +158,7 @@ fn check_lines(maps: Range<u64>) -> usize {
         }
         let line = world.states_along(&world.start(), &found.moves);
         let mut engine = engine(&world);
-        // The later target adopts the knowledge of the earlier during a sweep.
+        // Two targets alternate, so that the later one adopts knowledge about the earlier one.
         for slice in 0..80 {
             let target_tick = if slice / 10 % 2 == 0 { target_tick - 3 } else { target_tick };
             if slice % 10 == 0 {
@@ -169,7 +169,7 @@ fn check_lines(maps: Range<u64>) -> usize {
             assert!(bound > target_tick, "map {index}: a bound of {bound}, but {} is reached", found.final_tick);
             for state in line.iter().filter(|state| usize::from(state.tick()) <= target_tick) {
                 let tick = state.tick();
-                assert!(!engine.is_hopeless(&world, state), "map {index}, target {target_tick}: tick {tick}");
+                assert!(!engine.is_hopeless(&world, state), "map {index}, target {target_tick}: hopeless at {tick}");
             }
         }
         checked += 1;
@@ -280,7 +280,7 @@ fn closures_are_the_keys_after_each_number_of_moves() {
             periods += usize::from(closure.after(1000) != closure.after(1002));
         }
     }
-    assert!(periods > 0, "no threat repeats anything but two sets");
+    assert!(periods > 0, "every closure has a period of 1 or 2");
 }
 
 #[test]
@@ -294,7 +294,7 @@ fn exhaustive_search_agrees_in_score_on_many_maps() {
     assert!(check_scores(480) >= 300);
 }
 
-/// Compares the engine with exhaustive searches. Returns how many searches were exhaustive.
+/// Compares the engine with exhaustive searches. Returns the number of maps with such a search.
 fn check_scores(maps: u64) -> usize {
     let (mut exhausted, mut optimal) = (0, 0);
     for (index, world) in worlds(&[(7, 7), (9, 7), (9, 9), (11, 9)], &[2, 3, 4], maps).enumerate() {

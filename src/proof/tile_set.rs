@@ -1,4 +1,4 @@
-/// A set of at most `64 * N` places of a [`Board`](super::board::Board).
+/// A set of places of a [`Board`](super::board::Board). Places must be less than `64 * N`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TileSet<const N: usize>([u64; N]);
 
@@ -7,7 +7,7 @@ impl<const N: usize> TileSet<N> {
 
     #[inline]
     pub fn of(place: u16) -> Self {
-        // Indexing the array by a run-time value would keep sets out of registers.
+        // The compiler keeps sets in registers only if no run-time value indexes the array.
         Self(std::array::from_fn(|word| u64::from(usize::from(place) / 64 == word) << (place % 64)))
     }
 
@@ -66,7 +66,7 @@ impl<const N: usize> TileSet<N> {
         })
     }
 
-    /// Adds `by`, from 1 to 63, to each place.
+    /// Adds `by` to each place. `by` must be from 1 to 63.
     #[inline]
     fn up(&self, by: u32) -> Self {
         Self(std::array::from_fn(|index| {
@@ -83,7 +83,7 @@ impl<const N: usize> TileSet<N> {
         }))
     }
 
-    /// The set and all neighbours of its places. Columns lie `stride` places apart.
+    /// Returns the places of the set and all their neighbours.
     #[inline]
     pub fn spread(&self, stride: u32) -> Self {
         let (up, down, left, right) = (self.up(1), self.down(1), self.down(stride), self.up(stride));

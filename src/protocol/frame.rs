@@ -4,7 +4,7 @@ use serde_json::Value;
 use super::{ProtocolError, from_json, kind, parse_actions, shortened};
 use crate::game::Action;
 
-/// Several hundred actions fit; a usual command takes under 100 bytes.
+/// Maximum length of a client's frame. A typical command takes less than 100 bytes.
 pub const MAX_CLIENT_FRAME_BYTES: usize = 64 << 10;
 /// Maximum length of a team name in characters. The name is printed and sent with every state.
 pub const MAX_TEAM_NAME_CHARS: usize = 100;
@@ -13,7 +13,7 @@ const REGISTER: &str = "REGISTER";
 const VIEWER: &str = "VIEWER";
 const COMMAND: &str = "COMMAND";
 
-/// A bot's first frame. It contains a token if the environment provides one, otherwise a team name.
+/// A bot's first frame. It is sent with the token if there is one, otherwise with the team name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Register {
     /// The secret that identifies the team to the real server. Never log or display it.
@@ -23,7 +23,8 @@ pub struct Register {
 }
 
 impl Serialize for Register {
-    /// Writes `{"type":"REGISTER","token":"..."}`; without a token, `teamName` replaces it.
+    /// Writes `{"type":"REGISTER","token":"..."}`. If the token is missing or empty, the field
+    /// `teamName` takes its place.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]
@@ -73,15 +74,15 @@ pub enum ClientFrame {
     Command(Command),
     /// An invalid command, with the error.
     InvalidCommand(ProtocolError),
-    /// A frame of another type or without a type, with a description.
+    /// A frame whose type is unknown or missing. The text describes the frame.
     Unknown(String),
 }
 
 impl ClientFrame {
-    /// Parses a frame. Like the server, accepts any JSON value.
+    /// Parses a frame. Returns [`ClientFrame::Unknown`] if the JSON value is no known frame.
     ///
     /// # Errors
-    /// If the frame is too long or not JSON.
+    /// If the frame is longer than [`MAX_CLIENT_FRAME_BYTES`] or is not valid JSON.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
         if frame.len() > MAX_CLIENT_FRAME_BYTES {
@@ -89,7 +90,7 @@ impl ClientFrame {
         }
         let frame = match from_json::<Value>(frame)? {
             object @ Value::Object(_) => object,
-            // This frame has no type, because only an object has fields.
+            // Only an object can have a type.
             other => return Ok(Self::Unknown(kind(Some(&other)).to_owned())),
         };
         let text = |field: &str| frame.get(field).and_then(Value::as_str);

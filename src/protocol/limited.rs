@@ -1,4 +1,4 @@
-//! Parses any JSON in bounded memory: a value could take 16 times the memory of its text.
+//! Parses any JSON, but limits the number of values: they can take 16 times the memory of the text.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 
 const MAX_VALUES: usize = 1 << 16;
 
-/// `None` for `null`, and above [`MAX_VALUES`] values.
+/// Returns `None` for `null`, and for JSON with more than [`MAX_VALUES`] values.
 pub(crate) fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     let mut values_left = MAX_VALUES;
     let value = Limited { values_left: &mut values_left }.deserialize(deserializer)?;
     Ok(value.filter(|value| !value.is_null()))
 }
 
-/// Reads an array of at most `length_max` elements. `what` is the word for the elements in errors.
+/// Reads an array of at most `length_max` elements. Error messages call its elements `what`.
 pub(crate) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
     length_max: usize,
@@ -54,7 +54,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for ListVisitor<T> {
     }
 }
 
-/// Reads a value. If it contains too many values, skips it and returns `None`.
+/// Reads a JSON value. If it contains more than `values_left` values, skips it and returns `None`.
 struct Limited<'a> {
     values_left: &'a mut usize,
 }

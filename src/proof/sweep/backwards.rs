@@ -4,9 +4,9 @@ use crate::proof::model::Model;
 use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
-/// After this much work, a whole sweep turning back stops at a layer that is too wide, because few
-/// narrow sweeps could start before it. The maximum width is `RETURN_LEN` combinations if the sweep
-/// dropped less than 1 / `DROPPED_DIVISOR` of the states of the segment, otherwise twice as much.
+/// After this much work, the backward pass of a whole sweep stops at a layer that is too wide,
+/// because few narrow sweeps could start before it. The maximum is `RETURN_LEN` combinations if the
+/// pass dropped less than 1 / `DROPPED_DIVISOR` of the segment's states, otherwise twice as many.
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_DIVISOR: u64 = 20;
 const RETURN_LEN: usize = 10_000;
@@ -21,7 +21,7 @@ impl<const N: usize> Sweep<N> {
     ) -> Result<Option<End>, StopReason> {
         if !self.front.is_ready {
             self.narrow(model, target, meter)?;
-            // Draws that became known after the forward pass are missing in the following layers.
+            // To match the later layers, a hawk counts draws only if it did so in the forward pass.
             let now = self.joins.iter().filter(|joined| joined.tick == self.front.tick);
             for Joined { slot: index, counts_draws: counts, .. } in now.copied().collect::<Vec<Joined>>() {
                 if target.slots[index].mask() & self.front.mask == 0 {
@@ -29,7 +29,7 @@ impl<const N: usize> Sweep<N> {
                     assert!(has_joined, "no limit is reached");
                     target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
                     if counts != (self.front.mask & target.slots[index].draws_mask() != 0) {
-                        // The known set is gone: the following layers would not match.
+                        // The known set that held the hawk's draws is gone.
                         return Ok(Some(End::TooBig));
                     }
                 }
@@ -41,7 +41,7 @@ impl<const N: usize> Sweep<N> {
             && !self.kept.segment.is_empty()
             && (self.kept.segment.len() >= CHECKPOINT_TICKS || self.kept.segment_bytes > self.limits.kept_bytes)
         {
-            // The segment is full and starts again here. The earlier layers are rebuilt later.
+            // The segment is full. A new segment starts here. The dropped layers are rebuilt later.
             self.kept.segment.clear();
             self.kept.segment_bytes = 0;
             self.kept.checkpoints.push(StoredLayer {
@@ -125,7 +125,7 @@ impl<const N: usize> Sweep<N> {
         Ok(Some(End::Recorded))
     }
 
-    /// Copies the states of the segment's last layer that lead into the following layer to `next`.
+    /// Copies those states of the segment's last layer that lead into `after` to `front.next`.
     fn trim(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let Some(stored) = self.kept.segment.last() else { return Ok(()) };
         let (after_mask, after) = self.after.as_ref().expect("a layer comes after");

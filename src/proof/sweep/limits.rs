@@ -7,7 +7,7 @@ pub(in crate::proof) enum End {
     Empty(usize),
     Recorded,
     TooBig,
-    /// No state is left at this tick, beyond the target. The sweep turns back and continues.
+    /// No state is left at this tick, which is after the target. The sweep continues backwards.
     EmptyBeyond(usize),
 }
 
@@ -19,15 +19,15 @@ impl End {
 
 #[derive(Clone, Copy, Debug)]
 pub(in crate::proof) struct SweepLimits {
-    /// Maximum combinations after a threat joins on the way. At 0, no threat joins.
+    /// Maximum combinations after a threat joins on the way. If 0, only the first threat joins.
     pub join_len: usize,
     pub layer_len: usize,
-    /// Maximum bytes of the checkpoints. The layers between two checkpoints have the same limit.
+    /// Maximum bytes of the checkpoints, and also of the layers between two checkpoints.
     pub kept_bytes: usize,
-    /// The sweep continues up to this tick, to prove a later target out of reach.
+    /// After the target, the sweep continues up to this tick, to prove a later target out of reach.
     pub beyond_tick: usize,
     pub left_out: Combination,
-    /// True if the threats start in their initial states at the first tick, and none joins later.
+    /// True if all threats join in their initial states at the first tick, and none joins later.
     pub is_whole: bool,
     pub counts_draws: bool,
 }

@@ -1,5 +1,5 @@
-//! A sweep. Missing threats join when few states are left. In the backward pass, the sweep rebuilds
-//! the layers between two checkpoints.
+//! A sweep. Missing threats join when few states are left. The forward pass stores some layers as
+//! *checkpoints*. The backward pass rebuilds the layers between two checkpoints, a *segment*.
 
 mod backwards;
 mod limits;
@@ -16,10 +16,11 @@ use super::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 pub(super) use limits::{End, SweepLimits};
 
-/// Initial number of ticks between two checkpoints, and the maximum number of layers in a segment.
+/// Initial number of ticks between two checkpoints, and maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
 const BEYOND_WORK_MIN: u64 = 200_000;
-/// 1 / `WHOLE_BEYOND_DIVISOR` of a whole sweep's work may go beyond the target, or the minimum.
+/// Beyond the target, a whole sweep may spend 1 / `WHOLE_BEYOND_DIVISOR` of its work up to the
+/// target, or `BEYOND_WORK_MIN` if this is more.
 const WHOLE_BEYOND_DIVISOR: u64 = 4;
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
@@ -31,7 +32,7 @@ struct StoredLayer<const N: usize> {
 #[derive(Debug, PartialEq, Eq)]
 enum Phase {
     Forwards,
-    /// Forwards beyond the target, until the work exceeds `work_max`.
+    /// Forwards beyond the target, until the work beyond it exceeds `work_max`.
     Beyond {
         work_max: u64,
     },
@@ -39,14 +40,14 @@ enum Phase {
         until: usize,
     },
     Backwards,
-    /// Back at the first tick, or stopped because the remaining ticks are not worth the work.
+    /// The backward pass is complete, or has stopped because earlier ticks are not worth the work.
     Over,
 }
 
 #[derive(Debug)]
 struct Begin {
     from: usize,
-    /// The first tick in the proof: that of the game if the sweep starts from a reachable layer.
+    /// The first tick in the proof. It is before `from` if the sweep starts from a reachable layer.
     origin: usize,
     base: Combination,
 }
@@ -56,11 +57,11 @@ struct Front<const N: usize> {
     tick: usize,
     mask: Combination,
     layer: Layer<N>,
-    /// In the backward pass, it comes from the first `done` combinations of the last stored layer.
+    /// In the backward pass: the states kept from the last layer's first `done` combinations.
     next: Layer<N>,
     done: usize,
     is_ready: bool,
-    /// True if the deadline interrupted an operation on the layer. The next attempt ignores it.
+    /// True if the deadline interrupted the work on a layer. The next attempt ignores the deadline.
     is_interrupted: bool,
 }
 
@@ -68,11 +69,11 @@ struct Front<const N: usize> {
 struct Kept<const N: usize> {
     checkpoints: Vec<StoredLayer<N>>,
     checkpoint_bytes: usize,
-    /// Ticks between two checkpoints, doubled whenever they take too much memory.
+    /// Ticks between two checkpoints, doubled whenever the checkpoints take too much memory.
     checkpoint_ticks: usize,
     segment: Vec<StoredLayer<N>>,
     segment_bytes: usize,
-    /// The states in the processed layers of the segment, and those that lead to the target.
+    /// Number of states in the processed layers of the segment, before and after the backward pass.
     segment_states: u64,
     segment_kept: u64,
 }
@@ -102,12 +103,12 @@ pub(super) struct Sweep<const N: usize> {
     joins: Vec<Joined>,
     turning: Option<Turning<N>>,
     kept: Kept<N>,
-    /// In the backward pass: the mask and the states of the tick after the current one.
+    /// In the backward pass: the mask and the remaining states of the tick after the current tick.
     after: Option<(Combination, Arc<Lookup<N>>)>,
 }
 
 impl<const N: usize> Sweep<N> {
-    /// The target must have a known set over the threats `known` at the tick `from`.
+    /// Unless `known` is 0, the target must have a known set over this mask at the tick `from`.
     pub fn new(target: &Target<N>, from: usize, known: Combination, limits: SweepLimits) -> Self {
         let layer = Layer { keys: vec![0], sets: vec![target.allowed[from]] };
         Self {
@@ -140,7 +141,7 @@ impl<const N: usize> Sweep<N> {
         }
     }
 
-    /// A whole sweep that starts from a reachable layer over the threats of a mask.
+    /// Creates a whole sweep that starts from a reachable layer over the threats in `mask`.
     pub fn onwards(
         model: &Model<N>,
         target: &Target<N>,
@@ -174,8 +175,8 @@ impl<const N: usize> Sweep<N> {
         self.phase != Phase::Forwards
     }
 
-    /// Continues for about `slice` combinations, until the sweep ends or the budget is used up. If
-    /// `can_turn` is false, the sweep waits at the target.
+    /// Processes about `slice` combinations, fewer if the sweep ends or the budget is used up. If
+    /// `can_turn` is false, the sweep waits at the target instead of turning back.
     pub fn advance(
         &mut self,
         model: &Model<N>,
@@ -203,7 +204,7 @@ impl<const N: usize> Sweep<N> {
                 self.front.is_interrupted = true;
                 None
             });
-            // A phase must count only the work done before the phase started.
+            // The next phase reads the work of the earlier phases.
             self.work = work + meter.ticks() - begin;
             if end.is_some() {
                 return end;
@@ -226,7 +227,7 @@ impl<const N: usize> Sweep<N> {
                 self.note(model, target);
                 return Ok(Some(End::Empty(self.front.tick)));
             }
-            // If the layer contains almost the entire known set, the following ticks add nothing.
+            // A layer with almost all states of a known set repeats the sweep that found the set.
             let is_repeating = self.limits.join_len > 0
                 && can_turn
                 && self.front.tick > self.begin.from
@@ -257,7 +258,7 @@ impl<const N: usize> Sweep<N> {
         Ok(self.is_wide().then_some(End::TooBig))
     }
 
-    /// Continues beyond the target, where no knowledge restricts the layers.
+    /// Continues beyond the target, where no known sets restrict the layers.
     fn beyond(
         &mut self,
         model: &Model<N>,
@@ -295,7 +296,7 @@ impl<const N: usize> Sweep<N> {
         self.front.layer.len().max(self.join.len()) > self.limits.layer_len
     }
 
-    /// Restricts the layer to the known sets of its tick, if threats have moved.
+    /// Restricts the layer to known sets, at the first tick and whenever the threats have moved.
     fn narrow(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         if self.front.tick == self.begin.from || model.times.moves[self.front.tick - 1] {
             target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
@@ -303,8 +304,8 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// At the first tick, adds the threats of `begin` and one more. Later, it adds the threats of a
-    /// known set over more threats than the layer, and any other threat when few states are left.
+    /// Adds missing threats: at the sweep's first tick, those in `begin.base` and one more; later,
+    /// those of a known set that covers the layer's threats. Adds others while few states are left.
     fn widen(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let limits = self.limits;
         if !limits.is_whole {
@@ -331,8 +332,8 @@ impl<const N: usize> Sweep<N> {
             let is_exact = self.front.tick == model.first_tick;
             let is_known = target.is_known(self.front.tick, slot);
             let can_join = is_exact || !limits.is_whole && (is_known || target.can_join(model, slot, self.front.tick));
-            // At the first tick of the game, each threat has one key. Later, each place of the
-            // player excludes many keys, so their number is divided by 4.
+            // The product of combinations and keys overestimates the joined layer, because each
+            // place of the player excludes many keys. So the product is divided by 4.
             let keys = if is_exact || is_known { 1 } else { target.closure_len(model, slot, self.front.tick) };
             if !can_join || !(is_first || self.front.layer.len() * keys / 4 <= limits.join_len) {
                 return Ok(());
@@ -346,7 +347,7 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Notes the join. Returns false if the layer would have more than `max_len` combinations.
+    /// Adds a threat and notes the join. Returns false if the layer would exceed `max_len`.
     fn join_slot(
         &mut self,
         model: &Model<N>,
@@ -364,7 +365,7 @@ impl<const N: usize> Sweep<N> {
         Ok(has_joined)
     }
 
-    /// Like [`Self::join_slot`]. A hawk joins with counted draws if known and `counts_known`.
+    /// Like [`Self::join_slot`], but does not note the join or apply the known sets.
     fn add_slot(
         &mut self,
         model: &Model<N>,
@@ -379,13 +380,13 @@ impl<const N: usize> Sweep<N> {
         let Some((mask, wide)) = target.join(model, joining, layer, &mut self.join, max_len, meter)? else {
             return Ok(false);
         };
-        // At the first tick, no hawk has drawn since the root.
+        // At the first tick, each hawk's number of draws since the root is 0.
         let counts = self.limits.counts_draws && self.front.tick == model.first_tick;
         (self.front.mask, self.front.layer) = (if counts { mask | slot.draws_mask() } else { mask }, wide);
         Ok(true)
     }
 
-    /// Makes a checkpoint if one is due. Returns false if the layer does not fit into memory.
+    /// Makes a checkpoint if one is due. Returns false if the layer takes more than `kept_bytes`.
     fn keep(&mut self) -> bool {
         let bytes = self.front.layer.len() * Layer::<N>::KEY_BYTES;
         let last = self.kept.checkpoints.last().map(|checkpoint| checkpoint.tick);
@@ -403,7 +404,6 @@ impl<const N: usize> Sweep<N> {
         bytes <= self.limits.kept_bytes
     }
 
-    /// Drops every second checkpoint and keeps the first.
     fn thin(&mut self) {
         self.kept.checkpoint_ticks *= 2;
         let mut place = 0..;
@@ -415,7 +415,7 @@ impl<const N: usize> Sweep<N> {
     fn step(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) {
         let slots = target.slots_in(model, self.front.mask);
         let context = target.context(model, &slots, self.front.tick);
-        // If the segment holds this layer, `front.layer` is empty.
+        // In the backward pass, the current layer can be in the segment instead of `front.layer`.
         let stored = self.kept.segment.last().filter(|stored| stored.tick == self.front.tick);
         let layer = stored.map_or(&self.front.layer, |stored| &stored.layer);
         if self.join.advance(&context, layer, &mut self.front.next, meter) {
