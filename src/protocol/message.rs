@@ -1,7 +1,5 @@
-//! The state message that the server sends to a bot before each tick. The parser accepts every
-//! message with the fields that the game needs, and keeps unknown identifiers. Any other message
-//! gives one error with the path of the field. Memory is bounded. A message that is read and
-//! written again has the same keys and values.
+//! The state message that the server sends to a bot before each tick. The parser ignores unknown
+//! fields, and keeps unknown styles, directions and personalities as text. Memory use is bounded.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,28 +15,28 @@ use crate::game::{
     StyleNames, Tile, UNREACHED, World,
 };
 
-/// Maximum bytes of a message. With the largest map, 1024 x 1024 with few streets, it takes 14 MB.
+/// Maximum length of a message, in bytes. The largest map (1024 x 1024 tiles) needs about 13 MB.
 pub const MAX_MESSAGE_BYTES: usize = 16 << 20;
-/// Maximum columns and rows in a message: the same as in the largest supported image.
+/// Maximum number of columns and of rows in a message, as in the largest supported map image.
 pub const MAX_MESSAGE_SIDE: usize = crate::map::MAX_SIDE as usize;
-/// Maximum number of threats in a message, to bound memory. A [`World`] has a lower limit.
+/// Maximum number of threats in a message, to bound its memory. A [`World`] allows fewer.
 pub const MAX_MESSAGE_THREATS: usize = 1024;
 
-/// Maximum nesting depth of a verbatim field, up to three levels deep in a line of a recording.
+/// Maximum nesting depth of a verbatim field. In a recording, up to 3 objects enclose the field.
 pub const MAX_VERBATIM_DEPTH: usize = super::MAX_JSON_DEPTH - 3;
 
 const STATE: &str = "STATE";
 const PLAYER_ID: &str = "1";
 
-/// A state as sent by the server. Fields that may be absent or do not affect the game are kept
-/// verbatim, and are `None` if missing or above 65,536 values.
+/// A state as sent by the server. Fields of type [`Value`] do not affect the game: they are kept
+/// verbatim, or are `None` if they are missing, `null`, or contain more than 65,536 JSON values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", expecting = "a state: an object with tick, map, threats and yourCharacter")]
 pub struct GameMessage {
     /// `type`, verbatim.
     #[serde(rename = "type", default, deserialize_with = "limited::value", skip_serializing_if = "Option::is_none")]
     pub kind: Option<Value>,
-    /// The next tick to be played, from 1.
+    /// The tick that is played next. The first is tick 1.
     #[serde(deserialize_with = "whole")]
     pub tick: u32,
     /// `currentTickNumber`, verbatim.
@@ -52,7 +50,7 @@ pub struct GameMessage {
     pub constants: Option<Value>,
     /// The map.
     pub map: MessageMap,
-    /// The threats, in map order.
+    /// The threats, in map order (see [`Layout::threats`]).
     #[serde(deserialize_with = "threats")]
     pub threats: Vec<MessageThreat>,
     /// The player.
@@ -68,7 +66,7 @@ pub struct MessageMap {
     /// Rows.
     #[serde(deserialize_with = "whole")]
     pub height: i32,
-    /// The walls and empty tiles. The server sends a see-through tile as an empty tile.
+    /// The tiles. The server sends a see-through tile as an empty tile.
     pub tiles: Columns<MessageTile>,
 }
 
@@ -80,7 +78,7 @@ pub struct MessageThreat {
     pub position: Position,
     /// The direction that the threat faces.
     pub direction: DirectionName,
-    /// The threat's personality, if sent.
+    /// The threat's personality, if the server sends it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub personality: Option<PersonalityName>,
     /// The threat's style.
@@ -111,12 +109,12 @@ pub struct MessageCharacter {
     pub distances: Option<Columns<Option<u32>>>,
 }
 
-/// An identifier in a message, which may be unknown to the game.
+/// A name in a message, which may be unknown to the game.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Name<T> {
-    /// One of the game's identifiers.
+    /// The value that the name stands for.
     Known(T),
-    /// An unknown identifier, verbatim.
+    /// An unknown name, verbatim.
     Other(String),
 }
 
@@ -128,7 +126,7 @@ pub type DirectionName = Name<Direction>;
 pub type PersonalityName = Name<Personality>;
 
 impl<T: Copy> Name<T> {
-    /// The value, if the identifier is known.
+    /// The value, or `None` if the name is unknown.
     pub fn known(&self) -> Option<T> {
         match self {
             Self::Known(known) => Some(*known),
@@ -148,11 +146,11 @@ impl<T: Word> fmt::Display for Name<T> {
 
 /// A type whose values have names in messages.
 pub trait Word: Copy + 'static {
-    /// The kind of name, as in error messages.
+    /// A description of the expected name, for error messages.
     const EXPECTED: &'static str;
-    /// Every value that has a word.
+    /// Every value of the type.
     const WORDS: &'static [Self];
-    /// The word on the wire.
+    /// The name of this value in messages.
     fn word(self) -> &'static str;
 }
 
@@ -203,7 +201,7 @@ impl<'de, T: Word> Deserialize<'de> for Name<T> {
     }
 }
 
-/// A grid in the order of messages, `[x][y]`: columns from left to right, each from top to bottom.
+/// A grid stored as in messages, `[x][y]`: columns from left to right, each from top to bottom.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Columns<T> {
     width: usize,
@@ -212,13 +210,13 @@ pub struct Columns<T> {
 }
 
 impl<T: Copy> Columns<T> {
-    /// A grid with the same value in every cell.
+    /// Creates a grid with the same value in every cell.
     pub fn filled(width: i32, height: i32, cell: T) -> Self {
         let (width, height) = (width.max(0) as usize, height.max(0) as usize);
         Self { width, height, cells: vec![cell; width * height] }
     }
 
-    /// Returns the number of columns.
+    /// The number of columns.
     pub fn width(&self) -> usize {
         self.width
     }
@@ -233,14 +231,14 @@ impl<T: Copy> Columns<T> {
         self.index(position).map(|index| self.cells[index])
     }
 
-    /// Sets the cell at a position; does nothing off the grid.
+    /// Sets the cell at a position. Does nothing if the position is off the grid.
     pub fn set(&mut self, position: Position, cell: T) {
         if let Some(index) = self.index(position) {
             self.cells[index] = cell;
         }
     }
 
-    /// All positions and their cells, column by column.
+    /// Iterates over all positions and their cells, column by column.
     pub fn iter(&self) -> impl Iterator<Item = (Position, T)> + '_ {
         let height = self.height.max(1);
         let place = move |index: usize| Position::new((index / height) as i32, (index % height) as i32);
@@ -339,7 +337,7 @@ pub enum MessageTile {
 }
 
 impl MessageTile {
-    /// True if threats, sight and paths can pass.
+    /// True if threats, lines of sight and paths can cross the tile.
     pub const fn is_open(self) -> bool {
         matches!(self, Self::Empty)
     }
@@ -413,7 +411,7 @@ impl<'de, T: TryFrom<i64>> Deserialize<'de> for Whole<T> {
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
             }
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Whole<T>, E> {
-                // The cast saturates: a changed value is out of range or had a fraction.
+                // The cast changes a number that has a fraction or is out of range.
                 let whole = Some(number as i64).filter(|&whole| whole as f64 == number);
                 let whole = whole.and_then(|whole| T::try_from(whole).ok());
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
@@ -455,8 +453,8 @@ impl GameMessage {
     /// Parses a state message.
     ///
     /// # Errors
-    /// If the message is too long, not JSON, or not a state. The error contains the path of the
-    /// first invalid field.
+    /// If the message is too long, is not JSON, or is not a state. The error contains the path of
+    /// the first invalid field.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
         if frame.len() > MAX_MESSAGE_BYTES {
@@ -467,10 +465,11 @@ impl GameMessage {
         Ok(message)
     }
 
-    /// Checks that the sizes in the message agree, as [`GameMessage::parse`] does.
+    /// Checks the sizes of the map and of the distances, and the nesting depth of the verbatim
+    /// fields. [`GameMessage::parse`] includes this check.
     ///
     /// # Errors
-    /// The first inconsistent field.
+    /// If a check fails. The error contains the path of the first invalid field.
     pub fn validate(&self) -> Result<(), ProtocolError> {
         let differ = |path: &str, expected: usize, found: i64| {
             Err(ProtocolError::Field {
@@ -523,7 +522,7 @@ impl GameMessage {
         ]
     }
 
-    /// The message that the server sends for a state.
+    /// Creates the message that the server sends for a state.
     pub fn of(world: &World, state: &State, team_id: &str) -> Self {
         let tick = state.tick();
         Self {
@@ -538,21 +537,21 @@ impl GameMessage {
         }
     }
 
-    /// The threats of known style, with their indices in the message.
+    /// Each threat of known style, with its index in the message and its style.
     pub fn known_threats(&self) -> impl Iterator<Item = (usize, Style, &MessageThreat)> {
         self.threats.iter().enumerate().filter_map(|(index, threat)| Some((index, threat.style.known()?, threat)))
     }
 
-    /// The threats of unknown style, with their indices in the message.
+    /// Each threat of unknown style, with its index in the message.
     pub fn unknown_threats(&self) -> impl Iterator<Item = (usize, &MessageThreat)> {
         self.threats.iter().enumerate().filter(|(_, threat)| threat.style.known().is_none())
     }
 
-    /// The layout of this message, with current positions as spawns and see-through tiles as open.
-    /// Its threats are [`GameMessage::known_threats`], in the same order.
+    /// Creates a layout whose spawns are the current positions and whose open tiles are the `EMPTY`
+    /// tiles. Its threats are the [`GameMessage::known_threats`], in the same order.
     ///
     /// # Errors
-    /// If the player or a threat of known style is not on an open tile.
+    /// If the player or a threat of known style is not on an `EMPTY` tile.
     pub fn layout(&self) -> Result<Layout, ProtocolError> {
         let MessageMap { width, height, ref tiles } = self.map;
         let on_street = |position: Position, path: &dyn Fn() -> String| match tiles.get(position) {
@@ -578,12 +577,12 @@ impl GameMessage {
 }
 
 impl MessageMap {
-    /// A layout with the streets and the player, without threats. Missing tiles are walls.
+    /// A layout of this map with the player but no threats. Missing tiles become walls.
     pub(crate) fn layout(&self, player: Position) -> Layout {
         self.window(Position::new(0, 0), (self.width, self.height), player)
     }
 
-    /// The streets of a window from `from`. `player` is a position on the entire map.
+    /// A layout of the rectangle whose top-left tile is `from`. `player` is a position on the map.
     pub(crate) fn window(&self, from: Position, (width, height): (i32, i32), player: Position) -> Layout {
         let rows = (from.y..from.y + height).flat_map(|y| (from.x..from.x + width).map(move |x| Position::new(x, y)));
         let tiles = rows.map(|position| self.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();
@@ -591,7 +590,7 @@ impl MessageMap {
         Layout { width, height, tiles, player, threats: Vec::new() }
     }
 
-    /// Creates the message map of a layout.
+    /// Converts a layout to the map of a message.
     pub fn of(layout: &Layout) -> Self {
         let mut tiles = Columns::filled(layout.width, layout.height, MessageTile::Wall);
         layout.open_positions().for_each(|position| tiles.set(position, MessageTile::Empty));
@@ -619,7 +618,7 @@ fn threats_of(world: &World, state: &State) -> Vec<MessageThreat> {
     threats.collect()
 }
 
-/// The word for a style in the messages of a server with these rules.
+/// The name that a server with these rules sends for a style.
 pub fn style_word(rules: &Rules, style: Style) -> StyleName {
     match rules.wire.style_names {
         StyleNames::Server => Name::Known(style),
@@ -627,7 +626,7 @@ pub fn style_word(rules: &Rules, style: Style) -> StyleName {
     }
 }
 
-/// The personality that a server with these rules reports for threats with `personality`.
+/// The name that a server with these rules sends for a personality; `None` if it sends no name.
 pub fn personality_word(rules: &Rules, personality: Personality) -> Option<PersonalityName> {
     match rules.wire.personalities {
         Personalities::Server => Some(Name::Known(personality)),
@@ -651,8 +650,8 @@ fn character_of(world: &World, state: &State, team_id: &str) -> MessageCharacter
     }
 }
 
-/// The steps from a position to every tile along the server's paths, which pass see-through tiles.
-/// `None` everywhere if the position is a wall.
+/// The number of steps from `from` to each tile, or `None` if there is no path. As on the server,
+/// a path may cross see-through tiles. If `from` is a wall, there are no paths.
 pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     let mut distances = Columns::filled(graph.width(), graph.height(), None);
     let steps = graph.tile(from).map(|tile| graph.distances(Mover::Threat, tile)).unwrap_or_default();
@@ -664,8 +663,8 @@ pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     distances
 }
 
-/// Writes a game's messages, byte for byte as [`GameMessage::of`]. Serialises the map, half of each
-/// message, only once.
+/// Writes the messages of a world's games as JSON, byte for byte like [`GameMessage::of`]. It
+/// serialises the map, which is half of each message, only once.
 #[derive(Clone, Debug)]
 pub struct MessageWriter<'a> {
     world: &'a World,

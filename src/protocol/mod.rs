@@ -1,6 +1,6 @@
 //! The JSON protocol (states, commands and actions) and the trace format for recorded games. As on
-//! the server, an invalid action is parsed and later fails. State messages are parsed leniently,
-//! because their format is not fully known; traces strictly.
+//! the server, an invalid action is not a parse error, but fails when it is played. Unknown fields
+//! are ignored in state messages, because their format is not fully known, but rejected in traces.
 
 use std::io::{self, Write};
 use std::str::Utf8Error;
@@ -24,8 +24,8 @@ pub use message::{
     distances, personality_word, style_word,
 };
 
-/// Maximum nesting depth of JSON, as in `serde_json`, because values are built and dropped
-/// recursively. A message of the real server has five levels.
+/// Maximum nesting depth of JSON, as in `serde_json`. The depth is limited because values are built
+/// and dropped recursively. A state message has four levels.
 pub const MAX_JSON_DEPTH: usize = 127;
 
 /// The error for rejected JSON.
@@ -43,7 +43,7 @@ pub enum ProtocolError {
     /// Invalid JSON, or a field of the wrong type.
     #[error("{}{}", path_prefix(.path), parser_words(.source))]
     Json {
-        /// The field, such as `threats[3].position.x`; empty for the document or a very long error.
+        /// The path of the field, such as `threats[3].position.x`; empty if it is unknown.
         path: String,
         /// The parser's error.
         source: serde_json::Error,
@@ -58,10 +58,10 @@ pub enum ProtocolError {
         /// The actual value.
         found: String,
     },
-    /// A command's actions are not a list.
+    /// The actions of a command are not an array.
     #[error("actions: expected an array of actions, found {found}")]
     ActionsNotAnArray {
-        /// The JSON type that was found: `nothing`, `null`, `an object`, and so on.
+        /// The type that was found, such as `an object`; `nothing` if the field is missing.
         found: &'static str,
     },
     /// A trace without a header line.
@@ -79,10 +79,10 @@ pub enum ProtocolError {
     },
 }
 
-/// Maximum length of the parser's message, because the parser quotes the entire invalid text.
+/// A longer parser error is shortened, because it can quote an invalid value of any length.
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
-/// The parser's message. It includes the line number only if there are several lines.
+/// The parser's error, shortened if it is long. Omits the line number of an error in line 1.
 pub fn parser_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let (reason, column) = match text.rsplit_once(" at line ") {
@@ -112,10 +112,10 @@ fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// The path is found only for parser errors up to this length, because it takes a second parse.
+/// A longer parser error gets no path, because finding the path would format the error again.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
-/// Tracks the path of fields only after an error, because tracking costs time.
+/// Tracks the paths of fields only in a second parse after an error, because tracking is slow.
 pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
     let invalid = |error: Utf8Error| {
         let source =
@@ -124,13 +124,12 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Pro
     };
     let text = str::from_utf8(json).map_err(invalid)?;
     serde_json::from_str(text).map_err(|source| {
-        // Formatting a long error again would take too much time.
         if source.to_string().len() > PATH_TEXT_MAX_BYTES {
             return ProtocolError::Json { path: String::new(), source };
         }
         let deserializer = &mut serde_json::Deserializer::from_str(text);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
-        // In the path, a dot is the entire document, and a question mark a field without a name.
+        // A final dot stands for the entire document, and a question mark for an unnamed field.
         let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
         ProtocolError::Json { path, source }
     })
@@ -141,14 +140,14 @@ pub fn to_json(value: &impl Serialize) -> String {
     serde_json::to_string(value).expect("values with string keys can always be serialised")
 }
 
-/// Escapes JSON for a script element of a page, so that a `<` in a string cannot end the element.
+/// Escapes each `<` in JSON, so that a string cannot end the HTML script element around the JSON.
 pub fn for_script(json: &str) -> String {
     json.replace('<', "\\u003c")
 }
 
 const MOVE_TO: &str = "MOVE_TO";
 
-/// Parses an action from any JSON. An invalid action is accepted, and later fails.
+/// Converts any JSON to an action. An invalid action becomes one that fails when it is played.
 pub fn parse_action(json: &Value) -> Action {
     let Some(name) = json.get("type").and_then(Value::as_str) else {
         return Action::Unknown;
@@ -160,7 +159,7 @@ pub fn parse_action(json: &Value) -> Action {
     direction.map_or(Action::Unknown, Action::Move)
 }
 
-/// The server would also convert strings, but no client sends them.
+/// Does not accept coordinates as strings. The server would convert them, but no client sends any.
 fn parse_move_to(json: &Value) -> Action {
     let coordinate = |name| json.get("position").and_then(|position| position.get(name)).and_then(Value::as_f64);
     match (coordinate("x"), coordinate("y")) {
@@ -169,10 +168,10 @@ fn parse_move_to(json: &Value) -> Action {
     }
 }
 
-/// Parses the actions of a command with [`parse_action`]. `None` means that the field is missing.
+/// Parses a command's field `actions` with [`parse_action`]. `json` is `None` if it is missing.
 ///
 /// # Errors
-/// If the JSON is not an array. The server then rejects the entire command.
+/// If the field is missing or is not an array. The server then rejects the entire command.
 pub fn parse_actions(json: Option<&Value>) -> Result<Vec<Action>, ProtocolError> {
     match json {
         Some(Value::Array(actions)) => Ok(actions.iter().map(parse_action).collect()),
@@ -193,8 +192,8 @@ fn kind(json: Option<&Value>) -> &'static str {
 }
 
 impl Serialize for Action {
-    /// Writes `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. Parsing
-    /// drops unknown types, so an unknown action is written without a type.
+    /// Writes `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. An
+    /// unknown action is written as `{}`, because [`Action::Unknown`] does not keep the type.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match *self {
@@ -242,10 +241,10 @@ fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok,
     }
 }
 
-/// A recorded game in trace format: a header line and one line per tick, all in JSON.
+/// A recorded game in the trace format: a header line, then one line per tick, all in JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// The map and the first state.
+    /// The map's name and size, the rules, and the first positions.
     pub header: TraceHeader,
     /// The played ticks, in order.
     pub ticks: Vec<TraceTick>,
@@ -255,7 +254,7 @@ impl Trace {
     /// Parses a trace. Skips blank lines.
     ///
     /// # Errors
-    /// The first invalid line, with its number.
+    /// If the header is missing or a line is invalid. The error contains the number of the line.
     pub fn parse(text: &str) -> Result<Self, ProtocolError> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
         let header = lines.next().ok_or(ProtocolError::NoHeader)?;
@@ -265,7 +264,7 @@ impl Trace {
         })
     }
 
-    /// Writes the header and each tick as one line. Fails if the writer fails.
+    /// Writes the header and all ticks, each on its own line. Fails if the writer fails.
     pub fn write(&self, mut writer: impl Write) -> io::Result<()> {
         write_line(&mut writer, &self.header)?;
         self.ticks.iter().try_for_each(|tick| write_line(&mut writer, tick))
@@ -303,12 +302,12 @@ pub struct TraceHeader {
     /// The player's first tile.
     #[serde(with = "pair")]
     pub player: Position,
-    /// The threats, in map order.
+    /// The threats, in map order (see [`Layout::threats`](crate::game::Layout::threats)).
     pub threats: Vec<TraceSpawn>,
 }
 
 impl TraceHeader {
-    /// Creates the header of a game.
+    /// Creates the header for a game that begins at the start of `world`. `map` is the map's name.
     pub fn new(map: impl Into<String>, world: &World) -> Self {
         let (layout, rules) = (world.layout(), world.rules());
         let variant = Rules { no_jump: rules.no_jump, ..Rules::BLITZ_2025 };
@@ -331,7 +330,7 @@ impl TraceHeader {
     }
 }
 
-/// A threat in the header of a trace, `["shark", 1, 11, "up"]`.
+/// A threat in the header of a trace, such as `["shark", 1, 11, "up"]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(Style, i32, i32, Direction)", into = "(Style, i32, i32, Direction)")]
 pub struct TraceSpawn {
@@ -355,19 +354,19 @@ impl From<TraceSpawn> for (Style, i32, i32, Direction) {
     }
 }
 
-/// A line of a trace after the header: a tick's command and the resulting state.
+/// A line of a trace after the header: the actions of a tick and the resulting state.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceTick {
-    /// The actions sent; omitted if only states are recorded.
+    /// The player's actions; `None` if the trace contains only states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<Vec<Action>>,
-    /// The tick after the played tick: 2 in the first line.
+    /// The tick of the resulting state, which is 2 after the first command.
     pub tick: u16,
     /// The player's position.
     #[serde(with = "pair")]
     pub player: Position,
-    /// The threats, in map order.
+    /// The threats, in the order of the header.
     pub threats: Vec<TraceThreat>,
     /// True if the game is over.
     pub over: bool,

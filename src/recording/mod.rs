@@ -1,9 +1,9 @@
-//! Recorded games: one line per tick, `{"game_message": <the state as sent>, "actions": [<the
-//! answer>]}`, plain or gzipped, with optional notes ([`TickNotes`]). A state that the bot cannot
-//! use has an `error`.
+//! Recorded games. A plain or gzipped file has one line per tick, `{"game_message": <the state as
+//! sent>, "actions": [<the answer>]}`, and optional notes ([`TickNotes`]). If the bot failed in a
+//! tick, the line also has an `error`.
 //!
-//! [`verify`] replays a recording and compares every field that the rules determine. A file that a
-//! crash truncated is valid up to its last complete line. Memory is bounded.
+//! [`verify`] replays a recording and compares every field that the rules determine. If a crash
+//! truncates a file, the complete lines remain readable. Memory use is bounded.
 
 mod notes;
 mod verify;
@@ -31,10 +31,10 @@ pub use notes::{
 };
 pub use verify::{Divergence, VerifyReport, verify, verify_all};
 
-/// Maximum size of a line: a message, its actions, and additional fields of clients.
+/// Maximum length of a line: a state message, the actions, and 1 MiB for other fields.
 pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);
 /// Maximum decompressed size: ten times a complete game on the largest square map without walls. A
-/// few kilobytes of gzip can decompress to more than a disk holds.
+/// limit is needed because a gzip file can decompress to a thousand times its size.
 pub const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
 const MAX_BLANK_BYTES: usize = 1 << 16;
@@ -63,7 +63,7 @@ pub enum RecordingError {
         /// The error of the system or the decompressor.
         source: io::Error,
     },
-    /// A line, the blank lines, or the recording is too long.
+    /// A line, all blank lines together, or the recording is too long.
     #[error("{}, line {line}: {whole} too long: expected at most {limit_bytes} bytes", .path.display())]
     TooLong {
         /// The file.
@@ -72,7 +72,7 @@ pub enum RecordingError {
         line: usize,
         /// The limit.
         limit_bytes: u64,
-        /// The name of the item that is too long.
+        /// The part that is too long: `line`, `blank lines` or `recording`.
         whole: &'static str,
     },
     /// A line is not a tick of a game.
@@ -85,13 +85,13 @@ pub enum RecordingError {
         /// The reason.
         source: ProtocolError,
     },
-    /// There is no complete line.
+    /// The file contains no complete line.
     #[error("{}: no complete line: expected one {{\"game_message\": ..., \"actions\": [...]}} per tick", .path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// The game cannot be replayed.
+    /// The first state cannot be played, so the game cannot be replayed.
     #[error("{}: {source}", .path.display())]
     World {
         /// The file.
@@ -121,13 +121,13 @@ pub enum RecordingError {
 pub struct RecordedTick {
     /// The state as sent.
     pub game_message: GameMessage,
-    /// The actions in the answer.
+    /// The actions of the bot's command.
     #[serde(deserialize_with = "actions")]
     pub actions: Vec<Action>,
-    /// Notes on the game, in the first line.
+    /// Notes on the entire game, which only the first line has.
     #[serde(default, deserialize_with = "notes::readable")]
     pub game: Option<Box<GameNotes>>,
-    /// The traffic of the tick, if recorded.
+    /// The commands that the server received in the tick, if recorded.
     #[serde(default, deserialize_with = "notes::readable")]
     pub wire: Option<Box<WireNotes>>,
     /// The bot's decision, if recorded.
@@ -135,7 +135,7 @@ pub struct RecordedTick {
     pub decision: Option<Box<DecisionNotes>>,
 }
 
-/// The maximum number of actions per line. A frame cannot hold more.
+/// Maximum number of actions per line. A client's frame has no room for more.
 const MAX_ACTIONS: usize = MAX_CLIENT_FRAME_BYTES / 2;
 
 fn actions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Action>, D::Error> {
@@ -164,23 +164,23 @@ pub struct RecordingReader {
 
 enum LineEnd {
     Whole,
-    /// The line ends without a newline: it is the last line, and may be truncated.
+    /// The last line, which has no newline and may be truncated.
     Last,
     End,
 }
 
 impl RecordingReader {
-    /// Opens a recording. Detects gzip by the first bytes.
+    /// Opens a recording. Its first bytes show whether it is gzipped.
     ///
     /// # Errors
-    /// If the file cannot be opened, is not a regular file, or exceeds the limit.
+    /// If the file cannot be opened, is not a regular file, or exceeds [`MAX_RECORDING_BYTES`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let opened = files::open(path, MAX_RECORDING_BYTES);
         Self::new(path, opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?)
     }
 
-    /// Reads from another source, which errors call `path`. Fails if it is unreadable.
+    /// Reads a recording from `source`, which errors call `path`. Fails if `source` is unreadable.
     pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
@@ -207,21 +207,21 @@ impl RecordingReader {
         &self.path
     }
 
-    /// The number of the last line read, from 1.
+    /// The number of the line that was read last. The first line is line 1.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// The number of the last line if it is incomplete, and so ignored.
+    /// The number of the last line, if it was ignored because it is incomplete.
     pub fn truncated_line(&self) -> Option<usize> {
         self.truncated_line
     }
 
-    /// The next tick, or `None` at the end. Skips blank lines, and lines with an `error` and an
-    /// unreadable state.
+    /// Reads the next tick; `None` at the end. Skips blank lines, and skips a line with an
+    /// unreadable state if the line has an `error`.
     ///
     /// # Errors
-    /// If reading fails, or the line is not a tick.
+    /// If reading fails, a limit is exceeded, or a complete line is not a tick.
     pub fn next_tick(&mut self) -> Result<Option<RecordedTick>, RecordingError> {
         while !self.ended {
             let end = self.read_line().inspect_err(|_| self.ended = true)?;
@@ -279,8 +279,8 @@ impl Iterator for RecordingReader {
     }
 }
 
-/// Writes a recording during a game. Flushes every tick, so a crash loses at most one line. Removes
-/// a recording without a complete line.
+/// Writes a recording during a game. Flushes every tick, so a crash loses at most one line. If no
+/// tick was written, dropping the writer removes the file.
 pub struct RecordingWriter {
     path: PathBuf,
     output: Output,
@@ -351,7 +351,7 @@ impl RecordingWriter {
         let line = format!("{{\"game_message\":{frame},\"actions\":{}{separator}{fields}\n", to_json(&actions));
         let result = match &mut self.output {
             Output::Plain(file) => file.write_all(line.as_bytes()),
-            // A flush ends a block, which can be decompressed even if later data is lost.
+            // A flushed block can be decompressed even if later data is lost.
             Output::Gzip(file) => file.write_all(line.as_bytes()).and_then(|()| file.flush()),
         };
         result.map_err(|source| self.failed(source))?;
@@ -375,9 +375,9 @@ impl RecordingWriter {
 
 impl Drop for RecordingWriter {
     fn drop(&mut self) {
-        // A device must not be removed.
+        // The path may be a device, which must not be removed.
         if self.lines == 0 && self.path.is_file() {
-            // If the removal fails, an empty file remains, which is harmless.
+            // If this fails, an empty file remains, which is harmless.
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -1,15 +1,15 @@
-//! Optional notes in the lines of a recording. A note that is too long or unreadable counts as
-//! missing, because other programs may use its name for other data.
+//! Optional notes in the lines of a recording. A note that is too large or unreadable counts as
+//! missing, because other programs may use the same field for other data.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::game::{Action, Rules, rules_fields};
 use crate::protocol::limited;
 
-/// Maximum length, in characters, of the text kept from an unreadable frame.
+/// Maximum number of characters that a recording keeps of an unreadable frame.
 pub const UNREADABLE_CHARS_MAX: usize = 200;
 
-/// A game's header, stored in the first line as `game`.
+/// Notes on the entire game, which the first line contains as `game`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GameNotes {
     /// The map's name.
@@ -24,7 +24,7 @@ pub struct GameNotes {
     /// The bot's planner.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planner: Option<String>,
-    /// The time that the server waits for a command, in milliseconds.
+    /// The time for which the server waits for a command, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tick_ms: Option<f64>,
 }
@@ -46,42 +46,42 @@ pub struct CommandNote {
 pub struct UnreadableNote {
     /// The time from sending the state to reading the frame, in milliseconds.
     pub ms: f64,
-    /// The frame, shortened to [`UNREADABLE_CHARS_MAX`] characters.
+    /// The frame's text, cut after [`UNREADABLE_CHARS_MAX`] characters.
     pub text: String,
-    /// The error of the frame.
+    /// The reason why the frame could not be read.
     pub error: String,
 }
 
-/// The traffic of a tick as seen by the server, stored in every line as `wire`.
+/// The commands that the server received in a tick, which a line contains as `wire`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WireNotes {
     /// The command that the server used; `None` (`null` in JSON) if no command came in time.
     pub command: Option<CommandNote>,
-    /// Commands for earlier ticks that were read in this tick.
+    /// Commands for earlier ticks that arrived during this tick.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<CommandNote>,
     /// Frames that could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableNote>,
-    /// The reason why the bot left, in every line from the tick in which it left.
+    /// The reason why the bot left the game, in the line of that tick and in all later lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
 }
 
-/// The bot's decision in a tick, stored in every line as `decision`.
+/// The bot's decision in a tick, which a line contains as `decision`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionNotes {
     /// The time from the state's arrival to the decision, in milliseconds.
     pub ms: f64,
     /// How the move was found: `plan`, `search` or `fallback`.
     pub source: String,
-    /// The last tick of the bot's plan.
+    /// The last tick of the bot's plan; 2001 if the plan survives the game.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_tick: Option<u16>,
-    /// The number of threats that did not move as the bot predicted, since the last line.
+    /// The number of threats that the bot mispredicted since the last line.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mispredictions: u32,
-    /// The learnt differences from the expected rules, as sentences, if they have changed.
+    /// How the learnt rules differ from the expected rules, as sentences; empty if unchanged.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<String>,
 }
@@ -94,10 +94,10 @@ fn is_zero(number: &u32) -> bool {
 /// The notes of a line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TickNotes {
-    /// Notes on the game, in the first line.
+    /// Notes on the entire game, which only the first line has.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
     pub game: Option<Box<GameNotes>>,
-    /// The traffic of the tick, if recorded.
+    /// The commands that the server received in the tick, if recorded.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
     pub wire: Option<Box<WireNotes>>,
     /// The bot's decision, if recorded.
@@ -118,7 +118,7 @@ pub fn milliseconds(time: std::time::Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
-/// A frame's text, shortened for a recording.
+/// The text of a frame, cut after [`UNREADABLE_CHARS_MAX`] characters.
 pub fn shortened(text: &str) -> String {
     crate::protocol::shortened(text, UNREADABLE_CHARS_MAX)
 }

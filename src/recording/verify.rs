@@ -12,7 +12,7 @@ use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World
 use crate::protocol::{GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances, personality_word};
 
 const CONTEXT_TICKS: usize = 3;
-/// Maximum number of inferred see-through tiles. Each tile requires a new world.
+/// Maximum number of inferred see-through tiles, because building a world for each takes time.
 const MAX_SEE_THROUGH: usize = 256;
 
 /// The result of verifying a recording.
@@ -20,18 +20,19 @@ const MAX_SEE_THROUGH: usize = 256;
 pub struct VerifyReport {
     /// The number of verified ticks.
     pub ticks: usize,
-    /// The last tick reached. If the game ends there, the score is five times this number.
+    /// The tick of the last replayed state; 0 after a divergence.
     pub tick: u16,
-    /// How the game ended; [`Status::Running`] (`"unfinished"` in JSON) if it did not.
+    /// How the game ended. If the recording is incomplete or differs from the rules, this is
+    /// [`Status::Running`] (`"unfinished"` in JSON).
     #[serde(rename = "outcome", serialize_with = "serialize_status")]
     pub status: Status,
-    /// The score, if the game is over.
+    /// The score, if the replay reached the end of the game.
     pub score: Option<u32>,
-    /// The first field that differs from the rules.
+    /// The first field that differs from the rules, if there is one.
     pub divergence: Option<Divergence>,
-    /// The number of the last line, if it is incomplete.
+    /// The number of the last line, if it is incomplete; `None` after a divergence.
     pub truncated_line: Option<usize>,
-    /// Inferred see-through tiles: EMPTY in messages, but the player could not enter.
+    /// The inferred see-through tiles: `EMPTY` tiles that the player could not enter.
     pub see_through: Vec<Position>,
     /// Indices of threats with an unknown style, which were not verified.
     pub unverified_threats: Vec<usize>,
@@ -57,7 +58,7 @@ pub struct Divergence {
     pub expected: String,
     /// The recorded value.
     pub found: String,
-    /// The surrounding lines, as recorded.
+    /// The line of the divergence, with up to three lines before and after it.
     pub context: Vec<ContextTick>,
 }
 
@@ -70,9 +71,9 @@ pub struct ContextTick {
     pub tick: u32,
     /// The player's position.
     pub player: Position,
-    /// The threats as recorded: position, style, direction.
+    /// The recorded threats.
     pub threats: Vec<MessageThreat>,
-    /// The actions in the answer.
+    /// The actions of the bot's command.
     pub actions: Vec<Action>,
 }
 
@@ -83,17 +84,17 @@ struct Difference {
     found: String,
 }
 
-/// Replays a recording and compares every field that the rules determine. Missing fields and
-/// threats of unknown style are not compared. A tile is reported as see-through if the player never
+/// Replays a recording and compares every field that the rules determine. Threats of unknown style
+/// and omitted fields are not compared. A tile is reported as see-through if the player never
 /// enters it and the recording cannot be explained otherwise.
 ///
 /// # Errors
-/// If the file cannot be read, a line before the last is not a tick, or the map cannot be played.
+/// If reading fails, no line is complete, a complete line is not a tick, or the map is unplayable.
 pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<VerifyReport, RecordingError> {
     verify_all(RecordingReader::open(path)?, rules)
 }
 
-/// Like [`verify`], for a reader that has not read anything yet.
+/// Like [`verify`], but takes a reader, which must not have read any line yet.
 pub fn verify_all(mut reader: RecordingReader, rules: &Rules) -> Result<VerifyReport, RecordingError> {
     let Some(mut tick) = reader.next_tick()? else {
         return Err(RecordingError::Empty { path: reader.path().to_owned() });
@@ -147,7 +148,7 @@ struct Replay {
     places: Vec<usize>,
     before: Option<(State, Vec<Action>)>,
     visited: BTreeSet<Position>,
-    /// Inferred see-through tiles, each with the divergence that would result if it were open.
+    /// The inferred see-through tiles, each with the divergence that an open tile would cause.
     see_through: BTreeMap<Position, Divergence>,
 }
 
@@ -170,8 +171,8 @@ impl Replay {
         }))
     }
 
-    /// Candidates are the tiles that the player should have entered and never did. They do not
-    /// affect earlier ticks, so only the last tick is replayed.
+    /// The difference from the rules, unless see-through tiles explain it. The player has never
+    /// entered these tiles, so they change no earlier tick, and only the last tick is replayed.
     fn unexplained(&mut self, recent: &Recent, line: usize, tick: &RecordedTick) -> Option<Difference> {
         let message = &tick.game_message;
         let found = message.your_character.position;
@@ -199,7 +200,7 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// The difference that a tile explained, if the next line or position contradicts it.
+    /// The divergence that an inferred tile explained, if the player's new position refutes that.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;
@@ -219,7 +220,7 @@ impl Replay {
         report.score = self.state.is_over().then(|| self.world.score(&self.state));
     }
 
-    /// The player comes first, because the threats depend on it.
+    /// Compares the player before the threats, because the threats' moves depend on the player.
     fn difference(&self, message: &GameMessage) -> Option<Difference> {
         if self.state.is_over() {
             let expected = format!("no further state: the game ended in tick {}", self.state.tick());
@@ -278,7 +279,7 @@ impl Replay {
         let expected = self.world.threat(&self.state, threat);
         let personality = personality_word(self.world.rules(), self.world.personality(&self.state));
         let direction = Name::Known(expected.direction);
-        // This runs for every threat of every line, so paths are formatted only on a difference.
+        // This runs for every threat of every line, so a path is formatted only if a field differs.
         let same = expected.position == found.position
             && direction == found.direction
             && (found.personality.is_none() || personality.is_none() || found.personality == personality);
@@ -333,7 +334,7 @@ impl Difference {
         }
     }
 
-    /// Ignores errors in the following lines, which are only displayed.
+    /// Stops at an error in the lines after the divergence, because they are only displayed.
     fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
         let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {

@@ -1,7 +1,7 @@
 //! The component `adapt`: nested rollout policy adaptation (Rosin 2011). Each level passes a copy
-//! of its policy down, and then adapts its own to its best sequence. The stabilised form plays
-//! several rollouts per adaptation; the generalised form adds a prior to the weights (Cazenave and
-//! others 2020). See `docs/adapt.md`.
+//! of its policy to the level below, and then adapts its own policy to its best sequence. The
+//! stabilised form plays several rollouts per adaptation; the generalised form adds a prior to the
+//! weights (Cazenave and others 2020). See `docs/adapt.md`.
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::policy::{Rollout, Weights};
@@ -39,7 +39,7 @@ impl<P: Problem> Run<'_, P> {
             if level == 1 {
                 for _ in 0..options.rollouts {
                     self.policy_rollout(adapter, component, state, options.prior)?;
-                    // The later rollout wins ties, as published, so that the search keeps moving.
+                    // As in the paper, the later rollout wins a tie, which keeps the search moving.
                     if adapter.current.reward >= adapter.bests[1].reward {
                         std::mem::swap(&mut adapter.current, &mut adapter.bests[1]);
                     }

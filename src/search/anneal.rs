@@ -4,10 +4,10 @@ use super::problem::Problem;
 use super::run::{Run, Stop};
 
 impl<P: Problem> Run<'_, P> {
-    /// Anneals from the best known sequence if it passes through `state`, otherwise from a random
+    /// Starts from the best known sequence if it passes through `state`, otherwise from a random
     /// one. Each iteration replaces one random action, and later actions only if they become
-    /// illegal. A worse sequence is accepted with probability exp(-loss / temperature); the loss is
-    /// relative to the range of rewards seen.
+    /// illegal. A worse sequence is accepted with probability exp(-loss / temperature), where the
+    /// loss is the decrease in reward divided by the range of the rewards seen so far.
     pub(super) fn anneal(
         &mut self,
         component: usize,
@@ -47,7 +47,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(returned)
     }
 
-    /// Afterwards, the path holds the changed sequence.
+    /// Appends the changed sequence to the search path, and returns its reward.
     fn change(&mut self, component: usize, state: &P::State, sequence: &[P::Action]) -> Result<f64, Stop> {
         self.check_limits()?;
         let mut state = state.clone();
@@ -78,7 +78,7 @@ impl<P: Problem> Run<'_, P> {
     }
 }
 
-/// Falls linearly with the share of iterations if `hot` or `cold` is 0, otherwise exponentially.
+/// Falls from `hot` to `cold`: linearly if one of them is 0, otherwise exponentially.
 fn temperature(share: f64, hot: f64, cold: f64) -> f64 {
     if hot > 0.0 && cold > 0.0 { hot * libm::pow(cold / hot, share) } else { hot + (cold - hot) * share }
 }

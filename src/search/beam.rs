@@ -10,7 +10,7 @@ struct Kept<S, A> {
 }
 
 impl<P: Problem> Run<'_, P> {
-    /// Keeps the `width` successors with the best known sequences. See `docs/beam.md`.
+    /// At each depth, keeps the `width` successors with the best sequences. See `docs/beam.md`.
     pub(super) fn beam(&mut self, component: usize, state: &P::State, width: usize) -> Result<(), Stop> {
         let start = self.search.path.len();
         let mut beam = vec![Kept { state: state.clone(), path: self.search.path.clone(), best: None }];

@@ -4,22 +4,22 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::deadline::{DeadlineWatch, now};
 
-/// The work limits of a search or planner. It stops at the first limit that it reaches. Work is
-/// counted in *simulated ticks*: states that a search steps to their successors, but not steps
-/// along the game or a known line, or of the `safest` rule. The JSON form has the fields
-/// `budget_ticks`, `budget_ms` and `budget_evals` of the limits that are set.
+/// The limits of a search or planner, which stops at the first limit that it reaches. Each step of
+/// a search from a state to a successor is a *simulated tick*. Steps along the played game or a
+/// known line do not count, nor do the steps of the planner `safest`. In JSON, the limits on ticks,
+/// time and evaluations that are set are called `budget_ticks`, `budget_ms` and `budget_evals`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Simulated ticks. Only `greedy` may exceed them, by the five states of a trial.
+    /// Simulated ticks. The last step of the policy `greedy` or of a proof may exceed the limit.
     pub ticks: Option<u64>,
-    /// Time from the start of the call.
+    /// Time, counted from the start of each call.
     pub time: Option<Duration>,
-    /// The time at which to stop, overrun by microseconds at most. On a busy machine, the search
-    /// stops earlier by the longest recent stall, but never in the first quarter of the time.
+    /// The time at which to stop. If the system has recently stalled the thread, the search stops
+    /// earlier by the length of the longest stall, but never in the first quarter of its time.
     pub deadline: Option<Instant>,
-    /// Evaluations of complete sequences. The limit is exact. Only the search grammar uses it.
+    /// Evaluations of complete sequences, never exceeded. Only the search grammar uses this limit.
     pub evaluations: Option<u64>,
-    /// Passes: invocations of the outermost component. Only the search grammar uses this limit.
+    /// Invocations of the outermost component. Only the search grammar uses this limit.
     pub passes: Option<u64>,
 }
 
@@ -32,12 +32,12 @@ impl Budget {
         Self { ticks: Some(count), ..Self::UNLIMITED }
     }
 
-    /// A budget of at most this much time, from the start of each call.
+    /// A budget of at most this much time, counted from the start of each call.
     pub const fn time(duration: Duration) -> Self {
         Self { time: Some(duration), ..Self::UNLIMITED }
     }
 
-    /// A budget that ends at this moment.
+    /// A budget that ends at `deadline`.
     pub const fn until(deadline: Instant) -> Self {
         Self { deadline: Some(deadline), ..Self::UNLIMITED }
     }
@@ -52,7 +52,7 @@ impl Budget {
         Self { passes: Some(count), ..Self::UNLIMITED }
     }
 
-    /// The stricter limit of both budgets, for each kind of limit.
+    /// Combines two budgets. Of each kind of limit, the stricter one applies.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         fn first<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
@@ -67,24 +67,24 @@ impl Budget {
         }
     }
 
-    /// The time limit of a call in whole milliseconds, if there is one.
+    /// The time limit in milliseconds, rounded down; `None` if there is no time limit.
     pub fn time_ms(&self) -> Option<u64> {
         self.time.map(|time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
     }
 
-    /// The limits per decision as text: "20000 simulated ticks".
+    /// The limits on time, ticks and evaluations as text, such as "20000 simulated ticks".
     pub fn words(&self) -> String {
         let limits = [(self.time_ms(), "ms"), (self.ticks, "simulated ticks"), (self.evaluations, "evaluations")];
         let limits = limits.into_iter().filter_map(|(limit, unit)| limit.map(|limit| format!("{limit} {unit}")));
         limits.collect::<Vec<String>>().join(" and ")
     }
 
-    /// Returns true if the budget limits time. Results then depend on the machine.
+    /// Returns true if there is a time limit or a deadline. Results then depend on the machine.
     pub const fn has_time(&self) -> bool {
         self.time.is_some() || self.deadline.is_some()
     }
 
-    /// The budget with its time converted to a deadline that is counted from now.
+    /// Converts the time limit to a deadline, counted from now.
     #[must_use]
     pub fn started(self) -> Self {
         let Some(time) = self.time else { return self };
@@ -132,12 +132,12 @@ pub enum StopReason {
     Passes,
     /// The best reward reached the upper bound of the problem.
     Optimal,
-    /// Nothing is left to explore. If rollouts have no horizon, the best line is optimal.
+    /// Nothing is left to explore. Unless rollouts have a horizon, the best sequence is optimal.
     Exhausted,
 }
 
 /// Counts the work of one call against its budget. Reads the clock only about every 20
-/// microseconds, because reading it often takes longer than a step.
+/// microseconds, because one reading can take longer than a simulated tick.
 #[derive(Clone, Debug)]
 pub struct BudgetMeter {
     budget: Budget,
@@ -152,14 +152,14 @@ pub struct BudgetMeter {
 }
 
 impl BudgetMeter {
-    /// The first interval is one tick, because ticks may be slow.
+    /// The clock is read again after the first tick, because a tick may take long.
     const INTERVAL_FIRST_TICKS: u64 = 1;
     const INTERVAL_MAX_TICKS: u64 = 512;
     const STEPS_MAX: usize = 256;
     const CHECK_MIN_US: u128 = 10;
     const CHECK_MAX_US: u128 = 20;
 
-    /// Starts counting against `budget`; its time starts now.
+    /// Creates a meter for `budget`. The time of the budget starts now.
     pub fn new(budget: Budget) -> Self {
         let budget = budget.started();
         Self {
@@ -178,7 +178,7 @@ impl BudgetMeter {
     /// Counts one simulated tick, unless a limit is reached.
     ///
     /// # Errors
-    /// The ticks are used up, or the deadline has passed.
+    /// If the ticks are used up or the deadline has passed.
     #[inline]
     pub fn tick(&mut self) -> Result<(), StopReason> {
         if self.ticks >= self.next_check {
@@ -188,7 +188,7 @@ impl BudgetMeter {
         Ok(())
     }
 
-    /// Checks ticks and deadline without counting a tick.
+    /// Checks the tick limit and the deadline without counting a tick.
     ///
     /// # Errors
     /// Like [`tick`](Self::tick).
@@ -214,8 +214,8 @@ impl BudgetMeter {
         self.ending.map_or(Ok(()), Err)
     }
 
-    /// Counts steps within a tick, of at most a microsecond. Only the deadline limits them, so they
-    /// do not affect the results of a budget in ticks.
+    /// Counts steps within a tick, each at most a microsecond long. Only the deadline limits these
+    /// steps, so they do not change the results of a search with a tick limit alone.
     ///
     /// # Errors
     /// [`StopReason::Deadline`] once the deadline has passed.
@@ -236,7 +236,7 @@ impl BudgetMeter {
         if self.is_patient { Ok(()) } else { Err(StopReason::Deadline) }
     }
 
-    /// Sets whether [`step`](Self::step) ignores the deadline, for work that cannot be resumed.
+    /// Sets whether [`step`](Self::step) ignores the deadline, for work that must be completed.
     pub fn set_patient(&mut self, is_patient: bool) {
         self.is_patient = is_patient;
     }
@@ -250,13 +250,13 @@ impl BudgetMeter {
         }
     }
 
-    /// Adds ticks that were simulated without a check, such as trial steps of a policy.
+    /// Adds ticks that were simulated without checking the limits, such as trial steps of a policy.
     #[inline]
     pub fn add_ticks(&mut self, ticks: u64) {
         self.ticks += ticks;
     }
 
-    /// Adds the ticks of a search that has run since the last check.
+    /// Adds the ticks of a nested search. The time since the last check does not count as a stall.
     pub fn add_search(&mut self, ticks: u64) {
         self.ticks += ticks;
         if let Some(deadline) = &mut self.deadline {
@@ -264,7 +264,7 @@ impl BudgetMeter {
         }
     }
 
-    /// Checks whether another evaluation may start, so that the last is still backed up completely.
+    /// Checks, before a rollout starts, whether the budget allows another evaluation.
     ///
     /// # Errors
     /// [`StopReason::Evaluations`] if the evaluations are used up.
@@ -367,7 +367,7 @@ mod tests {
                 ticks += 1;
             }
             let elapsed_ns = ticks * tick_ns;
-            // The meter may notice the deadline late by one interval.
+            // The meter may notice the deadline one interval late.
             let interval_ns = (BudgetMeter::INTERVAL_MAX_TICKS * tick_ns).min(20_000).max(tick_ns);
             assert!((10_000_000..=10_000_000 + interval_ns).contains(&elapsed_ns), "{tick_ns}: {elapsed_ns}");
             assert!(clock.readings() <= 10_000_000 / interval_ns * 2 + 20, "{tick_ns}: {}", clock.readings());

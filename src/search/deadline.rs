@@ -1,6 +1,6 @@
-//! Deadlines on a busy machine. The system can preempt a thread for entire time slices, so a few
-//! microseconds of work take milliseconds. These stalls come in series. So a deadline counts as
-//! reached once the remaining time is at most the longest recent stall of this thread.
+//! Deadlines on a busy machine. The system can preempt a thread for entire time slices, so that a
+//! few microseconds of work take milliseconds. After one such stall, others are likely. A deadline
+//! therefore counts as reached once the remaining time is at most the longest recent stall.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use super::Budget;
 
-/// A clock for budgets and deadlines that replaces the system clock: see [`install`].
+/// A clock that replaces the system clock for budgets and deadlines; see [`install`].
 pub trait TimeSource: fmt::Debug {
     /// The current time, which never goes backwards.
     fn now(&self) -> Instant;
@@ -24,14 +24,14 @@ pub(crate) fn now() -> Instant {
     TIME_SOURCE.with_borrow(|source| source.as_ref().map_or_else(Instant::now, |source| source.now()))
 }
 
-/// Until this guard is dropped, its time source is the clock of this thread.
+/// A guard. Its time source is the clock of this thread until the guard is dropped.
 #[derive(Debug)]
 pub struct Installed<T> {
     time_source: Rc<T>,
     before: Option<Rc<dyn TimeSource>>,
 }
 
-/// Makes a time source the clock of this thread until the guard is dropped.
+/// Makes a time source the clock of this thread until the returned guard is dropped.
 ///
 /// ```
 /// use std::time::Duration;
@@ -77,12 +77,12 @@ impl Default for ManualTimeSource {
 }
 
 impl ManualTimeSource {
-    /// A clock that moves only when [`advance`](Self::advance) is called.
+    /// Creates a clock that moves only when [`advance`](Self::advance) is called.
     pub fn new() -> Self {
         Self::with_reading(Duration::ZERO)
     }
 
-    /// A clock that also advances by `reading` on every read.
+    /// Creates a clock that also advances by `reading` each time it is read.
     pub fn with_reading(reading: Duration) -> Self {
         Self { now: Cell::new(Instant::now()), reading, readings: Cell::new(0) }
     }
@@ -92,7 +92,7 @@ impl ManualTimeSource {
         self.now.set(self.now.get() + duration);
     }
 
-    /// The number of readings so far.
+    /// The number of times that the clock has been read.
     pub fn readings(&self) -> u64 {
         self.readings.get()
     }
@@ -105,13 +105,13 @@ impl TimeSource for ManualTimeSource {
     }
 }
 
-/// Maximum time between two checks. A longer time is a stall.
+/// A longer time between two checks counts as a stall.
 const CHECK_MAX: Duration = Duration::from_millis(1);
 /// A stall is forgotten after this time.
 const MEMORY: Duration = Duration::from_secs(10);
 
 thread_local! {
-    /// Thread-local, because a stall must outlive a search: a decision may run many searches.
+    /// The longest recent stall. It outlives a search, because a decision may run many searches.
     static STALL: Cell<Option<Stall>> = const { Cell::new(None) };
 }
 
@@ -176,7 +176,7 @@ impl DeadlineWatch {
         (!self.deadline.is_past_at(now)).then_some(elapsed)
     }
 
-    /// Excludes the time until the next check from the stalls. Called after another search has run.
+    /// Ignores the time between the last check and the next, which a nested search has used.
     pub fn pause(&mut self) {
         self.last_check = None;
     }
