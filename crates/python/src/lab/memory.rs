@@ -1,10 +1,18 @@
-use std::slice;
+use std::{ptr, slice};
 
 use numpy::npyffi::NPY_ARRAY_WRITEABLE;
 use numpy::{PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyMemoryError, PyValueError};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyMemoryView, PyTuple};
+#[cfg(target_os = "linux")]
+use rustix::mm::{Advice, madvise};
+
+#[cfg(target_os = "linux")]
+const HUGE_BYTES_MIN: usize = 4 << 20;
+#[cfg(target_os = "linux")]
+const PAGE_BYTES: usize = 4096;
 
 /// A type for which every bit pattern is valid, because Python code may write any bits.
 pub(crate) trait Number: Copy {}
@@ -34,7 +42,7 @@ impl<T: Number> SharedMemory<T> {
         let len: usize = shape.iter().product();
         let bytes = len * size_of::<T>();
         // An empty `bytearray` has no memory, so at least one byte is allocated.
-        let owner = PyByteArray::new_with(py, bytes.max(1), |_| Ok(()))
+        let owner = zeros(py, bytes.max(1))
             .map_err(|_| PyMemoryError::new_err(format!("{name}: cannot allocate {bytes} bytes")))?;
         let view = PyMemoryView::from(&owner)?.unbind();
         let start = owner.data().cast::<T>();
@@ -73,4 +81,23 @@ impl<T: Number> SharedMemory<T> {
         // interpreter lock.
         Ok(unsafe { slice::from_raw_parts_mut(self.start, self.len) })
     }
+}
+
+/// A `bytearray` of zeros. On Linux, large ones use huge pages, like NumPy's own arrays: without
+/// them, steps with planes take 6% longer.
+fn zeros(py: Python<'_>, bytes: usize) -> PyResult<Bound<'_, PyByteArray>> {
+    let len = isize::try_from(bytes)?;
+    // SAFETY: the call returns a new reference, or null with an exception.
+    let object = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyByteArray_FromStringAndSize(ptr::null(), len)) }?;
+    let owner = object.cast_into::<PyByteArray>()?;
+    #[cfg(target_os = "linux")]
+    if bytes >= HUGE_BYTES_MIN {
+        let unaligned = owner.data().align_offset(PAGE_BYTES);
+        // SAFETY: the pages belong to the `bytearray`, and the advice does not change their
+        // content. A kernel without huge pages rejects it, which does not matter.
+        let _ = unsafe { madvise(owner.data().add(unaligned).cast(), bytes - unaligned, Advice::LinuxHugepage) };
+    }
+    // SAFETY: this many bytes from the address belong to the `bytearray`, which no other code has.
+    unsafe { owner.data().write_bytes(0, bytes) };
+    Ok(owner)
 }
