@@ -265,7 +265,7 @@ impl BatchPart<'_> {
         self.write(out, Move::ALL.len(), Observer::write_action_mask);
     }
 
-    fn write<T>(&self, out: &mut [T], length: usize, write: fn(&Observer, &World, &State, &mut [T])) {
+    fn write<T>(&self, out: &mut [T], length: usize, write: impl Fn(&Observer, &World, &State, &mut [T])) {
         assert_eq!(out.len(), self.len() * length, "observations: expected {} times {length} numbers", self.len());
         let rows = out.chunks_exact_mut(length);
         for ((row, state), &setup) in rows.zip(&*self.states).zip(self.setup_of) {
