@@ -130,19 +130,19 @@ class Bot:
 
 @final
 class Map:
-    """The streets, and the start positions of the player and the threats.
+    """A map: the streets, and the start positions of the player and the threats.
 
     Two maps are equal if their names, difficulties, streets and start positions are equal. Maps can
     be hashed, copied and pickled.
 
     Args:
-        rows: a drawing, one string per row or all rows in one: `#` wall, `.` open, `~` see-through,
-            P the player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
+        rows: a drawing, as one string or as one string per row: `#` wall, `.` open,
+            `~` see-through, P the player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
         name: the map's name.
         difficulty: easy, medium, hard, or empty if unknown.
 
     Raises:
-        ValueError: for an invalid drawing.
+        ValueError: if the drawing is invalid.
     """
 
     def __new__(cls, rows: str | Sequence[str], *, name: str = "drawing", difficulty: str = "") -> Map: ...
@@ -168,14 +168,14 @@ class Map:
         """The number of rows."""
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the map as a folder in the format of the challenge: layout.png and meta.json.
+        """Write the map to a new folder in the challenge's format: layout.png and meta.json.
 
         Raises:
-            ValueError: if the map cannot be written, or is too large for the format.
+            ValueError: if `folder` exists, the map is too large for the format, or writing fails.
         """
 
     def _repr_svg_(self) -> str | None:
-        """The start of a game as a picture; None if the map cannot be played."""
+        """A picture of the start of a game, or None if the map cannot be played."""
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
@@ -395,26 +395,26 @@ class Game:
 
 @final
 class Batch:
-    """Many games in flat arrays, stepped together without the interpreter lock. Needs NumPy.
+    """Many games that are stepped together, without the interpreter lock. Needs NumPy.
 
-    The games are divided evenly among the maps, in the order of the list. A game that is over
-    returns to its start in the next step, which ignores its action. Every step overwrites the same
-    arrays; do not read them from another thread during a step. `getaway.gymnasium` describes the
-    observations. Batches can be copied and pickled at any tick; copies share no arrays.
+    The games are divided evenly among the maps, in the order of `maps`. If a game is over, the next
+    step ignores its action and resets the game. Every step overwrites the arrays that the last step
+    returned; do not read them from another thread during a step. `getaway.gymnasium` describes the
+    observations. Batches can be copied and pickled; a copy has its own arrays.
 
     Args:
         maps: one or several maps, as for `Game`.
         games: number of games; by default one per map.
-        observation: the output per game and step: "compact", "features", "state" (int16),
-            "planes", "window" (uint8), or None for nothing.
-        window: rows and columns of "window", an odd number up to 63.
+        observation: the form of the observations: "compact", "features" or "state" (int16),
+            "planes" or "window" (uint8), or None for empty observations.
+        window: the side length of the observation "window" in tiles, an odd number up to 63.
         threads: number of threads, including the calling thread; it does not affect results.
         no_jump: whether to play the no-jump variant.
-        rules: rules that differ from the server's.
+        rules: a dict of the rules that differ from the server's.
 
     Raises:
         FileNotFoundError: if a map does not exist.
-        ValueError: if a map cannot be read or played, or a number is out of range.
+        ValueError: if a map cannot be read or played, or another argument is invalid.
     """
 
     def __new__(
@@ -430,25 +430,25 @@ class Batch:
     ) -> Batch: ...
 
     def reset(self, mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """Reset all games, or those that the mask marks; returns the observations."""
+        """Reset all games, or only those that the mask marks; returns the observations of all games."""
 
     def step(
         self, actions: npt.NDArray[np.integer[Any]], /
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-        """Play a tick of every game; returns observations, rewards and terminations.
+        """Play one tick of every game; returns the observations, rewards and terminations.
 
         A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
-        stepped onto a threat in the no-jump variant.
+        stepped onto a threat in the no-jump variant. After an error, no game has changed.
 
         Raises:
-            TypeError: for actions that are not integers.
-            ValueError: if the shape is not (games,), an action is not from 0 to 4, or an array of
-                the batch was made read-only. No game changes in these cases.
+            TypeError: if the actions are not integers.
+            ValueError: if the shape of `actions` is not (games,), an action is not from 0 to 4, or
+                an array of the batch was made read-only.
         """
 
     @property
     def observations(self) -> npt.NDArray[Any]:
-        """The observations after the last step, of shape (games, *observation_shape)."""
+        """The current observations of all games, of shape (games, *observation_shape)."""
 
     @property
     def observation(self) -> Literal["compact", "features", "planes", "state", "window"] | None:
@@ -456,11 +456,11 @@ class Batch:
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """The shape of one game's observation, with room for the largest map."""
+        """The shape of one game's observation, which fits the largest map of the batch."""
 
     @property
     def window(self) -> int:
-        """Rows and columns of the observation "window"."""
+        """The side length of the observation "window" in tiles."""
 
     @property
     def threads(self) -> int:
@@ -468,48 +468,48 @@ class Batch:
 
     @property
     def rules(self) -> list[dict[str, Any]]:
-        """The rules of each map."""
+        """For each map, all rules as a dict. A game that `maps` contains twice counts once."""
 
     @property
     def ticks(self) -> npt.NDArray[np.uint16]:
-        """The tick about to be played, per game."""
+        """The tick that each game plays next, 1 to 2001."""
 
     @property
     def is_over(self) -> npt.NDArray[np.bool_]:
-        """True for each game that is over, and that the next step therefore resets."""
+        """For each game, true if the game is over, so that the next step resets it."""
 
     @property
     def action_masks(self) -> npt.NDArray[np.int8]:
-        """The actions that are not blocked, as int8 of shape (games, 5): 1 or 0. Staying is always 1."""
+        """An int8 array of shape (games, 5): 0 for each blocked action, else 1. Staying is always 1."""
 
     def get_state(self) -> npt.NDArray[np.int16]:
-        """The states of all games as a new int16 array of shape (games, 4 + 9 * threats), in the form
-        of the observation "state" of `getaway.gymnasium`; `set_state` accepts it.
+        """Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats). Each
+        row is an observation "state" of `getaway.gymnasium`; `set_state` accepts the array.
         """
 
     def set_state(self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """Continue the games that the mask marks, by default all, from states as `get_state` returns
-        them; returns the observations.
+        """Set all games, or only those that the mask marks, to states in the form that `get_state`
+        returns; returns the observations of all games. After an error, no game has changed.
 
         Raises:
-            TypeError: if the type of the array is not int16.
-            ValueError: for a different shape, or numbers that are not a state of the game's map. No
-                game changes in these cases.
+            TypeError: if `states` is not a 2D int16 array, or `mask` is not an array of bool.
+            ValueError: if a shape is wrong, a row is not a state of the game's map, or an array of
+                the batch was made read-only.
         """
 
     def safe_moves(self, *, threads: int | None = None, budget_ticks: int = 100000, seed: int = 0) -> SafeMoves:
-        """Judge every action of every game by solving it: `getaway.safe_moves` for a batch.
+        """Judge every action of every game by solving the game after it, like `getaway.safe_moves`.
 
-        Releases the interpreter lock; Ctrl-C interrupts it. The result does not depend on the
-        threads.
+        The call releases the interpreter lock, and Ctrl-C interrupts it. The result does not depend
+        on the number of threads.
 
         Args:
-            threads: number of threads that solve, by default as many as the batch has.
+            threads: number of threads that solve games; by default the batch's number of threads.
             budget_ticks: maximum number of simulated ticks per action.
             seed: the seed of the search.
 
         Returns:
-            Three arrays of shape (games, 5), as a named tuple `SafeMoves`.
+            A named tuple `SafeMoves` of three arrays of shape (games, 5).
         """
 
     def __copy__(self) -> Batch: ...
@@ -529,10 +529,10 @@ class Batch:
 
 @final
 class Replay:
-    """A game to watch, from its start to its current state.
+    """A replay of a game, from its start to its current state.
 
-    A notebook shows it in the viewer, with the tick, the plan and the threats' paths. `html` gives
-    the same viewer as a self-contained page, and `svg` gives an animation without controls.
+    A notebook shows the replay in the viewer, with the coming paths of the player and the threats.
+    `html` returns the viewer as a self-contained page, and `svg` an animation without controls.
 
     Args:
         game: the game.
@@ -543,28 +543,28 @@ class Replay:
     def __new__(cls, game: Game, *, title: str | None = None, subtitle: str = "") -> Replay: ...
 
     def html(self) -> str:
-        """The viewer with the game, as a self-contained page."""
+        """The replay in the viewer, as a self-contained HTML page."""
 
     def svg(self, *, speed: float = 1.0) -> str:
-        """The game as a repeating animation; `speed` 1 is ten ticks per second.
+        """The replay as an endless SVG animation. With `speed=1`, it shows ten ticks per second.
 
         Raises:
-            ValueError: if the speed is not between 0.1 and 100.
+            ValueError: if the speed is not from 0.1 to 100.
         """
 
     def save(self, file: str | PathLike[str]) -> None:
-        """Write the page to an .html file, or the animation to an .svg file.
+        """Write the page to a file `*.html`, or the animation to a file `*.svg`.
 
         Raises:
-            ValueError: for any other extension.
+            ValueError: if the file has another extension.
             OSError: if the file cannot be written.
         """
 
     def _repr_html_(self) -> str:
-        """The viewer in an HTML frame."""
+        """The replay in the viewer, as an HTML frame."""
 
 def load_map(map: str | PathLike[str]) -> Map:
-    """The map in a folder or text file, or the bundled map with that name.
+    """The map in this folder or text file, or the bundled map with this name.
 
     Raises:
         FileNotFoundError: if the map does not exist.
@@ -572,7 +572,7 @@ def load_map(map: str | PathLike[str]) -> Map:
     """
 
 def maps(folder: str | PathLike[str] | None = None) -> list[str]:
-    """The names of the maps in a folder, by default those of the bundled maps.
+    """The names of all maps in a folder, by default of the bundled maps.
 
     Raises:
         FileNotFoundError: if the folder does not exist.
@@ -591,18 +591,18 @@ def generate_map(
 
     Args:
         seed: the seed of the generator.
-        kind: the kind of street network; mazes and labyrinths have odd sides.
-        width: columns.
-        height: rows.
+        kind: maze, labyrinth or city. Mazes and labyrinths need an odd width and height.
+        width: number of columns.
+        height: number of rows.
         threats: number of threats.
         styles: styles of the threats; repeating a style makes it more frequent.
 
     Raises:
-        ValueError: if a size or the number of threats is out of range.
+        ValueError: if the kind or a style is unknown, or a number is invalid.
     """
 
 def planners() -> list[str]:
-    """The names of the planners for a `Bot`."""
+    """The names of the planners that a `Bot` can use."""
 
 def solve(
     map: _MapLike | Game | State,
@@ -616,31 +616,31 @@ def solve(
 ) -> Solution:
     """Solve a whole game before the first move, from the start of a map or from a state.
 
-    Finds a line that survives or proves that none exists, then continues until the longest line is
-    found or the time limit is reached. The same seed finds the same moves unless the time limit is
-    reached. Releases the interpreter lock; Ctrl-C interrupts it.
+    The search ends when it finds a line that survives, when it proves that no line is longer than
+    the longest one found, or at a limit. The same seed gives the same moves unless the time limit
+    is reached. The call releases the interpreter lock, and Ctrl-C interrupts it.
 
     Args:
         map: a map, a game or a state, as for `Game`.
         no_jump: whether to play the no-jump variant.
-        rules: rules that differ from the server's.
+        rules: a dict of the rules that differ from the server's.
         time_limit_ms: time limit in milliseconds.
         budget_ticks: limit in simulated ticks; if it is reached before the time limit, the answer
             is the same on every machine.
         seed: the seed of the search.
-        memory_max_bytes: maximum memory of the search and the proof.
+        memory_max_bytes: maximum memory of the search, and of the proof that follows it.
 
     Raises:
         FileNotFoundError: if the map does not exist.
-        ValueError: if the map cannot be read or played, if the time limit is negative, or if rules
-            are given for a game or a state, which has its own.
+        ValueError: if the map cannot be read or played, if the time limit is negative, or if
+            `rules` is given for a game or a state, which has its own rules.
     """
 
 def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:
-    """Judge every move of a state by solving the game after it.
+    """Judge every move of a state by solving the game after the move.
 
-    A move survives if a line that begins with it reaches the end of the game, and is doomed if it
-    is proven that none does. The same arguments give the same answer on every machine.
+    A move survives if a line that begins with the move reaches the end of the game. It is doomed if
+    a proof shows that no such line exists. The answer is the same on every machine.
 
     Args:
         state: the state.
@@ -648,15 +648,15 @@ def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> di
         seed: the seed of the search.
 
     Returns:
-        A dict with a `Verdict` for each of `state.legal_moves`; empty if the game is over.
+        A dict from each of `state.legal_moves` to its `Verdict`; empty if the game is over.
     """
 
 def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
     """The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
 
-    It covers games with and without jumping, with a fixed seed and budget. It does not depend on
-    the machine or the number of threads. It changes whenever a search changes. Computing it takes
-    about a second for a dozen maps.
+    The planners play with and without jumping, with a fixed seed and fixed budgets. The signature
+    changes if code changes alter a move; it does not depend on the machine or the number of
+    threads. Computing it takes about a second for a dozen maps.
 
     Raises:
         FileNotFoundError: if a map does not exist.
