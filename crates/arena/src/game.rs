@@ -27,7 +27,7 @@ pub struct GameError {
     pub source: BotError,
 }
 
-/// Plays a game until it ends or `watch` breaks. `watch` gets each state with the bot's decision.
+/// Plays a game until it ends or `watch` breaks. `watch` receives each state and the decision.
 ///
 /// # Errors
 /// When the bot rejects a message.
@@ -68,11 +68,11 @@ impl MovesFingerprint {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceCounts {
-    /// From an existing plan.
+    /// Number of moves from an existing plan.
     pub plan: u32,
-    /// From a search in that tick.
+    /// Number of moves from a search in the same tick.
     pub search: u32,
-    /// From a rule without search.
+    /// Number of moves from a rule without search.
     pub fallback: u32,
 }
 
@@ -166,7 +166,7 @@ pub struct GameRecord {
     /// The planner, expression or bot behind a given name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
-    /// The number of the game among the planner's games on this map, from 0.
+    /// Index of the game among the planner's games on this map, from 0.
     pub sample: u32,
     pub seed: u64,
     #[serde(flatten, with = "rules_fields")]
@@ -213,8 +213,8 @@ impl GameRecord {
         if self.failure().is_some() { 0 } else { self.score }
     }
 
-    /// The rank of the game in a pair: a game without a failure beats a failed one, and then the
-    /// higher score wins.
+    /// The value by which the games of a pair are compared: a failed game ranks below all others
+    /// and ties with other failed games; otherwise the higher score wins.
     pub fn rank(&self) -> (bool, u32) {
         if self.failure().is_some() { (false, 0) } else { (true, self.score) }
     }

@@ -1,10 +1,10 @@
 //! Distributes jobs to other processes. A job is a game of a series or a ladder, a shard of a
 //! dataset, or a play of a discovery.
 //!
-//! The process first reads a line that describes the work. It writes `{"want": COUNT}` and reads an
-//! array of at most COUNT jobs. It writes `{"played": [JOB, RESULT]}` for each job, in any order,
-//! or gives up with `{"error": TEXT}`. After an empty array, a process with jobs in progress
-//! repeats the request later; any other process closes its output.
+//! The other process first reads a line that describes the work. It writes `{"want": COUNT}` and
+//! reads an array of at most COUNT jobs. It writes `{"played": [JOB, RESULT]}` for each job, in any
+//! order, or gives up with `{"error": TEXT}`. After an empty array, it repeats the request later if
+//! it has jobs in progress; otherwise it closes its output.
 
 use std::any::Any;
 use std::fmt::Display;
@@ -15,10 +15,10 @@ use getaway::protocol::write_line;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Must be equal on all machines: the version and a hash of all sources that results depend on.
+/// Version and hash of all sources that results depend on. All machines must have the same build.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GETAWAY_BUILD"));
 
-/// Checks the build that made the work. Fails if `build` is not [`BUILD`].
+/// Fails if `build`, which made the work, is not [`BUILD`].
 pub fn check_build(build: &str) -> Result<(), String> {
     if build == BUILD { Ok(()) } else { Err(format!("made by getaway {build}, but this is getaway {BUILD}")) }
 }
@@ -34,13 +34,13 @@ pub trait Jobs {
     type Result: DeserializeOwned;
     type Break;
 
-    /// At most `count` jobs to do next; empty if none is available at present. If the list is empty
+    /// Returns at most `count` jobs; empty if none is available at present. If the list is empty
     /// and no jobs are in progress, all jobs are done.
     fn next(&mut self, count: usize) -> Vec<Self::Job>;
     fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;
 }
 
-/// The message of a failed process, or the error in its output.
+/// An error of the other process, of its output, or of the connection to it.
 #[derive(Debug, thiserror::Error)]
 #[error("the cluster: {0}")]
 pub struct RemoteError(pub String);

@@ -5,9 +5,9 @@
 //! far.
 //!
 //! Guarantees: a file is changed only if its first line names this kind and version. A new journal
-//! appears with its first line complete. An interrupted run loses at most the record being written.
-//! Edited, moved or removed lines are errors with a line number; only records at the end can be
-//! missing. The checksum detects damage and edits, not forgery.
+//! appears with its first line complete. An interrupted run loses at most the records being
+//! written. An edited, moved or removed line is an error with a line number; only the removal of
+//! the last lines goes unnoticed. The checksum detects damage and edits, not forgery.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -23,7 +23,7 @@ use thiserror::Error;
 use getaway::files;
 use getaway::fnv::FnvHasher;
 
-/// Maximum size of a line: several times the largest record.
+/// Every line must be shorter than this, which is several times the size of the largest record.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 const FILE_BYTES_MAX: u64 = 1 << 36;
 const CHECKSUM_START: &str = ",\"check\":\"";
@@ -35,7 +35,7 @@ const QUOTE_CHARS_MAX: usize = 60;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileKind {
     pub name: &'static str,
-    /// The field `version`: the version of the format.
+    /// The version of the format.
     pub version: u32,
 }
 
@@ -84,10 +84,10 @@ pub enum JournalError {
     Foreign {
         path: PathBuf,
         expected: FileKind,
-        /// The start of its first line.
+        /// The start of the file's first line.
         found: String,
     },
-    /// A line does not belong to this run; the file was not changed.
+    /// A line is damaged or does not belong to this run; the file was not changed.
     #[error("{}, line {line}: {why}", .path.display())]
     Line {
         path: PathBuf,
@@ -202,7 +202,7 @@ impl Journal {
     ) -> Result<u64, JournalError> {
         let path = self.path.clone();
         let failed = |source| JournalError::File { path: path.clone(), source };
-        // Reads no further than the file's size: in files of the kernel, further reads may block.
+        // Never reads beyond the file's size: reading a kernel file (such as in `/proc`) may block.
         let size_bytes = self.file.metadata().map_err(failed)?.len();
         let mut reader = BufReader::new(self.file.try_clone().map_err(failed)?.take(size_bytes));
         let (mut bytes, mut text, mut check) = (0, Vec::new(), Some(check));

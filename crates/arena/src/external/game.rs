@@ -1,4 +1,4 @@
-//! Games of external bots, with the server's rules for time and messages.
+//! Plays games with external bots under the server's rules for time and messages.
 
 use std::fs;
 use std::io;
@@ -25,7 +25,7 @@ use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, s
 const LOG: FileKind = FileKind { name: "log", version: 1 };
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A piped bot that waits for its next game.
+/// A running piped bot without a game.
 type IdleBot = (ExternalBot, Process, PipeChannel);
 
 #[derive(Debug)]
@@ -82,7 +82,7 @@ impl ExternalHost {
         Self { options, idle: Mutex::new(Vec::new()) }
     }
 
-    /// Plays a game; `None` if it was stopped. Fails if the log cannot be written.
+    /// Plays a game; returns `None` if it was stopped. Fails if the log cannot be written.
     pub fn play(
         &self,
         game: ExternalGame<'_>,
@@ -176,7 +176,7 @@ impl ExternalHost {
             idle.push((play.game.bot.clone(), process, channel));
             return Ok(log);
         }
-        // A closed input tells the bot that there are no more games.
+        // Closing the bot's input tells the bot that there are no more games.
         drop(channel);
         if play.record.failure.is_none() {
             let _ = process.wait(EXIT_TIME, play.is_stopped);
@@ -228,7 +228,7 @@ struct Play<'a> {
     silent_ticks: u32,
     sent_garbage: bool,
     answered_tick: Option<u32>,
-    /// The time at which the state was sent, and the messages received since.
+    /// The time at which the current state was sent.
     sent: Instant,
     wire: WireNotes,
 }
@@ -310,7 +310,7 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Waits for the command of the tick; `None` if the bot has failed.
+    /// Returns the bot's command, empty if it is late, or `None` if the bot has failed.
     fn answer(
         &mut self,
         channel: &mut dyn Channel,
@@ -342,7 +342,7 @@ impl<'a> Play<'a> {
         Ok(None)
     }
 
-    /// Handles a message; breaks with the command of the tick, or with `None` on a failure.
+    /// Handles a message; breaks with the current tick's command, or with `None` on a failure.
     fn read(&mut self, message: &str, arrived: Instant) -> ControlFlow<Option<Vec<Action>>> {
         let elapsed = arrived.saturating_duration_since(self.sent);
         let (tick, ms) = (u32::from(self.state.tick()), milliseconds(elapsed));
@@ -400,7 +400,7 @@ impl<'a> Play<'a> {
         Some(Vec::new())
     }
 
-    /// Returns nothing from a bot that exceeds a limit, and an error if the series is stopped.
+    /// Returns `Nothing` at the deadline or if the bot exceeds a limit; fails when stopped.
     fn receive(&mut self, channel: &mut dyn Channel, deadline: Instant) -> Result<Received, Stopped> {
         loop {
             if (self.is_stopped)() {
@@ -422,7 +422,7 @@ impl<'a> Play<'a> {
         let wire = WireNotes { left, ..std::mem::take(&mut self.wire) };
         (self.watch)(ExternalTick { state: &self.state, actions, wire });
         self.moves.add(self.game.world.player(&self.state));
-        // `play` fails only if the game is over, and the callers stop before that.
+        // `World::play` fails only if the game is over, and all callers check that first.
         self.line.0.extend(self.game.world.play(&mut self.state, actions));
     }
 

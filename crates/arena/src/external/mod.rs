@@ -1,9 +1,9 @@
 //! External bots: programs in any language that play in place of a planner.
 //!
-//! `exec:COMMAND` starts a program that connects to a websocket, as in the competition. The program
-//! finds the address in the environment variable `SERVER_URL`, or in its command in place of
-//! `{url}`. `pipe:COMMAND` starts a program that reads messages from standard input and writes
-//! commands to standard output, as lines of JSON.
+//! `exec:COMMAND` starts a program that connects to a websocket, as in the competition. The address
+//! is in the environment variable `SERVER_URL`, and replaces `{url}` in the command.
+//! `pipe:COMMAND` starts a program that reads messages from standard input and writes commands to
+//! standard output, as lines of JSON.
 //!
 //! Guarantees: a bot has the time limits of the server. A bot that crashes, falls silent or sends
 //! garbage loses the game, and the game's record names the reason. On Linux no process started by a
@@ -42,10 +42,10 @@ pub const STARTUP_TIME: Duration = Duration::from_secs(10);
 pub const SILENT_TICKS_MAX: u32 = 20;
 /// Maximum number of frames per tick, as on the server.
 const FRAMES_PER_TICK_MAX: usize = 100;
-/// Time for a program to exit after its game. After it, the program is killed.
+/// Time for a program to exit after its game before it is killed.
 const EXIT_TIME: Duration = Duration::from_millis(500);
-/// Time for a program to exit after it has closed its connection. Its log then holds the error
-/// message. Interpreters on a busy machine need this long.
+/// Time for a program to exit after it has closed its connection: an interpreter on a busy
+/// machine can take this long to print an error and exit.
 const CRASH_TIME: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// Maximum size of a game's log; further output is dropped.
@@ -59,8 +59,8 @@ struct Stopped;
 pub struct ExternalOptions {
     /// The time limit per tick; a late tick is played without a command.
     pub tick_time: Duration,
-    /// Every game gets a new process. Otherwise a piped program plays all games of a thread and is
-    /// restarted only after a failure. Programs that use a websocket always get a new process.
+    /// True to start a new process for every game. Otherwise a piped program plays one game after
+    /// another and is restarted only after a failure. A websocket program is always restarted.
     pub restart: bool,
     /// The folder for the bots' standard error, one file per game. If `None`, only the last line of
     /// a failed game's output is kept, in its record.
@@ -85,9 +85,9 @@ impl Default for ExternalOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// A websocket, as with the real server.
+    /// The bot connects to a websocket, as in the competition.
     Exec,
-    /// Lines of JSON over standard input and output.
+    /// The bot exchanges lines of JSON over its standard input and output.
     Pipe,
 }
 
@@ -98,7 +98,7 @@ pub struct ExternalBot {
 }
 
 impl ExternalBot {
-    /// Parses `exec:COMMAND` or `pipe:COMMAND`; `None` for the name of a planner.
+    /// Parses `exec:COMMAND` or `pipe:COMMAND`; returns `None` for any other text.
     ///
     /// ```
     /// use getaway_arena::{ExternalBot, Transport};
@@ -145,13 +145,13 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureKind {
-    /// The bot could not be started, or ended during the game with an error.
+    /// The bot could not be started, ended before it connected, or ended with an error.
     Crash,
     /// The bot ended without an error, or closed its connection, before the game was over.
     Disconnect,
-    /// The bot did not connect, or sent nothing for [`SILENT_TICKS_MAX`] ticks.
+    /// The bot did not connect or register, or sent no command for [`SILENT_TICKS_MAX`] ticks.
     Silence,
-    /// The bot sent only invalid JSON, or messages that are not commands.
+    /// The bot broke the protocol, for example with invalid JSON or too many messages per tick.
     Garbage,
     /// The bot exceeded a limit of [`ExternalOptions`].
     Limit,
@@ -160,7 +160,7 @@ pub enum FailureKind {
 impl FailureKind {
     pub const ALL: [Self; 5] = [Self::Crash, Self::Disconnect, Self::Silence, Self::Garbage, Self::Limit];
 
-    /// The failure as a verb: "crashed".
+    /// The failure as a verb, such as "crashed".
     pub const fn verb(self) -> &'static str {
         match self {
             Self::Crash => "crashed",

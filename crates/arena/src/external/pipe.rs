@@ -15,14 +15,14 @@ pub(super) struct PipeChannel {
 }
 
 impl PipeChannel {
-    /// Takes the streams of a process, which must be pipes.
+    /// Takes the standard input and output of a process, which must be pipes.
     pub fn new(child: &mut Child) -> io::Result<Self> {
         let input = child.stdin.take().expect("standard input is a pipe");
         let output = child.stdout.take().expect("standard output is a pipe");
         Ok(Self { stream: Stream::new(input, output)?, line: Vec::new() })
     }
 
-    /// Discards received messages; returns true if more may arrive.
+    /// Discards received messages; returns false if the stream is closed or broken.
     pub fn clear(&mut self) -> bool {
         let now = Instant::now();
         loop {
@@ -37,7 +37,7 @@ impl PipeChannel {
 
 impl Channel for PipeChannel {
     fn send(&mut self, message: &str) {
-        // A bot with too many unread messages loses this one, and is later reported as silent.
+        // If the bot has too many unread messages, this message is dropped.
         let _ = self.stream.write(format!("{message}\n").as_bytes());
     }
 

@@ -1,4 +1,4 @@
-//! The process tree of a bot, and its log. Dropping it ends the processes.
+//! The process tree of a bot, and its log.
 
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use super::{LOG_BYTES_MAX, LOG_TAIL_CHARS, POLL_INTERVAL, Stopped};
 
-/// Time to wait for a bot's killed processes to end. After this time, the arena stops waiting, and
-/// the supervisor continues to kill them.
+/// Time to wait for a bot's killed processes to end. After it, the arena stops waiting, while the
+/// supervisor continues to kill them.
 const KILL_TIME: Duration = Duration::from_millis(500);
 /// Time limit for reading the end of a log, because a surviving process may hold the log open.
 const LOG_TIME: Duration = Duration::from_millis(100);
@@ -34,7 +34,7 @@ pub(super) enum Streams {
     Piped,
 }
 
-/// A shell that runs `command`, and ends all its processes when the pipe is closed.
+/// A shell that runs `command`, and a pipe that ends all its processes when it is closed.
 #[cfg(unix)]
 fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     use std::os::fd::AsRawFd;
@@ -43,7 +43,7 @@ fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     let (end, release_pipe) = io::pipe()?;
     let mut shell = Command::new("sh");
     shell.args(["-c", include_str!("supervisor.sh"), "sh", command, &end.as_raw_fd().to_string()]);
-    // In a group of its own, the bot does not receive Ctrl-C.
+    // The bot gets its own process group, so that Ctrl-C does not reach it.
     shell.process_group(0);
     let prepare = move || {
         rustix::io::fcntl_setfd(&end, rustix::io::FdFlags::empty())?;
@@ -66,7 +66,7 @@ fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
 }
 
 impl Process {
-    /// Starts a shell command with these variables; an empty value removes the variable.
+    /// Starts a shell command with these environment variables; an empty value unsets a variable.
     pub fn start(command: &str, streams: Streams, environment: &[(&str, String)]) -> io::Result<Self> {
         let (log_end, log_start) = io::pipe()?;
         let (mut shell, release_pipe) = supervisor(command)?;
@@ -125,14 +125,14 @@ impl Process {
         }
         self.released = Some(Instant::now());
         match self.release_pipe.take() {
-            // A process forked at the same time may hold the pipe open, so a line on the pipe ends
-            // the bot, too. Writing fails if the supervisor has already ended.
+            // A line also ends the bot, in case a process forked at the same time holds the pipe
+            // open. Writing fails if the supervisor has already ended.
             Some(mut release_pipe) => drop(release_pipe.write_all(b"\n")),
             None => drop(self.child.kill()),
         }
     }
 
-    /// Kills the bot and its descendants, and waits for the end of the output.
+    /// Kills the bot and its descendants, and waits briefly for the rest of the log.
     pub fn kill(&mut self) {
         self.release();
         let end = self.released.map_or_else(Instant::now, |released| released + KILL_TIME);
@@ -185,7 +185,7 @@ fn follows_error(line: &str) -> bool {
 pub(super) fn exit_words(status: Option<ExitStatus>) -> String {
     match status {
         Some(status) => match status.code() {
-            // The shell reports a signal as an exit code.
+            // The shell reports death by signal N as exit code 128 + N.
             Some(code @ 129..160) => format!("exit code {code}, signal {}", code - 128),
             Some(code) => format!("exit code {code}"),
             None => status.to_string(),

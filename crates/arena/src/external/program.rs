@@ -14,15 +14,15 @@ pub struct Program {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramEnd {
-    /// Of all the program's processes; zero except on Linux.
+    /// The cost of all the program's processes; zero on systems other than Linux.
     pub cost: Cost,
     pub log: String,
-    /// The exit code or "still running", and the last line of the log, in words.
+    /// A description: the exit status or "still running", then the last line of the log.
     pub words: String,
 }
 
 impl Program {
-    /// Starts a shell command with these variables; an empty value removes the variable.
+    /// Starts a shell command with these environment variables; an empty value unsets a variable.
     ///
     /// # Errors
     /// When the shell cannot be started.
@@ -32,7 +32,7 @@ impl Program {
         Ok(Self { process, usage })
     }
 
-    /// Returns the exit status, once the program has ended.
+    /// Returns the exit status if the program has ended.
     pub fn status(&mut self) -> Option<ExitStatus> {
         self.usage.poll();
         self.process.status()

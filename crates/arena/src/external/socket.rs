@@ -21,7 +21,7 @@ use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
 const HANDSHAKE_TIME: Duration = Duration::from_secs(3);
 const CLOSE_TIME: Duration = Duration::from_millis(300);
-/// Maximum size of unsent messages; further messages are dropped.
+/// Maximum total size of unsent messages; further messages are dropped.
 const UNSENT_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl Port {
         Ok(format!("ws://{}", self.0.local_addr()?))
     }
 
-    /// Waits for the bot; `None` after `deadline`, at the end of the process or if stopped.
+    /// Waits for the bot; returns `None` at `deadline`, when the process ends, or if stopped.
     pub fn accept(
         &self,
         process: &mut Process,
@@ -85,7 +85,7 @@ impl SocketChannel {
         Ok(Self(socket))
     }
 
-    /// Closes the connection after the bot has received all data, or after a timeout.
+    /// Sends a closing frame and waits briefly for the bot to close the connection.
     pub fn close(mut self, is_stopped: &dyn Fn() -> bool) {
         let deadline = Instant::now() + CLOSE_TIME;
         let _ = self.0.close(None);
@@ -135,7 +135,7 @@ fn refuse_pages(port: u16) -> impl Callback {
 
 impl Channel for SocketChannel {
     fn send(&mut self, message: &str) {
-        // Unsent data is sent with the next message, and `receive` reports a lost connection.
+        // The next message takes any unsent data with it, and `receive` reports a lost connection.
         let _ = self.0.send(Message::text(message));
     }
 

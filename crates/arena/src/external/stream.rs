@@ -1,8 +1,8 @@
 //! Byte streams to and from a bot over any transport, with arrival times.
 //!
 //! Guarantees: a read returns only bytes that arrived before its deadline, even if this thread runs
-//! late, and never waits past it. After the deadline, reads return at most the maximum size of one
-//! message, so a flood cannot keep the reader busy. A write never waits.
+//! late, and never waits past it. After the deadline, reads return at most about as many bytes as
+//! the largest message, so a flood of data cannot keep the reader busy. A write never waits.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -34,12 +34,12 @@ pub(super) struct Stream {
     deadline: Instant,
     /// Number of bytes that can still be read after the deadline.
     late_bytes_left: usize,
-    /// Closed when dropped, which ends the threads.
+    /// The TCP connection, if any. `drop` shuts it down, which ends the threads.
     connection: Option<TcpStream>,
 }
 
 impl Stream {
-    /// Connects to a process. The threads end with the process.
+    /// Connects to a bot. The threads end after the bot has ended and the stream is dropped.
     pub fn new(input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> io::Result<Self> {
         let (to_bot, messages) = mpsc::sync_channel(UNREAD_MESSAGES_MAX);
         let (chunks, from_bot) = mpsc::sync_channel(UNREAD_CHUNKS_MAX);
@@ -57,7 +57,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Sets the deadline of the following reads, which then fail with [`ErrorKind::WouldBlock`].
+    /// Sets the deadline. Reads fail with [`ErrorKind::WouldBlock`] if no bytes arrived before it.
     pub fn set_deadline(&mut self, deadline: Instant) {
         (self.deadline, self.late_bytes_left) = (deadline, MAX_CLIENT_FRAME_BYTES);
     }
@@ -106,7 +106,7 @@ impl Read for Stream {
 }
 
 impl Write for Stream {
-    /// Queues the bytes; fails with [`ErrorKind::WouldBlock`] if too many are unread.
+    /// Queues the bytes; fails with [`ErrorKind::WouldBlock`] if the queue is full.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.to_bot.try_send(bytes.to_vec()) {
             Ok(()) => Ok(bytes.len()),
@@ -142,7 +142,7 @@ fn read_chunks(mut output: impl Read, chunks: &SyncSender<Chunk>) {
     loop {
         match output.read(&mut buffer) {
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            // A failed connection counts as closed.
+            // A read error counts as a closed connection.
             Ok(0) | Err(_) => return,
             Ok(count) => {
                 let chunk = Chunk { bytes: buffer[..count].to_vec(), arrived: Instant::now() };
@@ -199,7 +199,7 @@ mod tests {
         let mut stream = Stream::new(io::sink(), io::repeat(b'.')).unwrap();
         stream.set_deadline(Instant::now() + Duration::from_secs(60));
         io::copy(&mut (&mut stream).take(1 << 21), &mut io::sink()).unwrap();
-        // The queue is now full of bytes that arrived before this deadline.
+        // The queue is now full of bytes that arrived before the next deadline.
         stream.set_deadline(Instant::now());
         let mut after = Vec::new();
         assert_eq!(stream.read_to_end(&mut after).unwrap_err().kind(), ErrorKind::WouldBlock);

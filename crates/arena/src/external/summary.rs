@@ -20,9 +20,9 @@ pub struct ExternalSummary {
     pub missed_ticks: u64,
     pub late_commands: u64,
     pub invalid_commands: u64,
-    /// The first failure of each kind: map, sample (from 1), tick and description.
+    /// The first failure of each kind, with its map, sample (from 1), tick and description.
     pub failures: Vec<String>,
-    /// The failures in words, or a note that the bot was late.
+    /// The failures in words, a note that the bot was often late, or `None`.
     pub trouble: Option<String>,
 }
 
@@ -78,7 +78,7 @@ impl ExternalSummary {
         }
     }
 
-    /// The number of failed games of each kind that occurred.
+    /// The number of failed games for each kind of failure that occurred.
     pub fn failure_counts(&self) -> Vec<FailureCount> {
         let games = [self.crashed, self.disconnected, self.silent, self.garbage, self.over_limit];
         let count = |(kind, games)| FailureCount { kind, games };

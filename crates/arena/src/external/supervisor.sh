@@ -1,8 +1,8 @@
 # Runs the bot command $1, and ends all of its descendants when the bot has ended or the arena
 # closes descriptor $2, which happens even if the arena is killed.
 #
-# On Linux this process is a subreaper: orphaned descendants become its children. Elsewhere only the
-# process group is ended.
+# On Linux this shell is a subreaper: orphaned descendants become its children. On other systems
+# only the process group is ended.
 exec 4<"/dev/fd/$2" 3>&2 2>/dev/null
 children= session=
 read -r self rest </proc/self/stat && [ "$self" = $$ ] && children=/proc/$$/task/$$/children
@@ -28,8 +28,8 @@ exec 4<&-
 code=$?
 exec </dev/null >/dev/null 3>&-
 
-# Children of a process that ends become children of this process. The loop ends once all listed
-# children had already ended.
+# The children of an ended process become children of this shell. The loop ends when a round lists
+# the same children as the previous round, in which all of them had ended.
 round=0 ended= before=
 while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
   found=
@@ -42,7 +42,7 @@ while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
     read -r stat <"/proc/$pid/stat"
     set -- "/proc/$pid/task/"*
     case "$# ${stat##*) }" in
-      # A zombie with one thread has ended. With more threads, perhaps only its main thread has ended.
+      # A zombie with one thread has ended. If it has more threads, the others may still run.
       '1 ' | '1 Z'*) ;;
       *) ended= ;;
     esac

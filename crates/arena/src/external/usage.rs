@@ -26,12 +26,12 @@ impl UsageMeter {
         Self { supervisor, before_ms, cost: Cost::default(), sampled: Instant::now() }
     }
 
-    /// The cost so far. Measures again if the last sample is older than [`SAMPLE_INTERVAL`].
+    /// Returns the cost so far, measured at most [`SAMPLE_INTERVAL`] ago.
     pub fn poll(&mut self) -> Cost {
         if self.sampled.elapsed() >= SAMPLE_INTERVAL { self.measure() } else { self.cost }
     }
 
-    /// The cost so far. Takes the maximum, because a later sample misses processes that have ended.
+    /// Measures the cost so far. The maximum is kept, because samples lack ended processes.
     pub fn measure(&mut self) -> Cost {
         let Cost { cpu_ms, memory_kib } = sample(self.supervisor);
         let cpu_ms = cpu_ms.saturating_sub(self.before_ms);
@@ -41,7 +41,7 @@ impl UsageMeter {
     }
 }
 
-/// Processor time since the start of each descendant, and their current memory.
+/// Total processor time of the supervisor and its descendants; current memory of the descendants.
 fn sample(supervisor: u32) -> Cost {
     let mut cost = Cost::default();
     let mut processes = vec![supervisor];
@@ -49,7 +49,7 @@ fn sample(supervisor: u32) -> Cost {
     while let Some(&process) = processes.get(next) {
         next += 1;
         if let Ok(stat) = fs::read_to_string(format!("/proc/{process}/stat")) {
-            // Fields 14 to 17: the time of the process, and of its children that have ended.
+            // Fields 14 to 17: processor time of the process and its reaped children.
             let fields = stat.rsplit_once(')').map_or("", |(_, fields)| fields).split_whitespace();
             let ticks: u64 = fields.skip(11).take(4).filter_map(|field| field.parse::<u64>().ok()).sum();
             cost.cpu_ms += ticks * TICK_MS;

@@ -1,10 +1,10 @@
 //! A ladder: rates entrants, which may be added and retired at any time, and always plays the most
 //! informative game next.
 //!
-//! All entrants play the same sequence of *units*: unit u is a map and a seed. Two entrants form a
-//! pair in every unit that both have played, so one game counts in many pairs. A pair is closed
-//! when sequential tests have decided it, or when both sides only repeat their games. Only
-//! neighbours in the ranking are tested, at most two places apart.
+//! All entrants play the same sequence of *units*: unit u is a map and a seed. Two entrants are
+//! compared on every unit that both have played, so one game serves in many comparisons. A pair of
+//! entrants is closed when sequential tests have decided it, or when the entrants only repeat
+//! earlier games. Only entrants at most two places apart in the ranking are tested.
 //!
 //! Guarantees: every finished game is in the journal before it counts. The state depends only on
 //! the journal. With one thread, the journal depends only on the settings and the requests, so a
@@ -45,7 +45,7 @@ const FAILURES_MAX: u64 = 3;
 /// Maximum distance in the ranking between two entrants whose pair is tested.
 const NEIGHBOURS: usize = 2;
 
-/// The settings of all games of a ladder. A run continues a ladder only if they are equal.
+/// The settings of all games of a ladder. A run can continue a ladder only with equal settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Settings {
     pub seed: u64,
@@ -54,7 +54,6 @@ pub(crate) struct Settings {
     #[serde(flatten)]
     pub budget: Budget,
     pub tick_ms: u64,
-    /// Name and fingerprint of each map.
     pub maps: Vec<LadderMap>,
 }
 
@@ -146,18 +145,18 @@ pub(crate) struct Ladder {
     maps: Vec<String>,
     units_max: usize,
     members: Vec<Member>,
-    /// Indexed by the later and then the earlier member of a pair.
+    /// The pair of members `i < j` is `pairs[j][i]`.
     pairs: Vec<Vec<PairState>>,
     requests: BTreeSet<String>,
     games: u64,
     recent: Vec<LadderGame>,
     ratings: Vec<Interval>,
-    /// The ratings are next computed at this number of games.
+    /// Number of games at which the ratings are next computed.
     ratings_due: u64,
 }
 
 impl Ladder {
-    /// An empty ladder on maps with these names. Each entrant plays at most `units_max` games.
+    /// Creates an empty ladder on the named maps. Each entrant plays at most `units_max` games.
     pub fn new(maps: Vec<String>, units_max: usize) -> Self {
         Self {
             maps,
@@ -177,7 +176,7 @@ impl Ladder {
     }
 
     /// The name of a new entrant: its given name, or its shortest name with hyphens in place of
-    /// invalid characters. The next free version is appended if the name is taken.
+    /// invalid characters. If the name is taken, a free version such as `@2` is added.
     pub fn free_name(&self, entrant: &Entrant) -> String {
         let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
         let is_taken = |name: &str| self.members.iter().any(|member| member.name == name);
@@ -198,14 +197,12 @@ impl Ladder {
         self.members.iter().find(|member| member.name == name).map(|member| &member.state)
     }
 
-    /// True if a request was carried out.
+    /// True if the request with this id was carried out.
     pub fn has_request(&self, request: &str) -> bool {
         self.requests.contains(request)
     }
 
-    ///
-    /// # Errors
-    /// When the event contradicts earlier ones.
+    /// Applies an event; fails if it contradicts earlier events.
     pub fn apply(&mut self, event: Event) -> Result<(), String> {
         match event {
             Event::Add { name, spec, at, request } => {
@@ -266,7 +263,7 @@ impl Ladder {
         Ok(())
     }
 
-    /// The reason to set an entrant aside after its last game, if there is one.
+    /// The reason to set an entrant aside after its last game; `None` to keep it.
     pub fn reason_to_set_aside(&self, name: &str) -> Option<String> {
         let member = self.members.iter().find(|member| member.name == name)?;
         let is_failing = member.is_active() && member.failures_in_row >= FAILURES_MAX;
@@ -274,7 +271,7 @@ impl Ladder {
         is_failing.then(|| format!("failed in {FAILURES_MAX} games in a row; last: {last}"))
     }
 
-    /// The next game, now in progress. `None` if only games in progress are informative.
+    /// Starts the next game. Returns `None` if no game beyond those in progress is informative.
     pub fn next(&mut self) -> Option<Job> {
         let entrant = self.newcomer().or_else(|| self.open_entrant())?;
         let unit = self.members[entrant].next_unit();
@@ -297,7 +294,8 @@ impl Ladder {
         news.min().map(|(_, index)| index)
     }
 
-    /// The side with fewer games of the open pair whose next unit is the most informative.
+    /// Selects the open pair with the most informative next unit; returns its entrant with fewer
+    /// games.
     fn open_entrant(&self) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for (left, right) in self.neighbours() {
@@ -307,7 +305,7 @@ impl Ladder {
             if played >= self.units_max || self.pair(left, right).is_closed() {
                 continue;
             }
-            // The variance of the unit's result, divided by the number of results including it.
+            // The variance of the next result, divided by the number of results including it.
             let odds = (self.ratings[left].estimate - self.ratings[right].estimate) / 400.0;
             let share = 1.0 / (1.0 + 10_f64.powf(-odds));
             let gain = share * (1.0 - share) / (played + 1) as f64;
@@ -335,8 +333,8 @@ impl Ladder {
         &self.pairs[one.max(other)][one.min(other)]
     }
 
-    /// Recomputes the ratings when there are enough new games. The number of games between two
-    /// computations grows with the number of games. It depends only on the events.
+    /// Recomputes the ratings after enough new games. The required number grows with the total
+    /// number of games, and depends only on the events.
     fn rate(&mut self) {
         if self.games >= self.ratings_due {
             self.ratings = self.current_ratings();

@@ -14,9 +14,9 @@ pub struct LadderText<'a> {
     pub title: &'a str,
     /// A description of the setting.
     pub heading: &'a str,
-    /// The time of the standing, as text for the reader.
+    /// The time of the standing, as shown on the page.
     pub updated: &'a str,
-    /// True if the ladder is running. The page then reloads itself.
+    /// True if the ladder is running, in which case the page reloads itself.
     pub is_running: bool,
 }
 
@@ -26,7 +26,7 @@ struct Data<'a> {
     standing: &'a LadderStanding,
 }
 
-/// Renders the page. Its games are links to `game.html#NUMBER`.
+/// Renders the page, on which each game links to `game.html#NUMBER`.
 pub fn ladder_page(standing: &LadderStanding, text: &LadderText<'_>) -> String {
     let page = with_head(TEMPLATE);
     let (before, after) = page.split_once(DATA).expect("the template has a place for the data");

@@ -12,7 +12,7 @@ pub(super) struct Played {
     pub moves: u64,
 }
 
-/// The result of a pair's tests, for its earlier entrant.
+/// The result of a pair's tests, from the view of the entrant that was added earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairResult {
@@ -22,7 +22,7 @@ pub enum PairResult {
     Worse,
     /// Neither entrant is better by the margin of the test.
     Equal,
-    /// Both entrants only repeat their games.
+    /// The entrants only repeat earlier pairs of games.
     Exhausted,
 }
 
@@ -31,13 +31,13 @@ pub enum PairResult {
 pub(super) struct PairState {
     by_map: Vec<WinDrawLoss>,
     counts: WinDrawLoss,
-    /// Units before this one are counted.
+    /// The first unit that is not counted yet.
     next_unit: usize,
     /// Distinct pairs of games, as hashes of map and moves.
     seen: HashSet<u64>,
-    /// Units since the last distinct pair.
+    /// Number of counted units since the last new pair of games.
     repeats: usize,
-    /// The tests of "the earlier is better" and of "the later is better".
+    /// The tests for "the earlier entrant is better" and for "the later entrant is better".
     tests: [SprtDecision; 2],
 }
 
@@ -75,18 +75,18 @@ impl PairState {
             [SprtDecision::H1, _] => PairResult::Better,
             [_, SprtDecision::H1] => PairResult::Worse,
             [SprtDecision::H0, SprtDecision::H0] => PairResult::Equal,
-            // Each map was played at least twice without a new distinct pair.
+            // At least two units per map have passed without a new pair of games.
             _ if self.repeats >= 2 * self.by_map.len() => PairResult::Exhausted,
             _ => PairResult::Open,
         }
     }
 
-    /// True if the pair needs no more games: it is decided, or only repeats its games.
+    /// True if the pair needs no more games: it is decided or exhausted.
     pub fn is_closed(&self) -> bool {
         self.result() != PairResult::Open
     }
 
-    /// Wins, ties and losses of the earlier entrant in distinct pairs.
+    /// Wins, ties and losses of the earlier entrant in distinct pairs of games.
     pub fn counts(&self) -> WinDrawLoss {
         self.counts
     }

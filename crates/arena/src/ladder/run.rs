@@ -23,10 +23,10 @@ use getaway::planner::PlannerHost;
 /// Together with [`REPORT_INTERVAL`], keeps the page current within a second.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
-/// Interval between attempts to write a journal on a full disk.
+/// Interval between attempts to write events whose first write failed, as on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Limit of the games that another process plays at a time: the larger of `AHEAD_MIN` and the games
-/// so far / `AHEAD_DIVISOR`. Games chosen further ahead would ignore earlier results.
+/// Another process has at most this many games in progress: the larger of `AHEAD_MIN` and the
+/// number of games so far / `AHEAD_DIVISOR`. More would be chosen without recent results.
 const AHEAD_MIN: usize = 64;
 const AHEAD_DIVISOR: usize = 20;
 
@@ -34,12 +34,12 @@ pub struct LadderOptions<'a> {
     /// The folder of the ladder, created if missing.
     pub folder: &'a Path,
     pub maps: &'a [Map],
-    /// `samples` is the maximum per map and entrant. The planners come from requests.
+    /// `samples` is the maximum number of games per map and entrant. Requests add the planners.
     pub series: SeriesOptions,
     pub external: ExternalOptions,
     pub host: Option<&'a dyn PlannerHost>,
-    /// How long to run. Until then, an idle ladder waits for requests. With `None`, the ladder ends
-    /// as soon as no further game would be informative.
+    /// The duration of the run, in which an idle ladder waits for requests. With `None`, the run
+    /// ends as soon as no further game would be informative.
     pub time: Option<Duration>,
 }
 
@@ -64,7 +64,7 @@ struct Shared {
     ladder: Ladder,
     store: Store,
     series: Arc<Series>,
-    /// Events that could not be written yet. While there are any, no further games are started.
+    /// Events that could not be written yet. No game is started until all of them are written.
     unsaved: Vec<Event>,
     /// Saved games that were not reported yet.
     news: Vec<NumberedGame>,
@@ -79,12 +79,13 @@ struct NumberedGame {
     record: GameRecord,
 }
 
-/// Runs a ladder until no further game would be informative, the time is over, or `stop` is set;
-/// returns its standing. `report` is called in the calling thread.
+/// Runs a ladder until `stop` is set or the time is over; without a time, until no further game
+/// would be informative. Calls `report` in this thread, and returns the standing.
 ///
 /// # Errors
-/// When another process runs the ladder, it has other settings, its folder cannot be used, there
-/// are no entrants, a game is aborted, or the process that plays the games fails.
+/// When another process runs the ladder, the ladder was created with other settings, its folder
+/// cannot be used, there are neither entrants nor a time, a game is aborted, or the process that
+/// plays the games fails.
 pub fn run_ladder(
     options: &LadderOptions<'_>,
     players: LadderPlayers,
@@ -132,7 +133,7 @@ pub fn run_ladder(
         }
         let result = watch(options, &shared, &is_stopped, report);
         ended.store(true, Ordering::Relaxed);
-        // Ends the process, so that its thread does not wait for games in progress.
+        // Ends the other process, so that this process does not wait for games in progress.
         drop(process);
         result
     });
@@ -291,7 +292,7 @@ impl Shared {
         }
     }
 
-    /// Writes an event to the journal, then applies it; or keeps it for later.
+    /// Writes an event to the journal and applies it; if writing fails, keeps it for later.
     fn save(&mut self, event: Event) {
         if !self.unsaved.is_empty() {
             self.unsaved.push(event);
