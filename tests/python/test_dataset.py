@@ -69,7 +69,7 @@ def test_threads_and_an_earlier_run_do_not_change_the_files(judged: Path, tmp_pa
 def test_foreign_and_missing_files_are_named(judged: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the seed"):
         cluster.dataset(judged, 1100, ["safest", "random"], PATHS, **{**SMALL, "seed": 6})
-    for name, found in (("shard-00000.npy", "expected a shard of this dataset"), (".shard-00000.partial", "is another file")):
+    for name, found in (("shard-00000.npy", "expected a shard of this dataset"), (".shard-00000.partial", "is not part of this shard")):
         folder = tmp_path / name
         folder.mkdir()
         (folder / name).write_text("mine")

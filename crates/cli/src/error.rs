@@ -17,10 +17,10 @@ pub enum CliError {
     /// A check failed on valid input: exit code 1.
     #[error("{0}")]
     Check(String),
-    /// Interrupted by the user: exit code 130, as shells report it.
+    /// Interrupted by the user: exit code 130, which shells use for Ctrl-C.
     #[error("{0}")]
     Interrupted(String),
-    /// Standard output cannot be written to; a closed pipe ends the program silently.
+    /// Standard output cannot be written to: exit code 2, but 0 and no message for a closed pipe.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
@@ -85,7 +85,7 @@ macro_rules! from_input_errors {
 from_input_errors!(GeneratorError, JournalError, LibraryError, OptionsError, PictureError, PlannerError, ProblemError);
 
 impl From<serde_json::Error> for CliError {
-    /// The error occurs only when JSON is written. Parsers report the file and the line.
+    /// Converts an error of writing JSON. Code that reads JSON reports the file and line itself.
     fn from(error: serde_json::Error) -> Self {
         Self::Output(error.into())
     }
@@ -95,7 +95,7 @@ pub(crate) fn exists(path: &Path) -> CliError {
     CliError::Input(format!("{} already exists (use --force to overwrite it)", path.display()))
 }
 
-/// Maximum size of a rules file, memory file or certificate, far above the largest valid one.
+/// Maximum size, in bytes, of a rules file, memory file or certificate: far above any valid one.
 pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {

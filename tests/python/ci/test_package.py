@@ -90,7 +90,7 @@ def test_bot_with_a_wheel_is_packaged(getaway_program: Path, tmp_path: Path) -> 
     assert lines[1].startswith("Python 3.")
     assert lines[2] == "installed into an empty environment"
     assert lines[3].startswith("snail: score "), lines
-    assert lines[4].startswith("my-bot.zip: ") and lines[4].endswith(" bytes, ready for the upload")
+    assert lines[4].startswith("my-bot.zip: ") and lines[4].endswith(" bytes, ready to upload")
     with zipfile.ZipFile(tmp_path / "my-bot.zip") as archive:
         assert archive.namelist() == ["application.py", "requirements.txt", wheel]
     again = package(getaway_program, bot)

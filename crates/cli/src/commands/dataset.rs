@@ -1,5 +1,5 @@
-//! The same command writes the same files with any number of threads, on any cluster, and after any
-//! interruption. Files that do not belong to this dataset are never changed.
+//! The files depend only on the dataset's settings, not on threads, cluster or interruptions. The
+//! command never changes files that do not belong to the dataset.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -24,7 +24,7 @@ use crate::series::{cluster, stop_on_interrupt};
 use crate::{CliError, Invocation};
 
 const MAX_STATES: u64 = 1_000_000_000;
-/// The file that describes the dataset. It is locked while the command runs.
+/// Name of the file with the dataset's settings. The command locks this file while it runs.
 const DESCRIPTION: &str = "dataset.jsonl";
 
 const EXAMPLES: &str = "Examples:
@@ -32,14 +32,14 @@ const EXAMPLES: &str = "Examples:
   getaway dataset --states 1000000 --maps levels --planner model:evolved.json --planner cautious --out states
   python -m getaway.dataset states                         also as Parquet, with pyarrow";
 
-/// Write states that planners reach, with the exact judgement of every move, as NumPy files
+/// Write states that planners reach as NumPy files, with an exact search's verdict on each move
 ///
-/// Each file DIR/shard-00000.npy is an array of at most 1,024 records. The same command continues
-/// {n}an interrupted run.
+/// Each file, such as DIR/shard-00000.npy, is an array of at most 1,024 records. Rerun the same
+/// {n}command to continue after an interruption.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DatasetArgs {
-    /// Maps of the games, by name or path [default: all maps of every
+    /// Maps to play, by name or path [default: all maps of every
     /// {n}--maps DIR, or the bundled maps]
     #[arg(value_name = "MAP")]
     names: Vec<String>,
@@ -48,21 +48,21 @@ pub(crate) struct DatasetArgs {
     /// Number of states; a game contributes at most 64
     #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=MAX_STATES))]
     states: u64,
-    /// Folder of the files; created if missing
+    /// Output folder; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Planner that plays the games, one at random in each; repeatable
+    /// Planner that plays the games; if repeated, each game uses one at random
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = "cautious")]
     planners: Vec<String>,
-    /// Share of random moves, from 0 to 1, which make the states more
-    /// {n}diverse
+    /// Share of moves that are random, from 0 to 1; random moves make the
+    /// {n}states more diverse
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = parse_permille)]
     random_moves: u32,
     /// Maximum simulated ticks per decision of a planner
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
     budget_ticks: u64,
-    /// Maximum simulated ticks to judge a move; a move that is not decided
-    /// {n}within them is undecided
+    /// Maximum simulated ticks of the search that judges a move; if it needs
+    /// {n}more, the verdict is undecided
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = integer::<u64>(ANY))]
     label_ticks: u64,
     /// Form of the observations
@@ -100,7 +100,7 @@ struct Report<'a> {
     folder: &'a str,
     states: u64,
     shards: usize,
-    /// Number of shards that an earlier run has written.
+    /// Number of shards that earlier runs wrote.
     kept: usize,
 }
 
@@ -176,7 +176,7 @@ impl Shards<'_> {
         self.folder.join(format!("shard-{shard:05}.npy"))
     }
 
-    /// True if the shard's file is complete. Fails if it does not belong to this dataset.
+    /// Returns true if the shard is complete, false if its file is missing. Fails on other files.
     fn has(&self, shard: usize) -> Result<bool, CliError> {
         let (path, header) = (self.path(shard), self.dataset.shard_header(shard));
         if path.symlink_metadata().is_err() {
@@ -199,7 +199,7 @@ impl Shards<'_> {
         )))
     }
 
-    /// A killed run leaves at most an incomplete file under another name.
+    /// Writes a partial file and renames it, so that a killed run leaves no incomplete shard.
     fn write(&self, shard: usize, content: &[u8]) -> Result<(), CliError> {
         let path = self.path(shard);
         let partial = self.folder.join(format!(".shard-{shard:05}.partial"));
@@ -207,7 +207,7 @@ impl Shards<'_> {
             if partial.symlink_metadata().is_ok() {
                 if !content.starts_with(&files::read(&partial, content.len() as u64)?) {
                     let partial = partial.display();
-                    return Err(io::Error::other(format!("{partial} is another file, which was not overwritten")));
+                    return Err(io::Error::other(format!("{partial} is not part of this shard, so it was kept")));
                 }
                 fs::remove_file(&partial)?;
             }
@@ -230,7 +230,7 @@ impl Shards<'_> {
             progress.inc(1);
             !stop.load(Ordering::Relaxed)
         };
-        // Shards start in order, so that an interrupted dataset has its first shards.
+        // The pool starts shards in order, so an interrupted run leaves mostly the first ones.
         pool.install(|| {
             missing.iter().par_bridge().try_for_each(|&shard| {
                 if stop.load(Ordering::Relaxed) {
@@ -253,7 +253,7 @@ impl Shards<'_> {
         let mut jobs = RemoteShards { shards: self, missing: missing.iter(), stop, progress };
         match channel.run(&self.dataset.spec(), &mut jobs) {
             Ok(ControlFlow::Break(error)) => Err(error),
-            // After a stop request, the process may end early.
+            // After Ctrl-C, errors of the cluster's process do not matter.
             Err(error) if !stop.load(Ordering::Relaxed) => Err(CliError::Input(one_line(&error.to_string()))),
             _ => Ok(()),
         }

@@ -22,7 +22,7 @@ use crate::{CliError, Invocation};
 const MAX_BUDGET_EVALS: u64 = 1_000_000_000;
 const MAX_PLAYS: u64 = 1_000_000;
 const MAX_UNSEEN: u64 = 1_000_000;
-/// Default maps of survival: size, number of threats, and share of dead ends to remove.
+/// The defaults of `--size`, `--threats` and `--braid`.
 const SIZE: (i32, i32) = (15, 13);
 const THREATS: usize = 6;
 const BRAID_PERMILLE: u32 = 500;
@@ -33,10 +33,10 @@ const EXAMPLES: &str = "Examples:
   getaway discover --problem morpion-4d --budget-evals 50 --plays 2 --operators 2 --unseen 20
   getaway discover --problem survival --no-jump --resume discovery.jsonl --report discovery.html";
 
-/// Find the best search algorithm for a problem: a bandit plays thousands of expressions
+/// Find the best search algorithm for a problem: a bandit tries thousands of expressions
 ///
-/// Then ranks the leaders on unseen problems, against random sampling, iterative sampling, nested
-/// {n}Monte Carlo search and UCT.
+/// The leaders are then ranked on unseen problems, against random sampling, iterative sampling,
+/// {n}nested Monte Carlo search and UCT.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct DiscoverArgs {
@@ -44,21 +44,21 @@ pub(crate) struct DiscoverArgs {
     /// {n}regression
     #[arg(long, value_name = "NAME", default_value = "survival")]
     problem: String,
-    /// Evaluations of whole sequences per play
+    /// Budget of each play: number of whole sequences that a candidate evaluates
     #[arg(long, value_name = "B", default_value_t = 1000, value_parser = integer::<u64>(1..=MAX_BUDGET_EVALS))]
     budget_evals: u64,
     /// Mean number of plays per candidate
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = integer::<u64>(1..=MAX_PLAYS))]
     plays: u64,
-    /// Constant C of the bandit's index: mean score, divided by a good score, + C / plays;
-    /// {n}lower values abandon weak candidates earlier
+    /// Constant C of the bandit's index, mean score / good score + C / plays, where the good
+    /// {n}score depends on the problem; a lower C abandons weak candidates earlier
     #[arg(long, value_name = "C", default_value_t = 5.0, value_parser = parse_exploration)]
     exploration: f64,
     /// Maximum number of operators around a rollout
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = integer::<usize>(0..=OPERATORS_MAX as u64))]
     operators: usize,
-    /// Grammar of the candidates: the paper's, or extended by beams, nested rollout policy
-    /// {n}adaptation, simulated annealing and the policy `greedy`
+    /// Grammar of the candidates: `paper` follows Maes et al. (2012), and `grown` adds beams,
+    /// {n}nested rollout policy adaptation, simulated annealing and the policy `greedy`
     #[arg(long, value_enum, default_value_t = Grammar::Paper)]
     grammar: Grammar,
     /// Seed of the problems and the searches
@@ -73,13 +73,13 @@ pub(crate) struct DiscoverArgs {
     /// Number of leaders to rank
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<usize>(1..=1000))]
     finalists: usize,
-    /// Columns and rows of the maps of survival [default: 15x13]
+    /// With --problem survival: columns and rows of the maps [default: 15x13]
     #[arg(long, value_name = "WxH", value_parser = parse_size)]
     size: Option<(i32, i32)>,
-    /// Threats on the maps of survival [default: 6]
+    /// With --problem survival: number of threats [default: 6]
     #[arg(long, value_name = "K", value_parser = integer::<usize>(ANY))]
     threats: Option<usize>,
-    /// Share of dead ends to remove from the maps of survival [default: 0.5]
+    /// With --problem survival: share of the dead ends to remove, from 0 to 1 [default: 0.5]
     #[arg(long, value_name = "SHARE", value_parser = parse_permille)]
     braid: Option<u32>,
     #[command(flatten)]
@@ -180,7 +180,7 @@ pub(crate) fn run(args: &DiscoverArgs, invocation: &Invocation<'_>, out: &mut im
         return Ok(write_line(out, &Output { report: &report, elapsed_s, plays_per_s })?);
     }
     write_report(&report, out)?;
-    Ok(writeln!(out, "\n{plays_per_s:.0} plays per second in {elapsed_s:.0} s")?)
+    Ok(writeln!(out, "\n{elapsed_s:.0} s, {plays_per_s:.0} plays per second")?)
 }
 
 impl DiscoverArgs {
@@ -239,7 +239,7 @@ fn write_count(args: &DiscoverArgs, candidates: &Candidates, out: &mut impl Writ
     }
     Ok(writeln!(
         out,
-        "{candidates} candidates with at most {} ({with_repeats_on_top} before repeats on top are dropped)",
+        "{candidates} candidates with at most {} ({with_repeats_on_top} including those with an outermost repeat)",
         count(operators, "operator")
     )?)
 }

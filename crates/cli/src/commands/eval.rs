@@ -30,10 +30,10 @@ pub(crate) struct EvalArgs {
     /// {n}planner in Python as MODULE:NAME; NAME=PLANNER names it; repeatable
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planners: Vec<String>,
-    /// Print a Markdown table, one row per planner, best mean first
+    /// Print a Markdown table, one row per planner, highest mean score first
     #[arg(long, conflicts_with = "json")]
     markdown: bool,
-    // These options must come last, because the final ones have their own heading in the help.
+    // Must be the last field: in the help, later options would appear under its last heading.
     #[command(flatten)]
     series: SeriesArgs,
 }

@@ -1,5 +1,5 @@
-//! An existing page is overwritten only if its first line shows that this program wrote it. Every
-//! finished game is in the journal before it is shown.
+//! Every finished game is written to the journal before it is shown. An existing page is
+//! overwritten only if its first line shows that this program wrote it.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -36,11 +36,11 @@ const EXAMPLES: &str = "Examples:
   getaway ladder league --add 'mine=pipe:python new.py'  adds version mine@2, also while it runs
   getaway ladder league --retire mine                    ends the games of an entrant";
 
-/// Rate entrants, which can come and go at any time, by the most informative games
+/// Rate entrants, which can come and go at any time, by playing the most informative games
 ///
-/// The folder holds the journal, and index.html with the standing and every game. Without
-/// {n}--minutes, the ladder ends when every pair of entrants at most two places apart is decided,
-/// {n}only repeats its games, or has played --samples games per map.
+/// The folder holds the journal, every game, and index.html with the standing and the last games.
+/// {n}Without --minutes, the ladder ends when every pair of entrants at most two places apart is
+/// {n}decided, only repeats its games, or has played --samples games per map.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct LadderArgs {
@@ -55,7 +55,7 @@ pub(crate) struct LadderArgs {
     /// Retire the entrant with this name; repeatable
     #[arg(long = "retire", value_name = "NAME")]
     retired: Vec<String>,
-    /// Run for this time, and wait for new entrants
+    /// Run for N minutes; if no game is left to play, wait for new entrants
     #[arg(long, value_name = "N", value_parser = integer::<u64>(1..=MAX_MINUTES))]
     minutes: Option<u64>,
     #[command(flatten)]
@@ -106,7 +106,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     drop(progress);
     match standing {
         Err(LadderError::Running { .. }) if has_requests => {
-            Ok(writeln!(out, "{}: the ladder is running and carries this out at once", folder.name())?)
+            Ok(writeln!(out, "{}: the running ladder carries out the request at once", folder.name())?)
         }
         Err(error) => Err(input(error)),
         Ok(standing) => {
@@ -139,7 +139,7 @@ impl LadderArgs {
         }
     }
 
-    /// The requests. Fails if a planner or a bot is unknown or invalid.
+    /// Returns the requests of `--add` and `--retire`. Fails if an added planner is invalid.
     fn requests(&self, invocation: &Invocation<'_>) -> Result<Vec<LadderRequest>, CliError> {
         for text in &self.added {
             let entrant = Entrant::parse(text);
@@ -158,7 +158,7 @@ struct Folder<'a> {
     playground: Option<&'a str>,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
-    /// The error of the latest page, reported once until a page is written.
+    /// The error of the last write, if it failed. While this is set, errors are not reported.
     problem: Option<String>,
 }
 
@@ -216,7 +216,7 @@ impl<'a> Folder<'a> {
         ladder_page(standing, &text)
     }
 
-    /// The ladder continues, because only the journal is essential.
+    /// Reports a failed write. The ladder continues, because only the journal is essential.
     fn note_problem(&mut self, written: Result<(), CliError>, progress: &Progress) {
         let problem = written.err().map(|error| error.to_string());
         if let Some(text) = problem.as_ref().filter(|_| self.problem.is_none()) {
@@ -246,7 +246,7 @@ fn write_marked(path: &Path, mark: &str, content: &str) -> Result<(), CliError> 
         let opened =
             files::open(path, PAGE_BYTES_MAX).and_then(|file| file.take(MARK_BYTES_MAX).read_to_string(&mut start));
         if opened.is_err() || start.lines().next() != Some(mark) {
-            return Err(fail(&"expected a file of a ladder; the file was not overwritten"));
+            return Err(fail(&"expected a file that a ladder wrote; the file was not overwritten"));
         }
     }
     OutputFile::over(path).write(content.as_bytes())

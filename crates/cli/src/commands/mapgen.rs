@@ -13,7 +13,7 @@ use crate::CliError;
 use crate::arguments::{ANY, integer, parse_permille, parse_size};
 use crate::output::{OutputArgs, one_line};
 
-/// Keeps a typo from filling the disk.
+/// Limits `--count`, so that a typo cannot fill the disk.
 const MAX_COUNT: u64 = 10_000;
 
 const EXAMPLES: &str = "Examples:
@@ -58,9 +58,9 @@ pub(crate) struct MapgenArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// Maze with many branches; dead ends are opened
+    /// Maze with many branches, whose dead ends are opened to form loops
     Maze,
-    /// Maze of long corridors; dead ends are opened, loops are few, survival is hard
+    /// Maze of long corridors with few loops, where survival is hard
     Labyrinth,
     /// City blocks with plazas and alleys
     City,
@@ -111,8 +111,8 @@ fn generator_options(args: &MapgenArgs) -> GeneratorOptions {
     }
 }
 
-/// Writes all maps or none. Fails before the first write if a folder may not be overwritten.
-/// Overwriting a map keeps the other files in its folder.
+/// Writes the maps. Fails before the first write if a folder may not be overwritten. If a write
+/// fails, removes the new folders, but does not restore overwritten maps.
 fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result<(), CliError> {
     let folders: Vec<PathBuf> = maps.iter().map(|map| dir.join(&map.name)).collect();
     let exist: Vec<bool> = folders.iter().map(|folder| folder.symlink_metadata().is_ok()).collect();
@@ -123,7 +123,7 @@ fn save_all(maps: &[Map], dir: &Path, existing: Existing) -> Result<(), CliError
     for (written, (map, folder)) in maps.iter().zip(&folders).enumerate() {
         let saved = if exist[written] { map.overwrite(folder) } else { map.save(folder) };
         if let Err(error) = saved {
-            // Errors of the cleanup are ignored, because the first error is more useful.
+            // Ignores errors of the cleanup, because the first error is more useful.
             for (folder, _) in folders[..written].iter().zip(&exist).filter(|&(_, &exists)| !exists) {
                 let _ = fs::remove_dir_all(folder);
             }

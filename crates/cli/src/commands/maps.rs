@@ -47,7 +47,7 @@ struct MapSummary<'a> {
     rows: Option<Vec<String>>,
 }
 
-/// Number of threats by style. Lists all styles, so that every map has the same fields.
+/// Number of threats of each style, zeros included, so that every map has the same fields.
 struct ThreatCounts<'a>(&'a Layout);
 
 impl Serialize for ThreatCounts<'_> {

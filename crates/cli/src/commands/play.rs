@@ -42,8 +42,8 @@ pub(crate) struct PlayArgs {
     planner: String,
     #[command(flatten)]
     budget: BudgetArgs,
-    /// Slack of survival's plans in threat moves, which absorbs late
-    /// {n}and lost commands [default: 4]
+    /// Slack of survival's plans: number of threat moves that the player
+    /// {n}survives if commands are late or lost [default: 4]
     #[arg(long, alias = "patience", value_name = "N", value_parser = integer::<u8>(0..=8))]
     slack: Option<u8>,
     #[command(flatten)]
@@ -74,7 +74,7 @@ struct Report {
     #[serde(flatten, with = "rules_fields")]
     rules: Rules,
     score: u32,
-    /// The last tick: 2001 if the game is complete.
+    /// The tick in which the game ended: 2001 if it is complete.
     final_tick: u16,
     caught: bool,
     #[serde(skip)]
@@ -150,7 +150,7 @@ fn print(args: &PlayArgs, report: Report, out: &mut impl Write) -> Result<(), Cl
     }
 }
 
-/// The recording of a game. A failed write does not stop the game.
+/// Records a game if `--save` is given. A failed write ends the recording, not the game.
 struct Recorder<'a> {
     messages: MessageWriter<'a>,
     file: Option<RecordingWriter>,
@@ -247,7 +247,7 @@ fn play_bot(args: &PlayArgs, map: String, world: &World, bot: &ExternalBot) -> R
 }
 
 impl Report {
-    /// Creates the report of a game. `lost` is the error that made the recording incomplete.
+    /// `lost` is the error that left the recording incomplete, if there was one.
     fn new(
         args: &PlayArgs,
         map: String,

@@ -128,7 +128,7 @@ fn write_findings(args: &ProbeArgs, findings: &Findings, out: &mut impl Write) -
     let unexplained = findings.unexplained.iter().map(|one| {
         let recording = recording(args, one.game);
         format!(
-            "  threat {} ({}) went from {} to {} in tick {}{recording}: no rules of the family explain it",
+            "  threat {} ({}) went from {} to {} in tick {}{recording}: no known rules explain it",
             one.threat, one.style, one.from, one.to, one.tick
         )
     });

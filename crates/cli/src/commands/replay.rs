@@ -53,7 +53,7 @@ pub(crate) fn run(args: &ReplayArgs, out: &mut impl Write) -> Result<(), CliErro
         if args.json {
             write_json(path, &result, elapsed, out)?;
         } else if files.len() > 1 || result.is_ok() {
-            // With a single file, its error becomes the command's error.
+            // The error of a single file is not printed here, because the command returns it.
             write_text(path, &result, out)?;
         }
     }

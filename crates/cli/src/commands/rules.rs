@@ -18,18 +18,18 @@ const EXAMPLES: &str = "Examples:
   getaway rules --diff variant.json              how they differ from the server's
   getaway rules --diff one.json two.json --json";
 
-/// Print rules as JSON, draw a variant of the server's rules, or compare two rules files
+/// Print the server's rules or a random variant of them as JSON, or compare rules files
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct RulesCommandArgs {
     /// Seed of the variant
     #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY), conflicts_with = "files")]
     seed: Option<u64>,
-    /// Number of changed values in the variant: numbers, orders or switches
+    /// Number of parameters in which the variant differs from the server's rules
     /// {n}[default: 1 with --seed]
     #[arg(long, value_name = "K", value_parser = integer::<u64>(0..=27), conflicts_with = "files")]
     changes: Option<u64>,
-    /// List the differences between two files, or from the server's rules
+    /// List how a rules file differs from the server's rules, or the second file from the first
     #[arg(long = "diff", value_name = "FILE", num_args = 1..=2)]
     files: Vec<PathBuf>,
     /// With --diff: print one JSON object per difference

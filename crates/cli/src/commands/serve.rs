@@ -12,9 +12,9 @@ use crate::CliError;
 use crate::arguments::{ANY, MapArgs, PlaygroundArgs, RulesArgs, integer};
 use crate::output::{OutputArgs, ending, note, one_line};
 
-/// Keeps a typo from causing a tick that lasts days.
+/// Limits `--tick-ms` and `--delay-ms`, so that a typo cannot make a tick last for days.
 const MAX_PAUSE_MS: u64 = 3_600_000;
-/// While one thread is in a system call, the other can continue.
+/// With two threads, the server continues while a system call blocks one of them.
 const THREADS: usize = 2;
 
 const EXAMPLES: &str = "Examples:
@@ -31,14 +31,14 @@ pub(crate) struct ServeArgs {
     map: Option<String>,
     #[command(flatten)]
     maps: MapArgs,
-    /// Address to listen on; by default for this machine only
+    /// Address to listen on; by default, only this machine can connect
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     host: String,
     /// Port; 0 picks a free port and prints it
     #[arg(long, default_value_t = 8765, value_name = "PORT", value_parser = integer::<u16>(0..=u16::MAX.into()))]
     port: u16,
-    /// Time limit of a bot per tick, in milliseconds; a late tick is played
-    /// {n}without a command
+    /// Time limit of a bot per tick, in milliseconds; if the bot is late, the
+    /// {n}tick is played without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_PAUSE_MS))]
     tick_ms: u64,
     /// Pause after each tick, in milliseconds
@@ -52,8 +52,8 @@ pub(crate) struct ServeArgs {
     seed: Option<u64>,
     #[command(flatten)]
     rules: RulesArgs,
-    /// Record every game: game.jsonl is followed by game-2.jsonl, and so on;
-    /// {n}gzipped if FILE ends in .gz
+    /// Record every game: the first in FILE, such as game.jsonl, the second in
+    /// {n}game-2.jsonl, and so on; gzipped if FILE ends in .gz
     #[arg(long, value_name = "FILE")]
     record: Option<PathBuf>,
     #[command(flatten)]
@@ -118,7 +118,7 @@ fn options(args: &ServeArgs) -> Result<ServerOptions, CliError> {
     })
 }
 
-/// A random number. The standard library seeds its hashers randomly.
+/// Returns a random number: the standard library seeds each new hasher randomly.
 fn random_seed() -> u64 {
     use std::hash::BuildHasher;
     std::hash::RandomState::new().hash_one(())

@@ -30,7 +30,7 @@ pub(crate) struct SimulateArgs {
     maps: MapArgs,
 }
 
-/// Flushes each output line before it reads the next command.
+/// Flushes each output line, because a program may wait for it before sending the next command.
 pub(crate) fn run(args: &SimulateArgs, input: &mut impl BufRead, out: &mut impl Write) -> Result<(), CliError> {
     let map = args.maps.find(&args.map)?;
     let world = world_of(&map, &args.rules.rules()?)?;
@@ -54,7 +54,7 @@ struct Lines<'a, R> {
 }
 
 impl<R: BufRead> Lines<'_, R> {
-    /// The command on the next line; `None` at the end of the input.
+    /// Returns the command on the next line, or `None` at the end of the input.
     fn next_command(&mut self) -> Result<Option<Vec<Action>>, CliError> {
         self.number += 1;
         self.line.clear();

@@ -15,7 +15,7 @@ use crate::arguments::{ANY, MapArgs, RulesArgs, integer, world_of};
 use crate::output::{OutputArgs, OutputFile, Progress, count, ending, one_line, write_table};
 
 const MOVES_PER_LINE: usize = 100;
-/// Progress updates by time would make results depend on the machine.
+/// Simulated ticks between progress updates. A time would make results depend on the machine.
 const PROGRESS_TICKS: u64 = 1_000_000;
 
 const EXAMPLES: &str = "Examples:
@@ -25,9 +25,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Solve games before the first move: find a surviving plan, or prove that none exists
 ///
-/// The score is that of the longest line found. No line can score more than the bound. On a map
-/// {n}that cannot be survived, the search continues until the score equals the bound or the time
-/// {n}limit is reached.
+/// The score is that of the longest line of moves found. No line can score more than the bound.
+/// {n}On a map that cannot be survived, the search continues until the score equals the bound or
+/// {n}the time limit is reached.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct SolveArgs {
@@ -38,13 +38,13 @@ pub(crate) struct SolveArgs {
     maps: MapArgs,
     #[command(flatten)]
     rules: RulesArgs,
-    /// Time limit per map in milliseconds, not counting the map's tables
+    /// Time limit per map in milliseconds, not counting the time to compute the map's tables
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
     time_limit_ms: u64,
     /// Seed of the search; the same seed finds the same moves unless the time limit is reached
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
-    /// Write the line and the proof of the bound to this file for `getaway verify`; one map only
+    /// Write the moves and the proof of the bound to this file, for `getaway verify`; one map only
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
     #[command(flatten)]
@@ -128,7 +128,7 @@ fn solve(
 }
 
 /// Solves a map in slices within the time limit, and calls `report` with the score and the bound
-/// after each slice. Returns the solution, and the time after which the outcome was known.
+/// between slices. Returns the solution, and the time until its outcome was decided, if it was.
 fn decide(
     args: &SolveArgs,
     world: &World,

@@ -24,10 +24,10 @@ const EXAMPLES: &str = "Examples:
 #[command(after_help = EXAMPLES)]
 pub(crate) struct TournamentArgs {
     /// Entrants: names, expressions, exec:COMMAND, pipe:COMMAND, or planners in
-    /// {n}Python as MODULE:NAME; NAME=PLANNER names it
+    /// {n}Python as MODULE:NAME; NAME=PLANNER names an entrant
     #[arg(value_name = "ENTRANT", num_args = 2.., required = true)]
     entrants: Vec<String>,
-    /// Compare only the first entrant with every other
+    /// Compare the first entrant with every other, and no other pairs
     #[arg(long)]
     gauntlet: bool,
     #[command(flatten)]
@@ -49,7 +49,6 @@ pub(crate) fn run(args: &TournamentArgs, invocation: &Invocation<'_>, out: &mut 
     let mut monitor = TournamentMonitor::new(&run.series, options);
     let is_wanted = monitor.wanted();
     run.play_wanted(&is_wanted, |series, games| {
-        // Without a sequential test every game is needed.
         let goes_on = options.sprt.is_none() || monitor.update(series, games);
         let (decided, pairs) = monitor.decided();
         let status = if options.sprt.is_some() { format!("{decided} of {pairs} pairs decided") } else { String::new() };

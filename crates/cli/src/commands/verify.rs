@@ -1,4 +1,4 @@
-//! The literal model that checks a certificate shares no code with the prover.
+//! A second model of the rules checks certificates. It shares no game logic with the prover.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -23,10 +23,10 @@ const EXAMPLES: &str = "Examples:
   getaway verify snail.proof snail                 names the rules that the proof is about
   getaway verify snail.proof snail --no-jump       accepts it for these rules only";
 
-/// Check a certificate: replay its line, and repeat its proof in the literal model
+/// Check a certificate: replay its moves, and repeat its proof in a literal model of the rules
 ///
-/// The answer names the rules of the certificate. With --no-jump or --rules, a certificate for
-/// {n}other rules is rejected. A check of more than 100,000,000,000 steps is given up.
+/// The output names the rules of the certificate. With --no-jump or --rules, a certificate for
+/// {n}other rules is rejected. The check gives up after 100,000,000,000 steps.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct VerifyArgs {

@@ -50,14 +50,14 @@ pub(crate) struct ViewArgs {
     /// Recorded games (.jsonl, .jsonl.gz), folders of them, or one map by name or path
     #[arg(value_name = "FILE|MAP", required = true)]
     sources: Vec<String>,
-    /// Second recording of the same game, from its server or its bot,
+    /// Second recording of the same game, written by the server or the bot,
     /// {n}to merge with the first
     #[arg(long, value_name = "FILE")]
     with: Option<PathBuf>,
     #[command(flatten)]
     maps: MapArgs,
     /// Planner: a name, an expression, exec:COMMAND, pipe:COMMAND, a
-    /// {n}planner in Python as MODULE:NAME, or human for playing with the
+    /// {n}planner in Python as MODULE:NAME, or human to play with the
     /// {n}arrow keys; NAME=PLANNER names it
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
@@ -97,8 +97,8 @@ pub(crate) struct ViewArgs {
     /// Speed of the animation; 1 is ten ticks per second
     #[arg(long, value_name = "X", requires = "animation", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
-    /// Comma-separated layers of images: plan, paths, arrival, deadly,
-    /// {n}trail
+    /// Comma-separated layers to draw in images: plan, paths, arrival,
+    /// {n}deadly, trail
     #[arg(long, value_name = "LAYERS", default_value = "plan,trail")]
     layers: Layers,
     /// Use the dark theme for images
@@ -150,8 +150,9 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
 }
 
-/// An existing file is a recording unless its name ends in `.txt`, even if a map has the same name.
-/// Several sources are always recordings or folders of recordings.
+/// Several sources, or one with `--with`, are recordings or folders of them. A single source is a
+/// map unless it ends in `.jsonl` or `.jsonl.gz`, or is a file that does not end in `.txt`, or is a
+/// folder without `layout.png`.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();
@@ -168,11 +169,13 @@ fn source(args: &ViewArgs) -> Result<Source, CliError> {
     Ok(Source::Recordings(list_files(&paths)?))
 }
 
-/// The requested output shows a single game, so several recordings are an error.
+/// Returns the only recording. Fails on several, because the output shows a single game.
 fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
     match paths {
         [path] => Ok(path),
-        paths => Err(CliError::Input(format!("{} recordings: expected one, or no output file", paths.len()))),
+        paths => {
+            Err(CliError::Input(format!("{} recordings: expected one for an image, a video or --with", paths.len())))
+        }
     }
 }
 
@@ -187,7 +190,7 @@ fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliErr
     Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref()), playground))
 }
 
-/// The games in the given files. Unreadable files are skipped if at least one file can be read.
+/// Returns the games in these files. Skips unreadable files, but fails if no file can be read.
 fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> {
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
     if let Some(with) = args.with.as_deref() {
@@ -252,7 +255,6 @@ fn replay(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Replay, Cl
     }
 }
 
-/// Fails if the name does not end in .mp4 or .webm, or if ffmpeg is not installed.
 fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
     let name = one_line(&path.display().to_string());
     if !path.extension().is_some_and(|extension| extension == "mp4" || extension == "webm") {
@@ -380,7 +382,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
     })
 }
 
-/// Opens the system's browser. If this fails, the user can open the printed address.
+/// Opens the browser. Ignores errors, because the user can open the printed address.
 fn open(url: &str) {
     let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(program);

@@ -39,7 +39,7 @@ fn small(more: &[&str]) -> Value {
 fn candidates_are_counted() {
     assert_eq!(
         succeeds(&["discover", "--count"]),
-        "3155 candidates with at most 4 operators (5307 before repeats on top are dropped)\n"
+        "3155 candidates with at most 4 operators (5307 including those with an outermost repeat)\n"
     );
     let count: Value = serde_json::from_str(&succeeds(&["discover", "--count", "--operators", "5", "--json"])).unwrap();
     assert_eq!((&count["operators"], &count["candidates"]), (&Value::from(5), &Value::from(24_691)));

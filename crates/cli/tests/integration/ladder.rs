@@ -90,7 +90,7 @@ fn running_ladder_takes_requests_and_refuses_a_second_process() {
     assert_eq!((refused.status.code(), error_line(&refused)), (Some(2), expected));
     let taken = getaway(&ladder(&folder, &["--add", "broken=pipe:exit 3", "--retire", "random"]));
     let text = String::from_utf8(taken.stdout).unwrap();
-    assert_eq!(text, format!("{}: the ladder is running and carries this out at once\n", folder.display()));
+    assert_eq!(text, format!("{}: the running ladder carries out the request at once\n", folder.display()));
     let page = || fs::read_to_string(folder.join("index.html")).unwrap_or_default();
     wait_until("the broken bot is set aside", || page().contains("failed in 3 games in a row; last: crashed on "));
     wait_until("random is retired", || page().contains("\"retired\""));
@@ -116,7 +116,7 @@ fn foreign_files_and_mistakes_get_one_line() {
     let page = folder.join("index.html");
     fs::write(&page, "mine").unwrap();
     let output = getaway(&ladder(&folder, &[]));
-    let note = format!("{}: expected a file of a ladder; the file was not overwritten\n", page.display());
+    let note = format!("{}: expected a file that a ladder wrote; the file was not overwritten\n", page.display());
     assert!(output.status.success() && String::from_utf8_lossy(&output.stderr).contains(&note), "{output:?}");
     assert_eq!(fs::read_to_string(&page).unwrap(), "mine");
 }

@@ -11,7 +11,7 @@ pub const REQUIREMENTS: &str = "requirements.txt";
 
 const FILES_MAX: usize = 1000;
 const BYTES_MAX: u64 = 100 << 20;
-/// The competition's server has CPython 3.10 on Linux x86-64, with this minor version of glibc 2.
+/// The competition's server runs CPython 3.10 on Linux x86-64 with glibc 2.34.
 const PYTHON_MINOR: u32 = 10;
 const GLIBC_MINOR: u32 = 34;
 
@@ -19,7 +19,7 @@ const GLIBC_MINOR: u32 = 34;
 #[derive(Debug, Default)]
 pub struct Contents {
     pub names: Vec<String>,
-    /// Files and folders that do not belong in an upload, such as caches and environments.
+    /// Files and folders that do not belong in an upload, such as caches and virtual environments.
     pub left_out: Vec<String>,
     bytes: u64,
 }
@@ -94,7 +94,7 @@ impl Contents {
         for (number, line) in requirements(&text) {
             let local = line.strip_prefix("./").unwrap_or(line);
             if line.starts_with('/') || line.contains("../") || line.contains("file:") {
-                problems.push(format!("{REQUIREMENTS}, line {number}: {line} is outside of the upload"));
+                problems.push(format!("{REQUIREMENTS}, line {number}: {line} is outside the upload"));
             } else if local.ends_with(".whl") && !local.contains("://") {
                 named.push(local.to_owned());
                 if !self.has(local) {
@@ -117,7 +117,7 @@ impl Contents {
         let inner = self.names.iter().find_map(|name| name.strip_suffix(&format!("/{PROGRAM}")));
         let mut programs = self.names.iter().filter(|name| name.ends_with(".py") && !name.contains('/'));
         match (inner, programs.next(), programs.next()) {
-            (Some(inner), ..) => format!("; there is one in {inner}, so give that folder"),
+            (Some(inner), ..) => format!("; there is one in {inner}, so package that folder"),
             (None, Some(program), None) => format!("; rename {program}"),
             _ => String::new(),
         }
@@ -130,7 +130,7 @@ fn requirements(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// A wheel's name ends with tags for Python, ABI and platform.
+/// Checks the Python, ABI and platform in a wheel's name. Returns a problem if they do not fit.
 fn wheel_problem(name: &str) -> Option<String> {
     let stem = name.strip_suffix(".whl")?;
     let tags: Vec<&str> = stem.rsplitn(4, '-').collect();
@@ -207,7 +207,7 @@ mod tests {
         assert_eq!(program, "no application.py: expected the bot's program under this name; rename bot.py");
         assert!(requirements.starts_with("no requirements.txt: expected the packages"));
         let inner = problems(&[("bot/application.py", ""), (REQUIREMENTS, "")]);
-        assert!(inner[0].ends_with("; there is one in bot, so give that folder"), "{inner:?}");
+        assert!(inner[0].ends_with("; there is one in bot, so package that folder"), "{inner:?}");
     }
 
     #[test]
@@ -220,7 +220,7 @@ mod tests {
             of("own-1.0-py3-none-any.whl\n./gone.whl # local\n../other"),
             [
                 "requirements.txt, line 2: gone.whl is not in the folder",
-                "requirements.txt, line 3: ../other is outside of the upload"
+                "requirements.txt, line 3: ../other is outside the upload"
             ]
         );
     }

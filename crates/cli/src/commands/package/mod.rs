@@ -25,17 +25,17 @@ const EXAMPLES: &str = "Examples:
 
 /// Make the competition's zip of a bot in Python, and test it as the server would
 ///
-/// The folder holds application.py and requirements.txt. The zip is unpacked and installed into an
-/// {n}empty environment under the oldest Python found, 3.10 or later, and plays a game with
-/// {n}nothing but TOKEN in its environment. The zip is written only if the bot
-/// {n}plays the whole game.
+/// The folder must contain application.py and requirements.txt. The test unpacks the zip, installs
+/// {n}the requirements into an empty environment under the oldest Python found, 3.10 or later, and
+/// {n}plays a game. All environment variables except TOKEN and a minimal PATH are removed. The zip
+/// {n}is written only if the test finds no problem.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PackageArgs {
     /// Folder of the bot
     #[arg(value_name = "DIR")]
     folder: PathBuf,
-    /// The zip [default: the name of the folder with .zip]
+    /// Zip to write [default: the folder's name with .zip]
     #[arg(long, value_name = "FILE.zip")]
     output: Option<PathBuf>,
     /// Map of the game, by name or path
@@ -102,5 +102,5 @@ pub(crate) fn run(args: &PackageArgs, out: &mut impl Write) -> Result<(), CliErr
     let bytes = fs::read(&zip).map_err(|error| unreadable(&zip, &error))?;
     output.write(&bytes)?;
     let path = one_line(&output.path().display().to_string());
-    Ok(writeln!(out, "{path}: {} bytes, ready for the upload", bytes.len())?)
+    Ok(writeln!(out, "{path}: {} bytes, ready to upload", bytes.len())?)
 }

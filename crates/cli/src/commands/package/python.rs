@@ -9,7 +9,7 @@ use crate::CliError;
 use crate::output::{note, one_line};
 
 const ZIP: &str = include_str!("zip.py");
-/// Prints the version, and the module that creates environments.
+/// Prints the version, and the module for virtual environments: `venv`, `virtualenv` or `-`.
 const PROBE: &str = "import sys, importlib.util as util
 has = lambda name: util.find_spec(name) is not None
 print(*sys.version_info[:3], 'venv' if has('venv') and has('ensurepip') else 'virtualenv' if has('virtualenv') else '-')";
@@ -22,12 +22,12 @@ pub struct Python {
     minor: u32,
     micro: u32,
     path: PathBuf,
-    /// The module that creates environments.
+    /// The module for virtual environments: `venv` or `virtualenv`.
     module: String,
 }
 
 impl Python {
-    /// The given interpreter, or the oldest suitable interpreter on this machine.
+    /// Returns the given interpreter, or the oldest one found. Fails if there is no suitable one.
     pub fn find(given: Option<&Path>) -> Result<Self, CliError> {
         if let Some(path) = given {
             return Self::probe(path).ok_or_else(|| {
@@ -36,7 +36,7 @@ impl Python {
         }
         let oldest = candidates().iter().filter_map(|path| Self::probe(path)).min();
         oldest.ok_or_else(|| {
-            CliError::Input(format!("no Python 3.{MINOR_MIN} or newer with venv on PATH (--python names one)"))
+            CliError::Input(format!("no Python 3.{MINOR_MIN} or newer with venv on PATH (try --python FILE)"))
         })
     }
 
@@ -60,7 +60,7 @@ impl Python {
         format!("Python 3.{minor}.{micro} ({}), {note}", path.display())
     }
 
-    /// Zips the files of a folder. Returns the syntax errors of its Python files.
+    /// Zips files of a folder. If Python files have syntax errors, returns these errors instead.
     pub fn zip(&self, folder: &Path, names: &[String], zip: &Path) -> Result<Vec<String>, CliError> {
         let mut command = Command::new(&self.path);
         command.args(["-I", "-c", ZIP]).args([folder, zip]);
@@ -82,7 +82,8 @@ impl Python {
         if output.status.success() { Ok(()) } else { Err(failure("cannot unpack the zip", &output)) }
     }
 
-    /// The inner error is a problem of the bot; the outer error is a problem of this machine.
+    /// Creates a virtual environment and installs the bot's requirements. Returns the inner error
+    /// if they cannot be installed, and the outer error if a program of this machine fails.
     pub fn install(&self, environment: &Path, bot: &Path) -> Result<Result<Environment, String>, CliError> {
         let has_requirements = Contents::has_requirements(bot);
         let pip: &[&str] = match self.module.as_str() {
@@ -142,7 +143,7 @@ fn failure(what: &str, output: &Output) -> CliError {
     CliError::Input(format!("{what}: {}", one_line(cause)))
 }
 
-/// pyenv's commands on PATH work only for selected versions, so its folders are listed, too.
+/// Returns interpreters to try, also in pyenv's folders: its shims run only selected versions.
 fn candidates() -> Vec<PathBuf> {
     let versions = (MINOR_MIN..=MINOR_MAX).map(|minor| format!("python3.{minor}"));
     let mut paths: Vec<PathBuf> =

@@ -1,4 +1,4 @@
-//! A game of a packaged bot on a local server, in the competition's environment.
+//! Plays a game of a packaged bot on a local server, which acts like the competition's.
 
 use std::env;
 use std::path::Path;
@@ -24,14 +24,13 @@ const TOKEN: &str = "token-of-the-test";
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// Time for the server to process the last messages of a program that has ended.
 const SETTLE_TIME: Duration = Duration::from_millis(500);
-/// Time for a program to end after its game.
 const EXIT_TIME: Duration = Duration::from_secs(3);
 const MEMORY_MB_MAX: u64 = 1000;
 const NOTES_MAX: usize = 10;
 
 #[derive(Debug, Default)]
 pub struct Trial {
-    /// The game in one line; empty if no game was played.
+    /// The game in one line; empty if no game was played to its end.
     pub summary: String,
     pub notes: Vec<String>,
     pub problems: Vec<String>,
@@ -86,7 +85,7 @@ pub fn play(
     })
 }
 
-/// Returns if no game starts before the time limit or the bot's end, or if the user presses Ctrl-C.
+/// Returns after Ctrl-C, or if no game has started when time is up or the program has ended.
 async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
     let mut ended: Option<Instant> = None;
     loop {
@@ -120,7 +119,8 @@ fn command(folder: &Path, environment: &Environment) -> String {
     format!("cd {} && exec {} {PROGRAM}", shell_quoted(&folder), shell_quoted(&python))
 }
 
-/// The variables to remove (empty) or replace, so that a bot gets only what the system needs.
+/// Returns changes to the environment that leave only the variables that the system needs. An
+/// empty value removes a variable.
 fn clean_environment() -> Vec<(String, String)> {
     let is_needed = |name: &str| cfg!(windows) && ["PATH", "SYSTEMROOT", "COMSPEC", "TEMP", "TMP"].contains(&name);
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
@@ -145,7 +145,7 @@ impl Seen {
         }
     }
 
-    /// `has_ended` is true if the program ended without an error, `None` if it still runs.
+    /// `has_ended` is `None` if the program still runs, and false if it ended with an error.
     fn judge(self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> Trial {
         let mut trial = Trial { notes: self.notes, ..Trial::default() };
         if self.has_token == Some(false) {
@@ -224,7 +224,7 @@ impl Trial {
     }
 }
 
-/// Suggests adding a package to the requirements if it is imported but not installed.
+/// Suggests a further requirement if the log says that a module was not found.
 fn module_hint(log: &str) -> String {
     let module = log.lines().rev().find_map(|line| {
         let (_, rest) = line.split_once("No module named '")?;

@@ -1,5 +1,5 @@
-"""Zips the files of FOLDER that standard input names, one per line, without timestamps, so that
-equal files give equal bytes. If Python files have syntax errors, prints these instead.
+"""Zips files of FOLDER. Reads their names from standard input, one per line. Omits timestamps, so
+that equal files give equal zips. If Python files have syntax errors, prints them and writes no zip.
 
     python zip.py FOLDER ZIP <NAMES
 """
@@ -24,6 +24,5 @@ if errors:
 with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
     for name in names:
         entry = zipfile.ZipInfo(name)
-        # A regular file that everyone can read.
         entry.external_attr = (stat.S_IFREG | 0o644) << 16
         archive.writestr(entry, (folder / name).read_bytes(), zipfile.ZIP_DEFLATED)
