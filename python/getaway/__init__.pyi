@@ -112,7 +112,7 @@ class Bot:
     def play(self, game: Game, /) -> int:
         """Play a game to its end, message by message; returns the number of moves played.
 
-        Releases the interpreter lock; Ctrl-C is handled between two decisions.
+        Releases the interpreter lock; Ctrl-C is handled between decisions.
 
         Raises:
             ValueError: if the game's rules are not the bot's, or if a Python planner fails.

@@ -176,7 +176,8 @@ impl Features {
         let mut leads = [Leads::default(); Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            // If the player cannot reach a tile, its steps exceed every arrival: the lead is 0.
+            // Steps to a tile that the player cannot reach are `FAR`. No arrival exceeds this, so
+            // the lead is 0.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);

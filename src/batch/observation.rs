@@ -128,8 +128,8 @@ pub(super) fn scaled_tick(tick: u16) -> u8 {
 /// In open tiles. On larger maps, the table of reaches would take more than 16 MiB.
 const TABULATED_TILES: usize = 1024;
 
-/// For each move, the steps of one threat, or of the nearest, to the player's tile after the move;
-/// -1 if blocked. A vector register long: the last three elements are unused.
+/// For each move, the number of steps from a threat, or from the nearest, to the player's tile after
+/// the move; -1 if the move is blocked. A vector register long: the last three elements are unused.
 type Reach = [i16; 8];
 
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use crate::search::BudgetMeter;
 use super::lines::longest_survival;
 
 const FUTURE_TICKS: u16 = 40;
-/// Several times more than most checks need, because a move without a found line counts as fatal.
+/// Several times what most checks need, because a move for which no line is found counts as fatal.
 const FUTURE_STATES_MAX: u64 = 1_000;
 const END_STATES_MAX: u64 = 20_000;
 

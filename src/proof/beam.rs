@@ -71,7 +71,7 @@ struct Trace {
     done: usize,
 }
 
-/// Returns the width of the beam away from dead ends. The first `start` of the search is 1.
+/// Returns the width of the beam away from dead ends. `start` numbers the starts of the search from 1.
 fn width_at(start: usize) -> usize {
     let round = (start - 1) / Feature::TURNS.len();
     let width = WIDTH_MIN.saturating_mul(4_usize.saturating_pow(round as u32)).min(WIDTH_LATER);

@@ -14,8 +14,8 @@ use crate::search::{Budget, BudgetMeter};
 const PLAIN_DIVISOR: u64 = 8;
 /// At first, only the search over single states runs, because it is exhaustive on small maps.
 const PLAIN_SLICES: u64 = 4;
-/// New knowledge restarts the search over single states only if the two searches have done at least
-/// 1 / `RESTART_DIVISOR` of the work on the target since the last restart.
+/// New knowledge restarts the search over single states only if, since the last restart, the two
+/// searches have done at least 1 / `RESTART_DIVISOR` of all the work on the target.
 const RESTART_DIVISOR: u64 = 5;
 
 pub(crate) type Hopeless<'a> = &'a dyn Fn(&World, &State) -> bool;

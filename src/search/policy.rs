@@ -193,7 +193,8 @@ impl Rollout {
             first = step.end;
         }
         // Changes come last, so all use the probabilities from before the adaptation, even if a
-        // code occurs twice. Exponentials come even later: most codes change in many steps.
+        // code occurs twice. The
+        // exponentials are computed last, once per code, because most codes change in many steps.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);
         }

@@ -139,7 +139,7 @@ fn missed_messages_do_not_cause_mispredictions() {
             let decision = bot.next_action(&server.message()).unwrap();
             let missed = if random.below(25) == 0 { 1 + random.below(5) } else { 0 };
             gaps += u32::from(missed > 0);
-            // The server may apply the command before the gap in time, late, or never.
+            // The server may apply the command sent before the gap on time, late, or never.
             let applied_at = random.below(4);
             for tick in 0..=missed {
                 let is_applied = missed == 0 || tick == applied_at;

@@ -514,7 +514,7 @@ fn unplayable_sequence_resets_the_search() {
     let tree = literal();
     let mut search = search("select(1, simulate)", 1);
     search.run(&tree, &vec![], Budget::evaluations(300));
-    // The search did not see the action, so its sequence does not fit the state.
+    // The search did not see the second action, so its sequence does not fit the state.
     let outcome = search.run(&tree, &vec![2, 1], Budget::evaluations(300));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![0] }));
     search.reset();

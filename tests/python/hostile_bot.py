@@ -164,7 +164,7 @@ def trickle() -> None:
 
 
 def greet() -> None:
-    """Begins the handshake, or over a pipe the first line, and never ends it."""
+    """Begins the handshake (over a pipe: the first line), and never finishes it."""
 
     def slowly(connection: socket.socket, data: bytes) -> None:
         connection.sendall(data[:-2] + b"A: ")

@@ -1,4 +1,4 @@
-"""The shell scripts: starting the server, and their requirements."""
+"""The shell scripts start the server, check their requirements, and print help."""
 
 from __future__ import annotations
 

@@ -175,7 +175,7 @@ def run_drips(program: Path, count: int, tick_ms: int) -> list[str]:
 
 
 def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path) -> str:
-    """Returns the times of the accepted and the refused answers."""
+    """Plays until `count` answers are timed, checks their times, and returns a summary."""
     folder.mkdir()
     notes, saved = folder / "notes", folder / "game.jsonl"
     accepted_ms: list[float] = []

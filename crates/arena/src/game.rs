@@ -117,7 +117,7 @@ impl Times {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Times in milliseconds with their number of decisions, in ascending order.
+    /// Decision times in milliseconds, ascending, each with its number of decisions.
     pub fn counts_ms(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.counts_ns.iter().map(|(&ns, &count)| (ns as f64 / 1e6, count))
     }

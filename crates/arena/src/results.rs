@@ -26,8 +26,8 @@ struct Settings {
     budget: Budget,
 }
 
-/// Opens or creates a results file, and returns its journal and the games in it. Games of samples
-/// beyond those of the series stay in the file and are ignored.
+/// Opens or creates a results file, and returns its journal and the games in it. Games whose
+/// sample number exceeds the series' number of samples stay in the file, but are ignored.
 ///
 /// # Errors
 /// When the file cannot be read or written, is not a results file, belongs to another series, or

@@ -24,7 +24,9 @@ fn differences(left: &[f64], right: &[f64]) -> Vec<f64> {
     left.iter().zip(right).map(|(left, right)| left - right).collect()
 }
 
-/// Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, 1979.
+/// Returns the p-values, corrected for multiple tests.
+///
+/// Source: Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, 1979.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..p_values.len()).collect();
     order.sort_by(|&left, &right| p_values[left].total_cmp(&p_values[right]));

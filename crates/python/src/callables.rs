@@ -1,6 +1,6 @@
-//! Python callables as planners, `(state) -> move`. A callable lives as long as its user. Only
-//! threads attached to the interpreter hold the locks, and never while Python code runs, so a
-//! forked process starts with the locks free.
+//! Python callables as planners, `(state) -> move`. The planner or bot that
+//! uses a callable keeps it alive. Only threads attached to the interpreter hold the locks, and
+//! never while Python code runs, so a forked process starts with the locks free.
 
 use std::cell::Cell;
 use std::collections::HashMap;

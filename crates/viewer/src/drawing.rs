@@ -95,7 +95,7 @@ pub(crate) struct LayerStyle {
     pub plan_ticks: usize,
     pub path_ticks: usize,
     pub trail_ticks: usize,
-    /// All arrivals from this number of ticks on have the same opacity.
+    /// Arrivals this many ticks away or later are not shaded.
     pub heat_ticks: f32,
     /// Opacity of a tile that a threat can reach immediately.
     pub heat_opacity: f32,

@@ -54,7 +54,7 @@ pub struct Page {
 }
 
 impl Page {
-    /// Builds a page. With an address of a playground, the page links to it.
+    /// Builds a page, which links to the playground if its address is given.
     pub fn new(source: PageSource, playground: Option<&str>) -> Self {
         let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
         let ([before, after], policy) = Self::around(if is_served { "'self'" } else { "'none'" }, playground);

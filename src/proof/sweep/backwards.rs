@@ -4,8 +4,8 @@ use crate::proof::model::Model;
 use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
-/// After this much work, the backward pass of a whole sweep stops at a layer that is too wide,
-/// because few narrow sweeps could start before it. The maximum is `RETURN_LEN` combinations if the
+/// Once the backward pass of a whole sweep has done this much work, it stops at a layer that is too
+/// wide, because few narrow sweeps could start at an earlier tick. The maximum is `RETURN_LEN` combinations if the
 /// pass dropped less than 1 / `DROPPED_DIVISOR` of the segment's states, otherwise twice as many.
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_DIVISOR: u64 = 20;

@@ -15,7 +15,7 @@ use super::socket::SocketChannel;
 use super::{EXIT_TIME, STARTUP_TIME};
 use getaway::protocol::{ClientFrame, Register, to_json};
 
-/// The bridge polls each side for this long in turn, which is also the maximum delay of a command.
+/// How long the bridge waits for each side in turn. This is also the maximum delay of a command.
 const TURN: Duration = Duration::from_millis(1);
 const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
 

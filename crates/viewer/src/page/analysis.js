@@ -12,7 +12,7 @@ class AnalysisPanel {
     this.isGameOfUser = false;
     /**
      * The branch on the board: `{ index, moves, wanted, replay, game, analysis, hadPlan, history
-     * }`. `game` is the replay that the branch leaves in frame `index`. `wanted` are the moves
+     * }`. `game` is the replay that the branch leaves in frame `index`. `wanted` holds the moves
      * requested from the server, or null.
      */
     this.branch = null;

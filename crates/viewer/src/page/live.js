@@ -29,7 +29,7 @@ class Follower {
   async poll() {
     try {
       const { following, replay } = this.player;
-      // Users who play or look at the end of a game are not switched to the next game.
+      // A user who is playing, or looking at the end of a game, stays in this game.
       const stays = this.panel.branch || (!following && replay && (replay.isOver || this.isNextOn));
       if (this.hasNewState && !stays && !this.hasEnded) {
         await this.fetch();

@@ -253,7 +253,7 @@ fn lost_games_are_explained_by_their_causes() {
     for line in &mut lines[5..8] {
         let late = CommandNote { ms: 4.0, tick: Some(3), actions: Vec::new() };
         let wire = line.notes.wire.as_mut().unwrap();
-        // The states stay as if the command had been in time.
+        // The states remain those of a command that arrived in time.
         wire.command = None;
         wire.late.push(late);
     }
