@@ -40,7 +40,7 @@ impl Ways for Literal<'_> {
     }
 }
 
-/// Computes each search at most once per tile, on demand.
+/// Runs each search at most once per tile, when it is first needed.
 pub(crate) struct Surveyed {
     layout: Layout,
     rules: Rules,
@@ -51,7 +51,7 @@ pub(crate) struct Surveyed {
     /// For each target, the first steps from all starts.
     shared: Vec<OnceCell<Steps>>,
     posts: Vec<Position>,
-    /// Since the last `take_work`: about one step per tile of a search.
+    /// Work since the last `take_work`, in steps: a search takes about one step per tile.
     work: Cell<u64>,
 }
 
@@ -93,7 +93,7 @@ impl Surveyed {
 
 impl Ways for Surveyed {
     fn shark_step(&self, from: Position, to: Position) -> Option<Position> {
-        // For each tile, the server's search sorts the list of all tiles.
+        // The server's search takes more steps: it sorts the list of all tiles once per tile.
         let work = self.shark.len();
         let search = || self.steps(work, || shark_path_steps(&self.layout, &self.rules, from));
         self.shark[self.tile(from)?].get_or_init(search)[self.tile(to)?]

@@ -1,4 +1,4 @@
-//! The solver's certificates are accepted. Altered ones are refused unless still true.
+//! The verifier accepts the solver's certificates, and refuses altered ones unless they are true.
 
 use getaway::game::{Layout, PeriodTicks, Rules, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
@@ -130,8 +130,8 @@ fn check_changed(changes: usize, changes_per_map: usize) {
             });
             match verdict {
                 Ok(changed) => {
-                    // Under the original rules, the original line shows that the game lasts until
-                    // its final tick.
+                    // With unchanged rules, the original certificate's line survives until its
+                    // final tick, so a lower bound is false.
                     let is_true = changed.rules != certificate.rules || changed.bound_tick >= certificate.final_tick;
                     assert!(is_true, "map {index}: a bound of {} was accepted", changed.bound_tick);
                     accepted += 1;
@@ -162,7 +162,6 @@ fn random_pairs_of_map_and_rules_have_no_false_proof() {
     assert!(counts.refused > counts.accepted, "{counts}");
 }
 
-/// Regression test: threats that move in tick 1 must not know the player's position.
 #[test]
 fn threats_that_move_in_tick_1_have_not_seen_the_player() {
     let period_ticks = PeriodTicks { lazy: 1, tease: 2, awake: 1, hungry: 1, insane: 1 };

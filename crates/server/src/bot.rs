@@ -39,7 +39,7 @@ impl<'a> BotConnection<'a> {
         Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
     }
 
-    /// Sends a state. Waits for a bot that is briefly slow to read.
+    /// Sends a state. Fails if the bot does not read it within [`WRITE_TIMEOUT`].
     pub async fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
         match timeout(WRITE_TIMEOUT, self.socket.send(Message::Text(frame))).await {
             Ok(Ok(())) => Ok(()),
@@ -48,8 +48,8 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command of a tick whose state was sent at `sent`. Ignores other frames, and
-    /// reports the first ignored frame of each kind per game. Records all frames in `wire`.
+    /// Waits for the command of a tick whose state was sent at `sent`. A second REGISTER ends the
+    /// connection. Other frames are ignored, and the first of each kind per game is reported.
     pub async fn answer(
         &mut self,
         tick: u32,
@@ -123,7 +123,7 @@ fn frame_text(received: &Option<Result<Message, axum::Error>>) -> String {
     }
 }
 
-/// Second commands and commands for other ticks have no effect, so they are not recorded.
+/// Records late commands and unreadable frames. Other ignored frames are not recorded.
 fn record_ignored(wire: &mut WireNotes, mistake: Mistake, frame: ClientFrame, ms: f64, text: String) {
     match frame {
         ClientFrame::Command(Command { tick, actions }) if mistake == Mistake::LateCommand => {

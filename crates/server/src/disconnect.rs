@@ -2,9 +2,9 @@ use axum::extract::ws::CloseCode;
 
 #[derive(Clone, Debug)]
 pub(super) struct Disconnect {
-    /// The reason, for the log.
+    /// The reason, for the log and the close frame.
     pub reason: String,
-    /// The close code for the bot, if it is still connected.
+    /// The close code for the client, if it is still connected.
     pub code: CloseCode,
 }
 

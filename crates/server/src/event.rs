@@ -17,7 +17,7 @@ pub enum Event {
     ClientNote { text: String },
     /// A websocket handshake was refused.
     Refused {
-        /// A sentence with the value found in the request and the value expected.
+        /// Describes what is wrong with the request.
         reason: String,
         /// Advice on how to connect correctly.
         remedy: String,

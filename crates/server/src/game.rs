@@ -1,5 +1,5 @@
-//! In every tick, the state is the one that [`World`] computes. Viewers and disk errors do not
-//! affect the game. A slow, silent or disconnected bot affects only its own game.
+//! Plays a bot's game on a [`World`]. Viewers and disk errors do not affect the game. A slow,
+//! silent or disconnected bot affects only its own game.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -85,7 +85,7 @@ impl<'a> HostedGame<'a> {
             play.tick(&mut bot).await;
         }
         let seconds = start.elapsed().as_secs_f64();
-        // Only viewers receive the final state.
+        // The bot does not receive the final state.
         play.game.live.push(&play.state);
         play.game.viewers.publish(play.writer.write(&play.state).into());
         play.end_recording().await;
@@ -101,7 +101,7 @@ impl Play<'_> {
         self.game.viewers.publish(frame.clone());
         let mut wire = WireNotes::default();
         let answer = if self.disconnect.is_some() {
-            // A tick without a bot does not wait, but other tasks get a chance to run.
+            // Without a bot, the tick has nothing to wait for, so it lets other tasks run here.
             tokio::task::yield_now().await;
             Answer::None
         } else {
@@ -115,7 +115,7 @@ impl Play<'_> {
         wire.left = self.disconnect.as_ref().map(|(_, disconnect)| disconnect.reason.clone());
         self.game.live.note(&wire);
         self.record(frame, &actions, wire).await;
-        // `play` fails only after the last tick, when the loop ends.
+        // `play` fails only if the game is over, and the caller's loop ends before that.
         let _ = self.game.world.play(&mut self.state, &actions);
         if self.disconnect.is_none() && !self.state.is_over() && !self.game.delay.is_zero() {
             sleep(self.game.delay).await;

@@ -81,7 +81,7 @@ pub enum ServerError {
     Listen { address: String, source: io::Error },
 }
 
-/// A server bound to its port, not yet running.
+/// A server that is bound to its port but does not run yet.
 pub struct Server {
     listener: TcpListener,
     shared: Arc<Shared>,
@@ -91,7 +91,8 @@ pub struct Server {
 }
 
 impl Server {
-    /// Port 0 picks a free port. Fails without maps, or if a recording or the port is unavailable.
+    /// Binds to a port; port 0 means any free port. Fails if there are no maps, if a recording
+    /// cannot be written, or if the port is unavailable.
     pub async fn bind(host: &str, port: u16, options: ServerOptions) -> Result<Self, ServerError> {
         if options.maps.is_empty() {
             return Err(ServerError::NoMaps);
@@ -156,7 +157,7 @@ impl Server {
         Ok(())
     }
 
-    /// The connections close after the last bot and the pages have received the end of the game.
+    /// Accepts connections until all are closed, so that pages can fetch the end of the last game.
     async fn drain(&self, router: &Router) {
         loop {
             tokio::select! {

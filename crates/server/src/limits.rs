@@ -1,4 +1,4 @@
-//! Any program may connect, but only the bot may affect its game.
+//! Limits that prevent other clients from affecting a bot's game.
 
 use std::time::Duration;
 
@@ -11,30 +11,30 @@ pub const MAX_VIEWERS: usize = 64;
 pub const MAX_WAITING_BOTS: usize = 32;
 /// Time limit for a client to send REGISTER or VIEWER, as on the real server.
 pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit of an HTTP connection. The limit ends connections with incomplete requests.
+/// Time limit of an HTTP connection before a websocket upgrade. Ends incomplete requests.
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(5);
 /// Maximum size of a request's head. Browsers send less than 4 KiB.
 pub const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
 pub const MAX_FRAME_BYTES: usize = MAX_CLIENT_FRAME_BYTES;
 /// Maximum number of frames from a bot per tick. A flood would keep the game busy.
 pub const MAX_FRAMES_PER_TICK: usize = 100;
-/// Viewers and waiting bots have no reason to send any frames.
+/// Limit for viewers and waiting bots, which have no reason to send any frames.
 pub const MAX_IDLE_FRAMES_PER_SECOND: u32 = 100;
 /// Time limit for sending a frame. A peer that reads nothing for this long counts as gone.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for pages to fetch the end of the last game: four of their polling intervals.
 pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
-/// Interval between pings to an idle peer. A peer that answers neither of two pings counts as gone.
+/// Interval between pings to viewers and waiting bots. Two unanswered pings end the connection.
 pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
-/// About a game on a real map. Viewers that fall further behind are dropped.
+/// About the size of all states of a game on a real map. Viewers further behind are dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;
 pub const MAX_VIEWER_BACKLOG_STATES: usize = 4096;
 /// Maximum size of the states queued for the disk: several games. Beyond it, the recording ends.
 pub const MAX_RECORDING_BACKLOG_BYTES: usize = 64 << 20;
 /// Maximum number of states queued for the disk: more than a game has.
 pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;
-/// For creating or finishing a recording: the next bot must not wait for the disk.
+/// Time limit for creating or finishing a recording, so that the next bot does not wait for long.
 pub const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
 /// Size of a socket's read buffer. Most frames are below 100 bytes.
 pub const READ_BUFFER_BYTES: usize = 4 << 10;

@@ -1,7 +1,7 @@
 //! Checks that a request comes from a program or from the page of this server.
 //!
 //! A browser lets every web page send requests to any address, including this machine. If it trusts
-//! the address, the header `Sec-Fetch-Site` tells how the page is related to it. The header
+//! the address, its header `Sec-Fetch-Site` tells how the page is related to it. The header
 //! `Origin` names the page: always for websockets and POST, rarely for GET. Under DNS rebinding,
 //! `Origin` matches `Host`, but `Host` does not name this machine. The unspecified address
 //! (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine, and DNS rebinding cannot use it.
@@ -15,15 +15,15 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// A sentence with the value found in the request and the value expected.
+    /// Names the header's value and the expected value.
     pub reason: String,
     pub remedy: &'static str,
 }
 
 const VALUE_CHARS_MAX: usize = 100;
 
-/// A GET, which includes websockets, may have no `Origin`, because programs send none. All other
-/// requests need the origin of this server's page. `on_loopback`: the server listens only there.
+/// A GET or HEAD, including a websocket handshake, may lack `Origin`, because programs send none.
+/// Other requests need the origin of this server's page. `on_loopback` also restricts the `Host`.
 pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
     let host = single(headers, &header::HOST);
     let host_name = host.ok().flatten().and_then(|host| host.to_str().ok());
@@ -43,7 +43,7 @@ pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> 
     let origin = single(headers, &header::ORIGIN);
     let is_own = |origin: &HeaderValue| {
         let is_at_host = |authority: &str| host_name.is_some_and(|host| host.eq_ignore_ascii_case(authority));
-        // A public server may be behind a TLS proxy.
+        // A public server may be behind a TLS proxy, so its origin may be https.
         let schemes = if on_loopback { &["http://"][..] } else { &["http://", "https://"] };
         let origin = origin.to_str().unwrap_or_default();
         schemes.iter().any(|scheme| origin.strip_prefix(scheme).is_some_and(is_at_host))
@@ -59,7 +59,7 @@ pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> 
     })
 }
 
-/// The value of a header, if present. Fails with the first value if there are several.
+/// Returns the value of a header, if present. If there are several, fails with the first value.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, &'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {

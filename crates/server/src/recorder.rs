@@ -54,7 +54,7 @@ impl Recorder {
         &self.path
     }
 
-    /// A full queue ends the recording, but the ticks already queued are still written.
+    /// Queues a tick. Fails if the queue is full, or if an earlier tick could not be written.
     pub fn write(&self, frame: Utf8Bytes, actions: Vec<Action>, notes: TickNotes) -> Result<(), QueueError> {
         let bytes = frame.as_str().len();
         if self.queued_bytes.load(Ordering::Relaxed) + bytes > MAX_RECORDING_BACKLOG_BYTES {
@@ -67,7 +67,7 @@ impl Recorder {
         })
     }
 
-    /// Waits until all queued ticks are written. Fails at a time limit.
+    /// Waits until all queued ticks are written. Fails if writing fails or takes too long.
     pub async fn finish(self) -> Result<(), String> {
         let Self { path, ticks, written, .. } = self;
         drop(ticks);
@@ -78,7 +78,7 @@ impl Recorder {
         }
     }
 
-    /// Ends the recording without waiting for a slow disk. Returns the reason as a sentence.
+    /// Ends the recording without waiting for a slow disk. Returns the error message.
     pub async fn abort(self, error: QueueError) -> String {
         match error {
             QueueError::TooSlow => too_slow(&self.path),
@@ -116,7 +116,7 @@ impl Sink for RecordingWriter {
     }
 }
 
-/// Writes until the game ends or the disk fails. A closed queue tells the game about a failure.
+/// Writes until the game ends or writing fails. A failure closes the queue, so queueing fails too.
 fn write_all(
     mut sink: impl Sink,
     mut queue: mpsc::Receiver<Tick>,
@@ -144,7 +144,7 @@ mod tests {
 
     impl Sink for SlowDisk {
         fn write(&mut self, frame: &str, _: &[Action], _: &TickNotes) -> Result<(), RecordingError> {
-            // Waits for a release. Returns at once if the sender is gone, as on a fast disk.
+            // Waits for a release. Once the sender is dropped, `recv` returns at once.
             let _ = self.releases.recv();
             self.lines.lock().unwrap().push(frame.to_owned());
             Ok(())

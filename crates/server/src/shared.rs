@@ -22,7 +22,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// The number of the next game, or `None` after the last. The caller must hold the turn.
+    /// Returns the next game's number, or `None` after the last. The caller must hold the turn.
     pub fn next_game(&self) -> Option<u64> {
         let number = self.games_started.load(Ordering::Relaxed) + 1;
         if self.options.games.is_some_and(|games| number > games) {
@@ -49,7 +49,7 @@ pub(super) async fn wait_for_end(all_played: &mut watch::Receiver<bool>) {
     let _ = all_played.wait_for(|all_played| *all_played).await;
 }
 
-/// Unlike tokio's pool, does not panic if the thread cannot be started.
+/// Runs `work` on a new thread. If the thread cannot be started, only the receiver fails.
 pub(super) fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
     let (sender, receiver) = oneshot::channel();
     let _ = thread::Builder::new().spawn(move || drop(sender.send(work())));

@@ -1,8 +1,8 @@
-//! HTTP on the port of `getaway view` or `getaway serve`. Every endpoint is in [`ENDPOINTS`], and
-//! every request passes [`origin::check`] first. Only the page is a GET, because any web page can
-//! send a GET, for example as an image, and not all browsers reveal its origin. All requests that
-//! read games, compute or change something are POST requests. Requests can name only planners of
-//! this library.
+//! Serves HTTP on the port of `getaway view` or `getaway serve`. Every endpoint is in
+//! [`ENDPOINTS`], and every request passes [`origin::check`] first. Only the page is a GET, because
+//! any web page can send a GET, for example as an image, and not all browsers reveal its origin.
+//! All requests that read games, compute or change something are POST requests. Requests can name
+//! only planners of this library.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use getaway_viewer::{
     Analysis, Branch, GameLibrary, GameStates, LiveReplay, Page, RecordingSource, analysis_budget, body, pack,
 };
 
-/// They prevent other sites from framing, reading or embedding the page, and disable caching.
+/// Sent with every response, to prevent caching, and framing, reading or embedding by other sites.
 const FIXED_HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -72,7 +72,7 @@ pub(crate) struct Site {
     page: Page,
     games: Games,
     on_loopback: bool,
-    /// While it plays a game, pages cannot request computations: the bot needs the processor.
+    /// While it plays a game, the site refuses analyses and branches: the bot needs the processor.
     game_server: Option<Arc<Shared>>,
     /// Limits concurrent computations. A game server allows one at a time, so that pages use at
     /// most one thread. Otherwise two are allowed, so that a game can be opened while the list
@@ -88,7 +88,7 @@ fn status(code: StatusCode) -> Failure {
 }
 
 impl Site {
-    /// Creates a site for `games`. `on_loopback` restricts it to clients on this machine.
+    /// Creates a site for `games`. With `on_loopback`, the `Host` header must name this machine.
     pub fn new(page: Page, games: Games, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
         let permits = Semaphore::new(if game_server.is_some() { 1 } else { 2 });
         Self { page, games, on_loopback, game_server, permits }
@@ -195,7 +195,7 @@ async fn games(State(site): State<Arc<Site>>) -> Response {
     site.compute(list).await
 }
 
-/// The header `x-file-name` names the dropped recording. Answers its number or an error.
+/// Adds a dropped recording, named by the header `x-file-name`. Answers its number or an error.
 async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) -> Response {
     let Games::Recorded(library) = &site.games else { return StatusCode::NOT_FOUND.into_response() };
     let name = headers.get("x-file-name").and_then(|name| name.to_str().ok()).unwrap_or("recording").to_owned();
@@ -240,7 +240,7 @@ async fn analysis(State(site): State<Arc<Site>>, Path(game): Path<u64>) -> Respo
     site.compute(analysis).await
 }
 
-/// A branch of a game from a frame on; [`Branch::parse`] describes moves and planner.
+/// Plays a branch of a game from a frame on. [`Branch::parse`] describes the moves and planner.
 async fn branch(
     State(site): State<Arc<Site>>,
     Path((game, index, moves, planner)): Path<(u64, usize, String, String)>,

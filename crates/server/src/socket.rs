@@ -43,17 +43,17 @@ pub(super) async fn send(socket: &mut WebSocket, message: Message) -> bool {
     matches!(timeout(WRITE_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
 }
 
-/// Waits briefly for the answer, which shows that the peer has received all data.
+/// Closes a connection. Waits briefly for the close answer: it shows that all data arrived.
 pub(super) async fn close(mut socket: WebSocket, code: CloseCode, reason: &str) {
     let mut end = reason.len().min(MAX_CLOSE_REASON_BYTES);
     while !reason.is_char_boundary(end) {
         end -= 1;
     }
-    // The code "abnormal" must not be sent. It only describes peers that are gone.
+    // RFC 6455 forbids sending the code "abnormal", which describes peers that are gone.
     let code = if code == close_code::ABNORMAL { close_code::AWAY } else { code };
     let close_frame = Message::Close(Some(CloseFrame { code, reason: reason[..end].into() }));
     let handshake = async {
-        // This fails if the peer closed first. The library then answers the peer while reading.
+        // Sending fails if the peer closed first. The library then answers while `recv` reads.
         let _ = socket.send(close_frame).await;
         while let Some(Ok(_)) = socket.recv().await {}
     };

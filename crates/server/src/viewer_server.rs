@@ -15,7 +15,7 @@ pub struct ViewerServer {
 }
 
 impl ViewerServer {
-    /// Port 0 picks a free port. Without a library, pages show the replay in `live`.
+    /// Binds to a port; 0 means any free port. Without a library, pages show the replay in `live`.
     pub async fn bind(
         port: u16,
         page: Page,

@@ -1,4 +1,4 @@
-//! The game never waits for a viewer, and slow viewers are dropped.
+//! Sends states to viewers. The game never waits for a viewer, and slow viewers are dropped.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -20,8 +20,8 @@ struct Inner {
 }
 
 impl Viewers {
-    /// Adds a viewer; `None` if the limit is reached. The channel delivers the latest state and all
-    /// later states. It is closed if the viewer is too slow.
+    /// Adds a viewer. Returns a channel with the latest state and all later states, or `None` if
+    /// the limit is reached. The channel is closed if the viewer is too slow.
     pub fn join(&self) -> Option<mpsc::Receiver<Utf8Bytes>> {
         let mut inner = self.lock();
         inner.viewers.retain(|viewer| !viewer.is_closed());

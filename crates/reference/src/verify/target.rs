@@ -1,4 +1,4 @@
-//! The tiles on which the player can still reach a target tick, and the steps between them.
+//! The tiles from which the player can still survive to a target tick, and the moves between them.
 
 use getaway::game::Style;
 
@@ -11,17 +11,17 @@ use super::tiles::Tiles;
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
     pub allowed: Vec<Tiles<N>>,
-    /// By shark, tick and tile: where the player can be if this shark is the only pursuer.
+    /// The results of `project`, by threat.
     alone: Vec<Vec<Vec<Tiles<N>>>>,
 }
 
 impl<const N: usize> Target<N> {
-    /// An empty target, in place until the first target is set.
+    /// Returns an empty target, used until the first target is set.
     pub fn none() -> Self {
         Self { tick: 0, allowed: Vec::new(), alone: Vec::new() }
     }
 
-    /// Bounds known for an earlier target remain valid and are kept.
+    /// Also applies the `allowed` tiles of an earlier target: they remain valid for a later one.
     pub fn new(
         board: &Board<N>,
         pursuers: &mut Pursuers<N>,
@@ -48,8 +48,8 @@ impl<const N: usize> Target<N> {
         Ok(target)
     }
 
-    /// For each tick and tile of the shark, the tiles from which the player can still reach the
-    /// target if this shark is the only pursuer.
+    /// Returns the tiles from which the player can still reach the target if a shark is the only
+    /// pursuer, by tick and shark tile. Empty for other threats, or above `BYTES_MAX`.
     fn project(
         &mut self,
         board: &Board<N>,
@@ -66,7 +66,7 @@ impl<const N: usize> Target<N> {
             return Ok(Vec::new());
         }
         board.spend(sets)?;
-        // By tile of the shark: its next tiles, each with the player's tiles that lead there.
+        // By shark tile: the shark's next tiles, each with the player's tiles that send it there.
         let mut steps_in = |tick: usize| -> Result<Vec<Vec<(Tiles<N>, u16)>>, String> {
             let case = shark.case(board, tick);
             let steps = (0..board.positions.len() as u16).map(|tile| {
@@ -85,7 +85,7 @@ impl<const N: usize> Target<N> {
             let landing = board.landing(tick, &self.allowed[tick + 1]);
             let next: &[Tiles<N>] = &layers[tick + 1];
             let steps = if tick == 1 { &first_steps } else { &later_steps };
-            // Where the player survives while the shark goes from `shark` to `moved`.
+            // The tiles from which the player survives if the shark goes from `shark` to `moved`.
             let before = |shark: u16, moved: u16| {
                 let to = next[usize::from(moved)].and(&landing);
                 board.reach(&if board.no_jump { free(shark, to) } else { to })
@@ -106,7 +106,7 @@ impl<const N: usize> Target<N> {
         Ok(layers)
     }
 
-    /// The possible tiles of the player at the start of a tick if the threat is on `tile`.
+    /// Returns the tiles where the player may be at the start of a tick if the threat is on `tile`.
     pub fn lives(&self, tick: usize, threat: usize, tile: u16) -> Tiles<N> {
         match self.alone[threat].get(tick) {
             Some(layer) => layer[usize::from(tile)],
@@ -140,7 +140,7 @@ impl<const N: usize> Target<N> {
 pub(super) struct Moment<'a, const N: usize> {
     board: &'a Board<N>,
     moves: bool,
-    /// The tiles where the player survives the move of the threats that do not see it.
+    /// The tiles that the player may enter, before the threats that see it are considered.
     landing: Tiles<N>,
     parts: Vec<Part<'a, N>>,
 }
@@ -151,7 +151,7 @@ struct Part<'a, const N: usize> {
     /// True if the threat sees the player's position before the player's move.
     is_stale: bool,
     case: Case,
-    /// For a shark with a projection: by tile after the tick, where the player can be.
+    /// For a shark with a projection: the player's possible tiles after the tick, by shark tile.
     alone: Option<&'a [Tiles<N>]>,
 }
 
@@ -164,7 +164,7 @@ impl<const N: usize> Part<'_, N> {
     }
 }
 
-/// The tiles from which the player may go to `to` while the threats take these steps.
+/// One step of the threats to the states `numbers` while the player moves from `from` into `to`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Path<const N: usize, const W: usize> {
     pub numbers: Combination<W>,
@@ -179,7 +179,7 @@ pub(super) struct Paths<const N: usize, const W: usize> {
 }
 
 impl<const N: usize, const W: usize> Paths<N, W> {
-    /// Finds every path from the states of a combination that may lead to the target.
+    /// Stores in `found` all paths from the threats' states `numbers` and the player's `tiles`.
     pub fn find(
         &mut self,
         moment: &Moment<'_, N>,
@@ -207,8 +207,8 @@ impl<const N: usize, const W: usize> Paths<N, W> {
             }
             return board.spend(2 + self.found.len());
         }
-        // Threats with a stale view split `from`, the tiles before the player's move. Until all of
-        // them have done so, `to` holds the tiles that they leave free, reachable or not.
+        // First splits `from` by the threats that see the player before its move. Meanwhile, `to`
+        // may contain tiles that the player cannot reach from `from`.
         self.found.push(Path { numbers: Combination::EMPTY, from: *tiles, to: free });
         for part in parts.iter().filter(|part| part.is_stale) {
             self.split(part, board, pursuers, numbers, tiles, |path| &mut path.from)?;
@@ -224,8 +224,8 @@ impl<const N: usize, const W: usize> Paths<N, W> {
         Ok(())
     }
 
-    /// Splits the paths by the steps of one threat. `side` selects the tiles where the threat sees
-    /// the player: `from` for a stale view, `to` for a present one.
+    /// Splits the paths by the steps of one threat. `side` returns the tiles where the threat sees
+    /// the player: `from` if its view is stale, otherwise `to`.
     #[inline]
     fn split(
         &mut self,

@@ -1,11 +1,11 @@
-/// A set of at most `64 * N` tiles, by their numbers.
+/// A set of tiles whose numbers are below `64 * N`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tiles<const N: usize>([u64; N]);
 
 impl<const N: usize> Tiles<N> {
     pub const EMPTY: Self = Self([0; N]);
 
-    /// Comparing with each word's index, instead of indexing, keeps the set in registers.
+    /// Comparing with the index of each word, instead of indexing, keeps the set in registers.
     #[inline]
     pub fn of(tile: u16) -> Self {
         Self(std::array::from_fn(|word| u64::from(word == usize::from(tile / 64)) << (tile % 64)))
@@ -46,7 +46,7 @@ impl<const N: usize> Tiles<N> {
         Self(std::array::from_fn(|word| self.0[word] & !other.0[word]))
     }
 
-    /// The union of `sets[tile]` over its tiles.
+    /// Returns the union of `sets[tile]` over the tiles of this set.
     #[inline]
     pub fn union(&self, sets: &[Self]) -> Self {
         let mut union = Self::EMPTY;

@@ -20,7 +20,7 @@ async fn connection_without_register_is_closed() {
     early.command(2, json!([])).await;
     early.send(json!({"type": "HELLO"})).await;
     early.send(json!({"type": "LEFT"})).await;
-    // When the pong arrives, both frames have been reported.
+    // The pong arrives after the server has handled all earlier frames.
     early.socket.send(Message::Ping(Default::default())).await.unwrap();
     assert!(matches!(early.socket.next().await, Some(Ok(Message::Pong(_)))));
     let malformed = {
@@ -80,7 +80,7 @@ async fn bots_play_in_order_of_arrival() {
         let mut client = server.connect().await;
         client.send(json!({"type": "REGISTER", "teamName": format!("bot {number}")})).await;
         waiting.push(client);
-        // Long enough for the server to accept the bots in this order.
+        // Gives the server time to register the bots in this order.
         sleep(Duration::from_millis(50)).await;
     }
     let gone = waiting.remove(1);

@@ -181,7 +181,7 @@ impl Client {
     }
 }
 
-/// Chooses a command by the tick. Over a game, every kind of command occurs.
+/// Returns the actions for a tick. Every kind of command occurs within 11 ticks.
 pub fn drive(tick: u32) -> Vec<Action> {
     let direction = Direction::ALL[(tick / 3 * 7 % 4) as usize];
     match tick % 11 {

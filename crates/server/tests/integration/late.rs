@@ -22,7 +22,7 @@ use crate::harness::TIMEOUT;
 
 /// A game takes longer only if the bot cannot decide it and uses its whole budget in every tick.
 const GAME_MAX: Duration = Duration::from_secs(5);
-/// Upper bounds of bins. The last is the real server's time limit for a command.
+/// Upper bounds of histogram bins. The last is the real server's time limit for a command.
 const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
 
 struct Running(Child);

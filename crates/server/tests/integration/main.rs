@@ -1,4 +1,4 @@
-//! A bot plays exactly the simulator's game. A bad connection affects at most its own game.
+//! Tests: a bot plays exactly the simulator's game, and a bad connection affects only its own game.
 
 #[path = "../../../../tests/common/mod.rs"]
 mod common;

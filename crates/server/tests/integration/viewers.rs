@@ -70,7 +70,7 @@ async fn viewer_that_does_not_read_delays_nothing() {
     drop(stalled);
 }
 
-/// A bot's median and maximum wait for its next state. The server pauses after each tick.
+/// Returns a bot's median and maximum wait for its next state. The server pauses after each tick.
 async fn tick_times(viewers: usize) -> (Duration, Duration) {
     const TICKS: u32 = 250;
     let server = Running::start(ServerOptions { delay: Duration::from_millis(4), ..options(vec![safe_map()]) }).await;
@@ -122,6 +122,6 @@ async fn tick_times(viewers: usize) -> (Duration, Duration) {
 async fn twenty_viewers_one_of_them_stalled_do_not_delay_the_ticks() {
     let (alone, watched) = (tick_times(0).await, tick_times(20).await);
     println!("median and maximum tick: alone {alone:?}, with 20 viewers {watched:?}");
-    // Other tests may be running. A tick that waited for a viewer would take seconds.
+    // The bound allows for other tests. A tick that waited for a viewer would take seconds.
     assert!(watched.0 < alone.0 * 2 + Duration::from_millis(10), "{watched:?} instead of {alone:?}");
 }
