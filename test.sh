@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the Rust and Python tests; stops at the first failure. Needs Rust and Python 3.10+.
 #
-# Tests that need recordings of the real server use the folder GETAWAY_SHARED (default: ../shared);
-# without it, they are reported as ignored. Writes only to target/ (or CARGO_TARGET_DIR) and .venv.
+# Tests that need recordings of the real server read the folder GETAWAY_SHARED (default: ../shared).
+# Without it, these tests are ignored. Writes only to target/ (or CARGO_TARGET_DIR) and .venv.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
@@ -20,7 +20,7 @@ esac
 
 python_tests() {
   prepare_python && install --requirement tools/requirements-test.txt || return
-  # Most of these tests wait for programs and servers.
+  # Three processes, because most of these tests wait for programs and servers.
   PYTHONDONTWRITEBYTECODE=1 "$venv_python" -m pytest -q -p no:cacheprovider --numprocesses 3 --dist loadfile \
     --ignore tests/python/browser --ignore tests/python/ci
 }

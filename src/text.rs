@@ -1,14 +1,14 @@
 //! Makes untrusted text safe to print on one line of a terminal.
 
-/// Control characters, line and paragraph separators, and format characters for bidirectional text
-/// and Arabic shaping (Unicode Standard, section 23.3 and Annex 9.2).
+/// Returns true for control characters, separators of lines and paragraphs, format characters for
+/// bidirectional text (Unicode Annex 9) and deprecated format characters (Unicode, section 23.3).
 fn is_control(c: char) -> bool {
     let is_format =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}');
     c.is_control() || is_format
 }
 
-/// Escapes control characters as JSON does (`\n`, `\u001b`), so that JSON text keeps its meaning.
+/// Writes control characters as JSON escapes (`\n`, `\u001b`), so JSON strings keep their meaning.
 ///
 /// ```
 /// assert_eq!(getaway::text::one_line("red \x1b[31m\nçödé"), "red \\u001b[31m\\nçödé");

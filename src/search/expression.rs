@@ -1,39 +1,39 @@
-//! A search as a value. Each component except the last wraps exactly one other, so an expression is
-//! a list. Its text form parses to an equal expression.
+//! A search as a value: a list of components, each of which wraps the next one. The text form of an
+//! expression parses to an equal expression.
 
 use std::fmt;
 
 use thiserror::Error;
 
-/// The maximum number of components per expression.
+/// The maximum number of components in an expression.
 pub const DEPTH_MAX: usize = 32;
-/// The maximum number of repetitions per `repeat`.
+/// The maximum number of repetitions, of iterations, and of rollouts per adaptation.
 pub const REPEAT_MAX: u32 = 1_000_000_000;
 /// The maximum horizon of a rollout, in actions.
 pub const HORIZON_MAX: u32 = 1_000_000;
-/// The maximum constant of a `select`.
+/// The maximum exploration constant of `select`.
 pub const C_MAX: f64 = 1e6;
-/// The maximum width of a `beam`.
+/// The maximum number of states that `beam` keeps.
 pub const WIDTH_MAX: u32 = 10_000;
-/// The maximum number of levels of an `adapt`.
+/// The maximum number of nesting levels of `adapt`.
 pub const LEVELS_MAX: u32 = 10;
-/// The maximum step of an `adapt`, and the maximum temperature of an `anneal`.
+/// The maximum step size of `adapt`, and the maximum temperature of `anneal`.
 pub const RATE_MAX: f64 = 1e3;
 
 /// The rule by which a rollout chooses its actions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// Uniformly at random: [`Problem::random`](super::Problem::random).
+    /// Chooses uniformly at random, with [`Problem::random`](super::Problem::random).
     Random,
-    /// By the problem's heuristic: [`Problem::greedy`](super::Problem::greedy).
+    /// Chooses by the problem's heuristic, [`Problem::greedy`](super::Problem::greedy).
     Greedy,
 }
 
 impl Policy {
-    /// All policies, in the order of the help texts.
+    /// All policies, in the order in which help texts list them.
     pub const ALL: [Self; 2] = [Self::Random, Self::Greedy];
 
-    /// The name in an expression.
+    /// The policy's name in the text form of an expression.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Random => "random",
@@ -45,52 +45,51 @@ impl Policy {
 /// A component of an expression, without the component that it wraps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Component {
-    /// Follows a policy to a final state and evaluates it.
+    /// Follows a policy to a final state or to the horizon, and evaluates the state there.
     Simulate {
         /// The rule that chooses actions.
         policy: Policy,
-        /// Maximum actions, 1 to [`HORIZON_MAX`], before the evaluation; `None` for no limit.
+        /// The maximum number of actions, 1 to [`HORIZON_MAX`]; `None` for no limit.
         horizon: Option<u32>,
     },
     /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state.
     Repeat(u32),
-    /// Invokes the next component from every successor.
+    /// Invokes the next component from every successor of the state.
     Lookahead,
-    /// Repeatedly invokes the next component and plays the next action of the best sequence.
+    /// Invokes the next component, plays the next action of the best sequence, and repeats this.
     Step,
-    /// Invokes the next component from a leaf of a tree that grows by UCB1. The number is the
-    /// constant of UCB1, 0 to [`C_MAX`].
-    /// [`C_MAX`].
+    /// Selects a leaf of a search tree by UCB1, and invokes the next component from the leaf. The
+    /// number is the exploration constant of UCB1, 0 to [`C_MAX`].
     Select(f64),
-    /// Invokes the next component from each successor of the kept states, 1 to [`WIDTH_MAX`], and
-    /// keeps the successors with the best known sequences.
+    /// Invokes the next component from every successor of the kept states, and keeps the successors
+    /// with the best known sequences: at most this many, 1 to [`WIDTH_MAX`].
     Beam(u32),
-    /// Nested rollout policy adaptation: adapts the policy of rollouts to the best rollout so far.
+    /// Nested rollout policy adaptation: adapts the rollout policy to the best rollout so far.
     Adapt {
         /// Levels of nesting, 1 to [`LEVELS_MAX`].
         levels: u32,
         /// Iterations per level, 1 to [`REPEAT_MAX`].
         iterations: u32,
-        /// Step of the adaptation, 0 to [`RATE_MAX`].
+        /// Step size of the adaptation, 0 to [`RATE_MAX`].
         alpha: f64,
         /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`].
         rollouts: u32,
-        /// True if [`Problem::prior`](super::Problem::prior) biases the policy (generalised form).
+        /// True if [`Problem::prior`](super::Problem::prior) biases the policy (generalised NRPA).
         prior: bool,
     },
     /// Simulated annealing over the sequence of actions.
     Anneal {
-        /// Changes to try, 1 to [`REPEAT_MAX`].
+        /// The number of changes to try, 1 to [`REPEAT_MAX`].
         iterations: u32,
-        /// Initial temperature, 0 to [`RATE_MAX`], relative to the range of rewards seen.
+        /// Initial temperature, 0 to [`RATE_MAX`], in units of the range of the rewards seen.
         hot: f64,
-        /// Final temperature, in the same unit.
+        /// Final temperature, with the same limits and unit.
         cold: f64,
     },
 }
 
 impl Component {
-    /// The name in an expression.
+    /// The component's name in the text form of an expression.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Simulate { .. } => "simulate",
@@ -131,7 +130,7 @@ fn is_number(number: f64, most: f64) -> bool {
     number.is_sign_positive() && (0.0..=most).contains(&number)
 }
 
-/// Prints the shortest digits that parse to the number, with an exponent below 1e-4.
+/// Prints the fewest digits that parse to the same number; below 1e-4, prints an exponent.
 struct Number(f64);
 
 impl fmt::Display for Number {
@@ -141,19 +140,19 @@ impl fmt::Display for Number {
     }
 }
 
-/// The error for an invalid list of components.
+/// An error in a list of components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExpressionError {
-    /// Zero components, or more than [`DEPTH_MAX`].
+    /// The list is empty or longer than [`DEPTH_MAX`]; the field is its length.
     #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]
     Length(usize),
-    /// The last component is not a leaf, or another component is a leaf.
+    /// The component with this index is the last but not a leaf, or a leaf but not the last.
     #[error(
         "component {0} is misplaced: the last component must be simulate, adapt or anneal, which may not occur elsewhere"
     )]
     Place(usize),
-    /// A number is outside the limits of its component.
+    /// The component with this index has a number outside its limits.
     #[error("component {0} has a number out of range")]
     Limit(usize),
 }
@@ -168,7 +167,7 @@ impl Expression {
     /// Creates an expression from components, outermost first.
     ///
     /// # Errors
-    /// If a constant or the length is out of range, or a leaf is missing or misplaced.
+    /// If the length or a number is out of range, or the last component is not the only leaf.
     pub fn new(components: Vec<Component>) -> Result<Self, ExpressionError> {
         if components.is_empty() || components.len() > DEPTH_MAX {
             return Err(ExpressionError::Length(components.len()));

@@ -1,22 +1,23 @@
-//! A grammar of Monte Carlo searches for any one-player [`Problem`]. An [`Expression`] composes a
-//! search from components. Five come from Maes, Lupien St-Pierre and Ernst, *Monte Carlo Search
-//! Algorithm Discovery for One Player Games* (arXiv 1208.4692):
+//! A grammar of Monte Carlo searches for one-player problems (see [`Problem`]). An [`Expression`]
+//! composes a search from components. Five components come from Maes, Lupien St-Pierre and Ernst,
+//! *Monte Carlo Search Algorithm Discovery for One Player Games* (arXiv 1208.4692):
 //!
-//! - `simulate(P)`, `simulate(P, H)`: follows policy `P` (`random`, `greedy`) to a final state or
+//! - `simulate(P)`, `simulate(P, H)`: follows policy `P` (`random` or `greedy`) to a final state or
 //!   for at most `H` actions, and evaluates the last state.
 //! - `repeat(N, S)`: invokes `S` `N` times from the same state.
-//! - `lookahead(S)`: invokes `S` from every successor.
-//! - `step(S)`: repeatedly invokes `S` and plays the next action of the best sequence.
-//! - `select(C, S)`: keeps a tree for the entire search. Descends the tree by mean + `C` sqrt(ln n
-//!   / n_k), expands a leaf, invokes `S` from the leaf, and backs up the result.
+//! - `lookahead(S)`: invokes `S` from every successor of the state.
+//! - `step(S)`: invokes `S`, plays the next action of the best sequence, and repeats this.
+//! - `select(C, S)`: keeps a tree for the entire search. Descends to the child with the highest
+//!   mean + `C` sqrt(ln n / n_k), where the parent has n visits and the child n_k; expands a leaf,
+//!   invokes `S` from the leaf, and backs up the reward.
 //!
-//! Three more come from later papers; see `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md`.
+//! Three others come from later papers; see `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md`.
 //!
 //! - `adapt(L, N, A)`, `adapt(L, N, A, R)`, `adapt(L, N, A, R, prior)`: nested rollout policy
-//!   adaptation with `L` levels, `N` iterations per level, step `A`, `R` rollouts per adaptation,
-//!   and a prior from the problem.
-//! - `anneal(N, T, U)`: makes `N` random changes to the best known sequence. Accepts worse
-//!   sequences at temperatures that fall from `T` to `U`.
+//!   adaptation with `L` levels, `N` iterations per level, step size `A`, `R` rollouts per
+//!   adaptation (1 by default) and, with `prior`, the problem's prior weights.
+//! - `anneal(N, T, U)`: tries `N` random changes, starting from the best known sequence. Accepts
+//!   worse sequences at a temperature that goes from `T` to `U`.
 //! - `beam(W, S)`: like `step(lookahead(S))`, but keeps the best `W` states at each step instead of
 //!   one.
 //!
@@ -24,10 +25,10 @@
 //! nested Monte Carlo search of level 1 is `step(lookahead(simulate))`, and UCT is
 //! `step(repeat(100, select(1.41, simulate)))`.
 //!
-//! **Guarantees.** The result is the best of *all* evaluated complete sequences. A budget in
-//! evaluations is exact, and gives the same answer on every platform. The search overruns a
-//! deadline by microseconds at most, and discards an interrupted rollout. Memory is bounded, and
-//! rollouts do not allocate per action.
+//! **Guarantees.** The result is the best of *all* evaluated sequences. A budget in evaluations is
+//! never exceeded, and gives the same result on every platform. A search overruns a deadline only
+//! by microseconds, and discards the interrupted rollout. Memory is bounded, and rollouts do not
+//! allocate per action.
 //!
 //! ```
 //! use getaway::search::{Budget, Generator, Problem, Search};

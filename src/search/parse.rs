@@ -1,4 +1,4 @@
-//! Parses expressions within the limits.
+//! Parses expressions, and checks their limits.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,12 +7,12 @@ use super::expression::{
     C_MAX, Component, DEPTH_MAX, Expression, HORIZON_MAX, LEVELS_MAX, Policy, RATE_MAX, REPEAT_MAX, WIDTH_MAX,
 };
 
-/// The maximum length of an expression, in characters.
+/// The maximum length of an expression's text, in characters.
 pub const TEXT_MAX: usize = 4096;
 
 const COMPONENTS: &str = "simulate, repeat, lookahead, step, select, beam, adapt or anneal";
 
-/// The position and cause of an invalid expression.
+/// The error for a text that is not a valid expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseError {
     text: String,
@@ -22,22 +22,22 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// The position, in characters from 0. If the text ends too early, the position is its length.
+    /// The position of the error, in characters from 0; the text's length if it ends too early.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// The expected token.
+    /// A description of the text that was expected at the position.
     pub fn expected(&self) -> &str {
         &self.expected
     }
 
-    /// The token found instead, in quotes, or `the end`.
+    /// The text found instead, cut after 20 characters and quoted, or `the end`.
     pub fn found(&self) -> &str {
         &self.found
     }
 
-    /// Two lines: the text around the position, and a caret below the position.
+    /// Two lines: the text around the position, and a caret that points to the position.
     pub fn caret(&self) -> String {
         const BEFORE: usize = 60;
         const AFTER: usize = 20;
@@ -55,7 +55,7 @@ impl ParseError {
 }
 
 impl fmt::Display for ParseError {
-    /// One line, with the position counted from 1.
+    /// Writes one line, in which the position counts from 1.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "character {}: expected {}, found {}", self.position + 1, self.expected, self.found)
     }
@@ -66,7 +66,7 @@ impl std::error::Error for ParseError {}
 impl FromStr for Expression {
     type Err = ParseError;
 
-    /// Parses the output of [`Display`](fmt::Display). `simulate` alone means `simulate(random)`.
+    /// Parses the text form of an expression. `simulate` alone means `simulate(random)`.
     fn from_str(text: &str) -> Result<Self, ParseError> {
         Parser { text, characters: text.chars().collect(), position: 0 }.expression()
     }

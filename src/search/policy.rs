@@ -2,7 +2,7 @@
 
 use super::problem::Generator;
 
-/// Clamping keeps exponentials finite and positive.
+/// Weights are clamped to ± this value, so that their exponentials stay finite and positive.
 const WEIGHT_MAX: f64 = 500.0;
 const CAPACITY_FIRST: usize = 64;
 
@@ -25,10 +25,10 @@ impl Slot {
     }
 }
 
-/// An open-addressing hash table from codes to weights. A clone is a plain copy of the memory.
+/// An open-addressing hash table from action codes to weights; a clone copies one array.
 #[derive(Debug, Default)]
 pub(super) struct Weights {
-    /// The slots. Their number is 0 or a power of two.
+    /// The length is 0 or a power of two.
     slots: Vec<Slot>,
     count: usize,
 }
@@ -71,7 +71,7 @@ impl Weights {
         if slot.is_empty() { 1.0 } else { slot.factor }
     }
 
-    /// Inserts the code if it is missing. The index is valid until the table grows.
+    /// Returns the index of the code's slot, inserted if missing; valid until the table grows.
     #[inline]
     fn slot(&mut self, code: u64) -> usize {
         if (self.count + 1) * 2 > self.slots.len() {
@@ -96,7 +96,7 @@ impl Weights {
     fn refresh(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
         if slot.factor == Slot::STALE {
-            // The last bit of the standard library's exponential depends on the platform.
+            // Not `f64::exp`, because its last bit differs between platforms.
             slot.factor = libm::exp(slot.weight);
         }
     }
@@ -111,7 +111,7 @@ impl Weights {
     }
 }
 
-/// A recorded rollout: for each step, the codes of the legal actions, and the played action.
+/// A recorded rollout: for each step, the legal actions' codes and priors, and the played action.
 #[derive(Debug, Default)]
 pub(super) struct Rollout {
     pub(super) reward: Option<f64>,
@@ -153,7 +153,7 @@ impl Rollout {
         self.priors.push(prior);
     }
 
-    /// Ends the step: draws an action, by the exponential of weight plus prior. Returns its index.
+    /// Draws one of the step's actions in proportion to exp(weight) * prior, and returns its index.
     #[inline]
     pub(super) fn draw(&mut self, weights: &Weights, random: &mut Generator, factors: &mut Vec<f64>) -> usize {
         let first = self.steps.last().map_or(0, |step| step.end);
@@ -171,8 +171,9 @@ impl Rollout {
         chosen
     }
 
-    /// Moves the weights by `alpha` towards the played action, and by `alpha` times its probability
-    /// away from every action (Rosin 2011). `changes` and `slots` are scratch space.
+    /// For each step, adds `alpha` to the weight of the played action, and subtracts from each
+    /// legal action's weight `alpha` times its probability (Rosin 2011). `changes` and `slots` are
+    /// scratch space.
     pub(super) fn adapt(&self, weights: &mut Weights, alpha: f64, changes: &mut Vec<f64>, slots: &mut Vec<usize>) {
         let capacity = weights.slots.len();
         slots.clear();
@@ -192,9 +193,8 @@ impl Rollout {
             }
             first = step.end;
         }
-        // Changes come last, so all use the probabilities from before the adaptation, even if a
-        // code occurs twice. The
-        // exponentials are computed last, once per code, because most codes change in many steps.
+        // The weights change only now, so that a code that occurs twice does not affect the
+        // probabilities above. Exponentials come last, because most codes change in many steps.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);
         }

@@ -1,9 +1,9 @@
-//! The interface of the problems that the search grammar can solve.
+//! The interface of the problems that the search grammar can solve, and the random generator.
 
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// PCG XSL 128/64 (MCG) by O'Neill (2014), with the same stream on every platform.
+/// The random number generator PCG XSL 128/64 (MCG) by O'Neill (2014), equal on all platforms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generator(Pcg64Mcg);
 
@@ -25,9 +25,9 @@ impl Generator {
         self.0.next_u64()
     }
 
-    /// A uniformly random index below `count` (1 to `2^32`), from one draw of 32 bits. Relative
-    /// errors of probabilities are at most `count / 2^32` (without rejection: Lemire 2019, section
-    /// 4).
+    /// A random index below `count` (1 to `2^32`), from one draw of 32 bits. No draw is rejected
+    /// (Lemire 2019, section 4), so an index's probability deviates from `1 / count` by a relative
+    /// error of at most `count / 2^32`.
     #[inline]
     pub fn below(&mut self, count: usize) -> usize {
         debug_assert!(count > 0 && count as u64 <= 1 << 32);
@@ -41,7 +41,7 @@ impl Generator {
         (self.next_u64() >> 11) as f64 * SCALE
     }
 
-    /// Shuffles items uniformly (Fisher and Yates).
+    /// Shuffles the items with the Fisher-Yates algorithm.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for last in (1..items.len()).rev() {
             items.swap(last, self.below(last + 1));
@@ -49,35 +49,35 @@ impl Generator {
     }
 }
 
-/// A deterministic one-player problem. Searches call it tens of millions of times per second, so
-/// methods use reusable buffers.
+/// A deterministic one-player problem. Searches call its methods tens of millions of times per
+/// second, so the caller passes buffers that it reuses.
 pub trait Problem {
-    /// A state: everything that determines how a sequence can continue. Cloned once per rollout.
+    /// A state: everything that determines how a sequence can continue. Every rollout clones one.
     type State: Clone;
     /// An action: one decision.
     type Action: Copy + Eq;
 
-    /// Appends the legal actions of `state`, at least one if it is not final, to the empty list
-    /// `actions`, each once and always in the same order.
+    /// Appends the legal actions of `state`, each once and always in the same order, to the empty
+    /// list `actions`. A state that is not final has at least one legal action.
     fn actions(&self, state: &Self::State, actions: &mut Vec<Self::Action>);
 
     /// Plays a legal action.
     fn apply(&self, state: &mut Self::State, action: Self::Action);
 
-    /// Returns true if the state is final. Every sequence must reach a final state, unless rollouts
-    /// have a horizon or the search has a deadline.
+    /// Returns true if the state is final. Every sequence of actions must reach a final state,
+    /// unless rollouts have a horizon or the search has a deadline.
     fn is_final(&self, state: &Self::State) -> bool;
 
-    /// The finite reward of a sequence that ends in `state`, maybe at a horizon. Higher is better.
+    /// The finite reward of a sequence that ends in `state` or is cut off there. Higher is better.
     fn reward(&self, state: &Self::State) -> f64;
 
-    /// An upper bound on the reward. A search stops when it reaches the bound.
+    /// An upper bound on the reward. A search stops when its best reward reaches the bound.
     fn best_possible(&self) -> f64 {
         f64::INFINITY
     }
 
-    /// A uniformly random action of the non-final `state`. `actions` is scratch space with
-    /// unspecified contents. Override this if an action can be drawn without listing all.
+    /// A uniformly random legal action of the non-final `state`. `actions` is scratch space with
+    /// unspecified contents. Override this to draw an action without listing all of them.
     #[inline]
     fn random(&self, state: &Self::State, actions: &mut Vec<Self::Action>, random: &mut Generator) -> Self::Action {
         actions.clear();
@@ -85,13 +85,13 @@ pub trait Problem {
         actions[random.below(actions.len())]
     }
 
-    /// Called with the first state of a `greedy` rollout. It may store parameters in the state, but
-    /// must not change anything else.
+    /// Prepares the first state of a rollout with the policy `greedy`. An implementation may store
+    /// parameters of the policy in the state, but must not change the state otherwise.
     #[inline]
     fn begin_greedy(&self, _state: &mut Self::State) {}
 
-    /// The action of the policy `greedy` in the non-final `state`; by default, a random one.
-    /// `actions` is scratch space. An implementation adds the states it steps to `_trial_ticks`.
+    /// The action of the policy `greedy` in the non-final `state`, by default a random one.
+    /// `actions` is scratch space. An implementation adds its simulated steps to `_trial_ticks`.
     #[inline]
     fn greedy(
         &self,
@@ -103,16 +103,16 @@ pub trait Problem {
         self.random(state, actions, random)
     }
 
-    /// The code of a legal action after `depth` actions, with its index among the legal actions.
-    /// Actions with the same code share one learnt weight, so a good code contains only the
-    /// features that matter. The default combines `depth` and `index`.
+    /// The code of a legal action. Actions with the same code share a learnt weight in `adapt`, so
+    /// a code should depend only on features that matter. `depth` actions were played before, and
+    /// `index` is the action's index among the legal actions. The default combines these two.
     #[inline]
     fn code(&self, _state: &Self::State, _action: Self::Action, depth: usize, index: usize) -> u64 {
         (depth as u64) << 32 | index as u64
     }
 
-    /// The prior weight of a legal action, 0 by default. Before learning, its probability is
-    /// proportional to the exponential of this weight.
+    /// The prior weight of a legal action in `adapt`, by default 0. Before learning, an action's
+    /// probability is proportional to the exponential of its prior weight.
     #[inline]
     fn prior(&self, _state: &Self::State, _action: Self::Action) -> f64 {
         0.0

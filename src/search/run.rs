@@ -1,5 +1,5 @@
-//! Runs an expression, and implements the components of the first paper. Each evaluated sequence is
-//! offered to the enclosing components, innermost first, which keep the best of their invocation.
+//! Runs an expression. Implements `simulate`, `repeat`, `lookahead`, `step` and `select`. During an
+//! invocation, a component keeps the best sequence evaluated by the components within it.
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::budget::{Budget, BudgetMeter, StopReason};
@@ -10,22 +10,22 @@ use super::tree::{TREE_NODES_MAX, Tree};
 /// A sequence of actions and its reward.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line<A> {
-    /// The reward of the sequence's final state.
+    /// The reward of the sequence's last state.
     pub reward: f64,
-    /// All actions, from the initial state of the search.
+    /// All actions, from the state in which the run started.
     pub actions: Vec<A>,
 }
 
 /// The result of a run and its cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SearchOutcome<A> {
-    /// The best sequence evaluated in this or an earlier run, if any.
+    /// The best sequence evaluated since the search was created or last reset, if any.
     pub best: Option<Line<A>>,
-    /// Sequences evaluated in this run.
+    /// The number of sequences evaluated in this run.
     pub evaluations: u64,
-    /// States stepped in this run, including trial steps of policies.
+    /// The number of simulated steps in this run, including trial steps of the policy `greedy`.
     pub simulated_ticks: u64,
-    /// Completed passes of the outermost component in this run.
+    /// Completed invocations of the outermost component in this run.
     pub passes: u64,
     /// The reason for stopping.
     pub ending: StopReason,
@@ -34,7 +34,7 @@ pub struct SearchOutcome<A> {
 #[derive(Clone)]
 pub(super) struct Record<A> {
     pub(super) reward: Option<f64>,
-    /// The actions, if there is a reward. Otherwise, an allocation to reuse.
+    /// Valid only if there is a reward; otherwise kept to reuse the allocation.
     pub(super) actions: Vec<A>,
 }
 
@@ -56,8 +56,8 @@ impl<A: Copy> Record<A> {
 }
 
 /// A search that keeps the best sequence and the trees between runs. Call
-/// [`advance`](Self::advance) after a played action, and [`reset`](Self::reset) after any other
-/// change of state.
+/// [`advance`](Self::advance) after an action was played, and [`reset`](Self::reset) before a run
+/// from any other state.
 #[derive(Clone)]
 pub struct Search<A> {
     expression: Expression,
@@ -101,8 +101,8 @@ impl<A: Copy + Eq> Search<A> {
     }
 
     /// Searches from `state` until the budget is used up or nothing is left to find. First replays
-    /// the best earlier sequence to update its reward, outside the budget. If that is impossible,
-    /// the search resets itself.
+    /// the best sequence of earlier runs to update its reward, which costs no budget. If the
+    /// sequence cannot be played from `state`, resets the search.
     pub fn run<P>(&mut self, problem: &P, state: &P::State, budget: Budget) -> SearchOutcome<A>
     where
         P: Problem<Action = A>,
@@ -124,9 +124,9 @@ impl<A: Copy + Eq> Search<A> {
         SearchOutcome { best, evaluations, simulated_ticks, passes, ending }
     }
 
-    /// Moves the root to the successor by `action`. Keeps the rest of the best sequence and the
-    /// subtrees if the sequence starts with the action. Otherwise resets and returns false, because
-    /// a search never revisits fully explored parts of the trees.
+    /// Moves the root to the state after `action`. If the best sequence starts with `action`, keeps
+    /// the rest of the sequence and the subtrees, and returns true. Otherwise, returns false and
+    /// resets the search, which could not find the best sequences in explored subtrees again.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
@@ -144,7 +144,7 @@ impl<A: Copy + Eq> Search<A> {
         self.trees.iter_mut().for_each(Tree::clear);
     }
 
-    /// Resets the search if the best sequence cannot be played to a final state.
+    /// Updates the best sequence's reward, or resets the search if the sequence cannot be played.
     fn replay<P: Problem<Action = A>>(&mut self, problem: &P, state: &P::State) {
         if self.best.reward.is_none() {
             return;
@@ -196,8 +196,8 @@ impl<P: Problem> Run<'_, P> {
         (StopReason::Passes, passes_max)
     }
 
-    /// Runs the component, or evaluates `state` if it is final. Returns the best reward of this
-    /// invocation, or `None` if all states below `state` have been explored.
+    /// Invokes a component from `state`, or evaluates `state` if it is final. Returns the best
+    /// reward of this invocation, or `None` if all states below `state` were explored before.
     pub(super) fn invoke(&mut self, component: usize, state: &P::State) -> Result<Option<f64>, Stop> {
         if self.problem.is_final(state) {
             self.check_limits()?;
@@ -256,7 +256,7 @@ impl<P: Problem> Run<'_, P> {
             }
         }
         let reward = self.evaluate(component, &state);
-        // Trees do not extend beyond this depth, so they need no truncation.
+        // No tree's path is longer than `start`, so the trees' paths need no truncation.
         self.search.path.truncate(start);
         Ok(reward)
     }
@@ -290,10 +290,9 @@ impl<P: Problem> Run<'_, P> {
         let mut state = state.clone();
         while !self.problem.is_final(&state) {
             self.invoke(component + 1, &state)?;
-            // The best sequence always starts with the current path.
             let record = &self.search.records[component];
             let next = record.actions.get(self.search.path.len());
-            // Stops if all states below are explored, or if the best rollout ended at its horizon.
+            // Stop if all states below are explored, or if the best sequence ends at a horizon.
             let (Some(_), Some(&action)) = (record.reward, next) else {
                 break;
             };
@@ -326,7 +325,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(())
     }
 
-    /// A leaf is an unvisited node, or a node whose children do not fit into the tree.
+    /// Descends to a leaf: an unvisited node, or a node whose children do not fit into the tree.
     fn descend(&mut self, component: usize, state: &P::State, c: f64) -> Result<P::State, Stop> {
         let mut state = state.clone();
         while self.expand(component, &state) {
@@ -340,7 +339,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(state)
     }
 
-    /// Expands nodes as needed. Returns false if the tree is full.
+    /// Moves the tree along the current path, expanding nodes. Returns false if the tree is full.
     fn follow_path(&mut self, component: usize) -> Result<bool, Stop> {
         let mut replayed: Option<P::State> = None;
         loop {
@@ -395,7 +394,7 @@ impl<P: Problem> Run<'_, P> {
         self.search.trees.iter_mut().for_each(|tree| tree.truncate_path(length));
     }
 
-    /// Offers the path to the enclosing components, innermost first, and to the search.
+    /// Evaluates the path, and updates the best sequences of the search and enclosing components.
     pub(super) fn evaluate(&mut self, component: usize, state: &P::State) -> f64 {
         let reward = self.problem.reward(state);
         debug_assert!(reward.is_finite(), "a reward is finite");

@@ -1,18 +1,18 @@
-//! The tree of one `select`, with adjacent children. A full tree still updates its statistics.
+//! The search tree of one `select`. A full tree stops growing, but still updates its statistics.
 
 use super::problem::Generator;
 
-/// Default maximum number of nodes per tree: 34 MB with actions of one or two bytes.
+/// Default maximum number of nodes per tree, which take 34 MB if actions have one or two bytes.
 pub const TREE_NODES_MAX: usize = 1 << 20;
 
 const ROOT: u32 = 0;
 
 #[derive(Clone, Copy)]
 struct Node<A> {
-    /// Relative to the first reward: a constant added to all rewards changes no bit.
+    /// The sum of the rewards, each minus the tree's first reward, so that a common offset cancels.
     sum: f64,
     visits: u32,
-    /// The first of the node's `count` children, once it is expanded.
+    /// The index of the first of the node's `count` adjacent children.
     first: u32,
     count: u32,
     open: u32,
@@ -30,7 +30,7 @@ impl<A> Node<A> {
 pub(super) struct Tree<A> {
     nodes: Vec<Node<A>>,
     nodes_max: usize,
-    /// The nodes along the played actions: `path[i]` is the node after `i` actions.
+    /// The nodes from the root to the current node: `path[i]` is the node after `i` actions.
     path: Vec<u32>,
     reward_origin: Option<f64>,
     reward_min: f64,
@@ -59,7 +59,7 @@ impl<A: Copy + Eq> Tree<A> {
         self.path.truncate(length + 1);
     }
 
-    /// The length of the path within the tree. The other methods act on the last node of the path.
+    /// The number of actions from the root to the current node.
     pub(super) fn depth(&self) -> usize {
         self.path.len() - 1
     }
@@ -104,10 +104,10 @@ impl<A: Copy + Eq> Tree<A> {
         (node.first..node.first + node.count).find(|&child| self.nodes[child as usize].action == Some(action))
     }
 
-    /// Moves to a child that is not fully explored, of which there must be one: a random unvisited
-    /// child, otherwise the child with the highest mean + C sqrt(ln n / n_k). Ties are broken at
-    /// random. Rewards are scaled to 0..1 by the range seen (UCB1: Auer, Cesa-Bianchi and Fischer
-    /// 2002, figure 1, where C is sqrt(2)).
+    /// Moves to a random unvisited child or, if all children are visited, to the child with the
+    /// highest mean + C sqrt(ln n / n_k), and returns its action. Skips explored children; at least
+    /// one child must be unexplored. Scales rewards to 0..1 by the range seen, and breaks ties at
+    /// random (UCB1: Auer, Cesa-Bianchi and Fischer 2002, figure 1, where C is sqrt(2)).
     pub(super) fn descend(&mut self, c: f64, random: &mut Generator) -> A {
         let node = self.current();
         let first = node.first as usize;
@@ -123,7 +123,7 @@ impl<A: Copy + Eq> Tree<A> {
     }
 
     fn best_child(&self, node: &Node<A>, children: &[Node<A>], c: f64, random: &mut Generator) -> usize {
-        // The last bit of the standard library's logarithm depends on the platform.
+        // Not `f64::ln`, because its last bit differs between platforms.
         let log_visits = libm::log(f64::from(node.visits.max(1)));
         let spread = self.reward_max - self.reward_min;
         let scale = if spread > 0.0 { 1.0 / spread } else { 0.0 };
@@ -174,7 +174,7 @@ impl<A: Copy + Eq> Tree<A> {
         };
         let mut root = self.nodes[child as usize];
         root.action = None;
-        // Breadth-first: children are appended after all nodes copied so far.
+        // Copies the subtree breadth-first: a node's children come after all nodes copied so far.
         let mut kept = vec![root];
         let mut next = 0;
         while next < kept.len() {

@@ -1,6 +1,6 @@
-"""`python client.py URL PLAN`: a bot with `websockets`, in the asyncio style of 10.4 and later.
-PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of ticks and the close
-reason as JSON."""
+"""`python client.py URL PLAN`: a bot that uses the asyncio client of `websockets` 10.4 or later.
+PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of messages, the last
+tick and the close code as JSON."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-//! Counts allocations and measures peak memory, per thread, because the harness's threads allocate.
+//! Counts allocations and peak memory per thread, because threads of the test harness allocate too.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,7 +9,7 @@ thread_local! {
     static COUNTS: Cell<Counts> = const { Cell::new(Counts { allocations: 0, now_bytes: 0, peak_bytes: 0 }) };
 }
 
-/// Allocations of this thread. The bytes are negative if it freed memory of other threads.
+/// Counts of one thread. `now_bytes` can be negative: a thread may free other threads' memory.
 #[derive(Clone, Copy)]
 struct Counts {
     allocations: usize,
@@ -40,7 +40,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         count(|counts| counts.now_bytes -= layout.size() as isize);
-        // SAFETY: the caller upholds the contract of `alloc`.
+        // SAFETY: the caller upholds the contract of `dealloc`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -49,11 +49,11 @@ unsafe impl GlobalAlloc for Counting {
 pub struct Allocations {
     /// Includes reallocations.
     pub allocations: usize,
-    /// Peak memory above the initial level.
+    /// Peak memory, minus the memory in use when the measurement began.
     pub peak_bytes: usize,
 }
 
-/// Runs `work`, which must not start threads, and returns its allocations.
+/// Returns the result and the allocations of `work`, which must not start threads.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Allocations) {
     count(|counts| counts.peak_bytes = counts.now_bytes);
     let before = COUNTS.get();

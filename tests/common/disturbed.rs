@@ -16,9 +16,9 @@ pub enum Disturbance {
     Swap,
     Freeze,
     Turn,
-    /// Messages report an unknown style for a threat, for a while or until the end.
+    /// Messages report an unknown style for a threat, for a while or until the end of the game.
     Rename,
-    /// Messages report another threat's style for a threat, for a while or until the end.
+    /// Messages report a random style for a threat, for a while or until the end of the game.
     Restyle,
     Rules,
     Skip,
@@ -74,7 +74,7 @@ impl Maps {
     }
 }
 
-/// A hall without walls, of any size up to the largest.
+/// A square hall without walls. The largest has 64 * 64 tiles, the maximum number for a map.
 fn hall(random: &mut Generator) -> (String, Layout) {
     let side = [24, 32, 48, 64][random.below(4)];
     let mut drawing: Vec<Vec<u8>> = vec![vec![b'.'; side]; side];
@@ -105,7 +105,7 @@ pub struct Server {
     random: Generator,
     /// The index of a threat that does not move, and the tick in which it moves again.
     frozen: Option<(usize, u16)>,
-    /// The threat, the reported style, and the tick in which the reports end.
+    /// A threat's index, the style to report for it, and the tick in which its true style returns.
     renamed: Option<(usize, Name<Style>, u16)>,
 }
 
@@ -140,7 +140,6 @@ impl Server {
         self.state = self.world.state_at(self.tick(), player, &threats).expect("a state");
     }
 
-    /// Plays a tick. A threat that catches the player is placed on its spawn, or elsewhere.
     pub fn play(&mut self, player_move: Move) {
         let before: Vec<Threat> = self.world.threats(&self.state).collect();
         self.world.step(&mut self.state, player_move);
@@ -151,6 +150,7 @@ impl Server {
         }
     }
 
+    /// Moves the threats on the player's tile to random tiles, so that the game can go on.
     pub fn revive(&mut self) {
         let tick = self.tick();
         let player = self.world.player(&self.state);
@@ -167,7 +167,7 @@ impl Server {
         }
     }
 
-    /// Plays ticks without sending messages; its moves are not immediately fatal.
+    /// Plays ticks without messages. The player makes random moves that are not fatal at once.
     fn skip(&mut self, ticks: usize) {
         for _ in 0..ticks {
             if self.state.is_over() {

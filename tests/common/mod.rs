@@ -1,4 +1,4 @@
-//! Maps and files for the tests of every package.
+//! Maps, folders and files that the tests of all packages use.
 
 #![allow(dead_code, reason = "each package uses only a part of it")]
 
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 
 use getaway::map::{Map, MapLibrary};
 
-/// The checkout: the nearest folder with a `Cargo.lock`.
+/// The root of the checkout: the package's folder or its nearest parent with a `Cargo.lock`.
 pub fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = package.ancestors().find(|folder| folder.join("Cargo.lock").is_file());
     root.unwrap_or(package).to_path_buf()
 }
 
-/// The folder of recordings and maps too large for the repository, which ignored tests need.
+/// The folder of recordings and maps that are too large for the repository. Ignored tests need it.
 pub fn shared_folder() -> PathBuf {
     let named = std::env::var_os("GETAWAY_SHARED").map(PathBuf::from);
     let folder = named.unwrap_or_else(|| root().join("../shared"));

@@ -1,4 +1,4 @@
-//! Guarantees: playing a game allocates nothing; states and the tables of maps are small.
+//! Guarantees: playing a game allocates nothing; states and maps' tables take little memory.
 
 use std::time::{Duration, Instant};
 
@@ -7,9 +7,9 @@ use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, State, St
 
 const MAX_STATE_BYTES: usize = 96;
 const MAX_HALL_BYTES: usize = 100_000_000;
-/// Maximum time to build the largest map in a release build on an idle machine.
+/// Maximum time to build the largest map's tables, in a release build on an idle machine.
 const MAX_HALL_TIME: Duration = Duration::from_millis(200);
-/// Allows for slow builds and machines: the test detects only a slowdown by an order of magnitude.
+/// A factor for debug builds and slow machines. The test detects only large slowdowns.
 const SLOWDOWN: u32 = if cfg!(debug_assertions) { 20 } else { 3 };
 
 fn layout_with(threats: usize) -> Layout {

@@ -1,5 +1,5 @@
-//! Guarantees: a game in a batch has the same states as the same game stepped alone. Neither the
-//! other games nor the division of the batch affect it. Observations agree with the state.
+//! Guarantees: a game in a batch has the same states as the same game stepped alone, whatever the
+//! other games are and however the batch is divided. Observations agree with the states.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ fn observations_agree_with_the_state() {
     }
 }
 
-/// The number of steps from a threat to a tile, by a search that is independent of the library.
+/// A threat's number of steps to a tile, by a search that does not use the observations' tables.
 fn steps(world: &World, from: u16, to: u16) -> i16 {
     let steps = world.graph().distances(Mover::Threat, from)[usize::from(to)];
     if steps == UNREACHED { FAR_STEPS } else { steps as i16 }
@@ -167,7 +167,7 @@ fn check_compact(world: &World, state: &State, found: &[i16]) {
         let style = Style::ALL.iter().position(|&style| style == threat.style).expect("one of all");
         assert_eq!(row, [place.x as i16, place.y as i16, threat.direction as i16, style as i16, steps]);
     }
-    assert!(rows.flatten().all(|&number| number == -1), "rows of threats that the map does not have");
+    assert!(rows.flatten().all(|&number| number == -1), "rows after the last threat must be -1");
 }
 
 fn check_state(world: &World, state: &State, found: &[i16]) {
@@ -334,7 +334,7 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
             arrivals.min().unwrap_or(i16::MAX)
         };
         let reached = graph.distances(Mover::Player, player);
-        // The library stores times in bytes.
+        // The library stores a time in one byte, so 255 is the maximum.
         let lead = |tile: u16| arrival(tile).min(255) - reached[usize::from(tile)].min(255) as i16;
         let leads: Vec<i16> = (0..graph.len() as u16).map(lead).filter(|&lead| lead > 0 && !next.is_caught()).collect();
         let nearest_of = |style: Option<Style>| {
@@ -357,8 +357,8 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
     }
 }
 
-/// The number of steps to the nearest tile that is not in a dead end: tiles with at most one exit
-/// are removed until none is left.
+/// The number of steps to the nearest tile that is not in a dead end. Removing tiles with at most
+/// one exit, until every tile has two, removes all dead ends.
 fn dead_end_depth(world: &World, tile: u16) -> i16 {
     let graph = world.graph();
     let mut kept: Vec<bool> =

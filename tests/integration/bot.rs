@@ -1,5 +1,5 @@
-//! Guarantees: the bot answers every message in time. It mispredicts nothing on a server that
-//! follows the rules, and survives longer than a one-step rule on any other.
+//! Guarantees: the bot answers every message in time. It mispredicts no threat if the server
+//! follows the rules. If the server breaks them, the bot survives longer than a one-step rule.
 
 use std::time::Duration;
 
@@ -96,7 +96,7 @@ fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
 #[test]
 fn see_through_tiles_are_discovered_in_time() {
     let layout = our_layout("harbour");
-    // The test of whole games also plays this map, so each variant is tested with two seeds.
+    // These seeds differ from the seed in the test of whole games, which also plays this map.
     for (seed, rules) in [(0, Rules::BLITZ_2025), (3, Rules::NO_JUMP)] {
         let mut server = FakeServer::new(&layout, &rules);
         let mut bot = Bot::new(options("survival", &rules, seed)).unwrap();
@@ -173,7 +173,7 @@ fn game_joined_late_is_tracked_after_a_while() {
     let (mut games, mut survived) = (0, 0);
     for map in our_maps() {
         if map.name == "harbour" {
-            // The game is too short to explore the see-through tiles of this map.
+            // A bot that joins late has too little time to explore this map's see-through tiles.
             continue;
         }
         for tick in [30, 400, 1100] {
@@ -249,13 +249,13 @@ fn decision_counts_the_mispredictions_since_the_previous_message() {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DroppedMessages {
     None,
-    /// Ten messages after tick 200. Their ticks are played without a command.
+    /// Up to ten messages, in random ticks after tick 200.
     Scattered,
     Burst,
 }
 
 /// Plays against a server that reports a wrong style for one threat from tick 200 on, moves a
-/// threat by one tile in tick 500, and does not send some messages. Returns the final tick.
+/// threat by one tile in tick 500, and drops some messages. Returns the final tick.
 fn play_against_lying_server(layout: &Layout, planner: &str, dropped: DroppedMessages, seed: u64) -> u16 {
     let mut random = Generator::from_seed(seed);
     let mut draw = |count: usize| random.below(count);
@@ -299,7 +299,7 @@ fn shift(server: &mut FakeServer, layout: &Layout, index: usize) {
     });
 }
 
-/// Compares mean survival on all maps but one, on which decisions take ten times as long.
+/// Compares mean final ticks. Skips harbour, where decisions take ten times as long.
 fn assert_outlives_the_one_step_rule(dropped: DroppedMessages, factor: f64) {
     let maps: Vec<_> = our_maps().into_iter().filter(|map| map.name != "harbour").collect();
     let mean = |planner: &str| {
@@ -347,7 +347,7 @@ fn every_planner_and_stage_stops_at_the_deadline() {
             let (mut bot, _clock) = timed_bot(planner, &Rules::NO_JUMP, budget, reading);
             while !server.is_over() && server.tick() <= 40 {
                 let decision = server.serve(&mut bot);
-                // The bot's safety margin covers the last readings of the clock.
+                // The bot stops early enough to allow for its last readings of the clock.
                 assert!(decision.elapsed <= budget, "{planner}, {reading:?}: {:?}", decision.elapsed);
                 decisions += 1;
                 planned += u32::from(decision.source != Source::Fallback);
@@ -383,7 +383,7 @@ fn largest_hall_is_answered_from_the_first_tick() {
     drawing[3].replace_range(60..61, "d");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
     let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
-    // The world has 256 slices, and about 70 fit into a decision.
+    // The world is built in 256 slices, and about 70 of them fit into a decision.
     let (budget, reading) = (Duration::from_millis(40), Duration::from_micros(500));
     let (mut bot, _clock) = timed_bot("survival", &Rules::BLITZ_2025, budget, reading);
     let mut decisions = Vec::new();
@@ -409,11 +409,11 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
         ..options("survival", &Rules::BLITZ_2025, 0)
     })
     .unwrap();
-    // Building the routes takes 49 messages. Each later message clears four queued observations.
+    // Building the routes takes 49 messages. Then the bot processes four observations per tick.
     server.serve_until(&mut bot, 70);
     assert!(!server.is_over());
     assert_eq!(mispredictions(&bot), 0);
-    // A bot that learns could explain this move by other rules.
+    // This bot does not learn, because other rules could explain the shifted threat.
     shift(&mut server, &layout, 0);
     server.serve(&mut bot);
     assert_eq!(mispredictions(&bot), 1);
@@ -445,7 +445,7 @@ fn rules_that_cannot_be_played_are_rejected() {
 
 #[test]
 fn searches_of_a_decision_share_its_budget() {
-    // Exploration, several levels of slack and the check of the plan all search on this map.
+    // On this map, a decision may search in order to explore, to plan, and to check its plan.
     let layout = our_layout("harbour");
     for ticks in [1, 500, 20_000] {
         let budget = Budget::ticks(ticks);

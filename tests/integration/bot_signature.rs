@@ -1,11 +1,11 @@
 //! The bot signature: a hash of the bot's decisions on all bundled maps, against servers that
-//! follow the rules and servers that break them. It depends only on the code, because each call of
-//! the bot has either plenty of time or none.
+//! follow the rules and servers that break them. The hash depends only on the code, because each
+//! call of the bot has either plenty of time or none.
 //!
-//! Every test run computes a sample. The full signature takes minutes: `cargo test --test
-//! integration bot_signature -- --ignored`. A functional change must update
-//! `tests/bot_signature.txt` with `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration
-//! bot_signature -- --include-ignored`.
+//! Every test run checks the signature of a sample of games. The full signature takes minutes:
+//! `cargo test --test integration bot_signature -- --ignored`. After a change that is meant to
+//! change decisions, update `tests/bot_signature.txt` with `GETAWAY_UPDATE_SIGNATURE=1 cargo test
+//! --test integration bot_signature -- --include-ignored`.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -22,7 +22,7 @@ use getaway::search::Budget;
 use getaway::search::Generator;
 
 const SEED: u64 = 2025;
-/// The budget suffices for a plan on most maps, but not on all.
+/// Simulated ticks per decision, which suffice for a plan on most maps, but not on all.
 const TICKS: u64 = 20_000;
 const BUDGET: Duration = Duration::from_secs(600);
 
@@ -30,12 +30,12 @@ const BUDGET: Duration = Duration::from_secs(600);
 enum Script {
     Prompt,
     NoJump,
-    /// `Prompt`, but the bot plans without slack for late commands.
+    /// Like `Prompt`, but the bot plans without slack for late commands.
     WithoutSlack,
     /// One command in twenty is late.
     LateCommands,
     MissedMessages,
-    /// 210 messages in a row are lost while another bot plays.
+    /// The bot misses 210 messages in a row, while another bot plays.
     LongSilence,
     /// Sometimes the bot has no time left when it is called.
     LateBot,
@@ -43,12 +43,13 @@ enum Script {
     UnknownStyle,
     /// A threat changes its style, and messages report the new style.
     AnnouncedStyle,
-    /// Messages report a changed threat's old style, or are lost. Another threat moves by a tile.
+    /// A threat changes its style, but messages report its old style. Another threat is moved by
+    /// one tile, and some messages are lost.
     Liar,
     ThreatInWall,
-    /// Sometimes a message is repeated, unchanged or with another position of a threat.
+    /// Sometimes a message is repeated, either unchanged or with a false position of one threat.
     Repeated,
-    /// Some tiles that look open are see-through.
+    /// Some open tiles of the map are replaced by see-through tiles.
     Water,
 }
 
@@ -79,22 +80,22 @@ const SCRIPTS: [Script; 16] = [
 
 #[derive(Clone, Copy, Debug)]
 struct Coverage {
-    /// Plays one out of this many (map, script) pairs.
+    /// One in this many pairs of a map and a script (or planner) is played.
     pairs_per_game: usize,
-    /// Games end after this tick, unless the bot joins later.
+    /// Games stop after this tick.
     last_tick: u16,
 }
 
 const SAMPLE: Coverage = Coverage { pairs_per_game: 4, last_tick: 1200 };
 const EVERYTHING: Coverage = Coverage { pairs_per_game: 1, last_tick: LAST_TICK };
 
-/// All planners except the default. They play only the start of a `Prompt` game.
+/// Planners other than the default. They play only the start of a `Prompt` game.
 const PLANNERS: [&str; 3] = ["safest", "lookahead:4", "cautious"];
 const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
     let mut options = BotOptions {
-        // An unknown style would start the learner in the first tick: see `inference.rs`.
+        // Learning would start in the first tick; `inference.rs` tests learning.
         learns: script != Script::UnknownStyle,
         planner: planner.parse().expect("a planner"),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),
@@ -242,7 +243,7 @@ impl ScriptedGame {
         self.record
     }
 
-    /// Plays two to six ticks without a message. The command may be in time, late, or lost.
+    /// Plays two to six ticks without further messages. The command is on time, late, or lost.
     fn miss(&mut self, player_move: Move) {
         let missed = 1 + self.draw(5);
         let applied_at = self.draw(4);
@@ -275,8 +276,8 @@ fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
     game.record
 }
 
-/// Plays with a bot that has no time, in a hall whose tables take 49 messages to build, until the
-/// bot has processed all observations.
+/// Plays in a hall with a bot that has no time, so that building the tables takes 49 messages.
+/// A threat is moved in tick 90, when the bot has processed all queued observations.
 fn record_hall() -> Vec<u8> {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
     drawing[2].replace_range(2..3, "P");
@@ -330,7 +331,7 @@ fn signature(coverage: Coverage) -> String {
     records.sort_unstable_by_key(|&(number, _)| number);
     assert_eq!(records.len(), games.len());
     records.push((games.len(), ("hall".to_owned(), record_hall())));
-    // If the test fails, this shows which game has changed.
+    // If the test fails, these lines show which games have changed.
     for (_, (name, record)) in &records {
         println!("{:016x} {name}", hash([record.as_slice()]));
     }
@@ -338,7 +339,7 @@ fn signature(coverage: Coverage) -> String {
 }
 
 fn check(name: &str, coverage: Coverage) {
-    // Both tests may update the file.
+    // Two tests, which may run at the same time, update the file.
     static FILE: Mutex<()> = Mutex::new(());
     let found = format!("{name} {}", signature(coverage));
     let _guard = FILE.lock().unwrap_or_else(PoisonError::into_inner);

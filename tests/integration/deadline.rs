@@ -1,5 +1,5 @@
-//! Every planner stops at the first reading past its deadline, and reads the clock often enough. A
-//! manual clock advances by a fixed time per reading, so the tests do not depend on the machine.
+//! Every planner stops at the first clock reading past its deadline, and reads the clock often
+//! enough. A manual clock advances by a fixed time per reading, so the test is deterministic.
 
 use std::time::Duration;
 
@@ -9,9 +9,9 @@ use getaway::planner::{Budget, NAMES, by_name};
 use getaway::search::{ManualTimeSource, TimeSource, install};
 
 const DECISIONS: usize = 12;
-/// The work of a planner between two readings should take about this time.
+/// The clock's advance per reading: about the time for which a planner works between readings.
 const READING: Duration = Duration::from_micros(15);
-/// Ticks between two checks of the deadline, plus those of a fallback rule, which does not check.
+/// At most 512 ticks between two readings, plus 10 of a fallback rule, which makes no readings.
 const TICKS_PER_READING_MAX: u64 = 512 + 10;
 
 #[test]
@@ -33,7 +33,7 @@ fn every_planner_stops_at_the_first_reading_past_its_deadline() {
                 let budget = Budget::until(start + time);
                 let choice = planner.decide(&world, &state, budget);
                 let (readings, elapsed) = (clock.readings(), clock.now() - start);
-                // One reading at the deadline, one by this test, and two by a second budget meter.
+                // One reading past the deadline, one by this test, two by a second budget meter.
                 assert!(elapsed <= time + 4 * READING, "{name}: {elapsed:?} of {time:?}");
                 let ticks_max = readings * TICKS_PER_READING_MAX;
                 assert!(

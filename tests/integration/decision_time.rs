@@ -1,5 +1,5 @@
-//! Every decision keeps to its budget plus five milliseconds, on a server that breaks the rules at
-//! random ticks. The clock is the thread's processor time, so load does not count.
+//! Every decision takes at most its budget plus five milliseconds, even if the server breaks the
+//! rules at random ticks. The clock is the thread's processor time, so other load does not count.
 
 use std::cell::Cell;
 use std::fmt;
@@ -22,7 +22,7 @@ struct ThreadClock;
 
 thread_local! {
     static ORIGIN: (Instant, Duration) = (Instant::now(), thread_time());
-    /// The last reading of the clock, and the longest time between two readings.
+    /// The last reading of the clock, and the decision's longest time between two readings.
     static GAPS: Cell<(Duration, Duration)> = const { Cell::new((Duration::ZERO, Duration::ZERO)) };
 }
 

@@ -1,6 +1,6 @@
-//! Guarantees: on every tick of the bundled traces, both models agree with the recording. The
-//! reference model recorded them when it agreed with every trace of the real server (`shared.rs`).
-//! After a change of the maps: `cargo test --test integration record_golden -- --ignored`.
+//! Guarantees: the library and the reference model agree with every tick of the bundled traces. The
+//! traces come from the reference model, which agrees with the real server (see `shared.rs`). After
+//! a change of the maps, run `cargo test --test integration record_golden -- --ignored`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ fn our_map(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("maps").join(name)
 }
 
-/// Map, rules, and the beam width of the search for moves; 0 plays random moves.
+/// Map, rules, and the beam width of the search for surviving moves (0: the moves are random).
 const RECORDED: [(&str, Rules, usize); 8] = [
     ("corner-shop", Rules::BLITZ_2025, 256),
     ("crossroads", Rules::NO_JUMP, 256),
@@ -78,7 +78,7 @@ fn record(name: &str, rules: &Rules, plan_width: usize) -> Trace {
             Some(planned) => disguise(planned, &world, &state, &mut dice),
             None => random_command(&world, &state, &mut dice),
         };
-        // As read from JSON, which has no infinite numbers and no NaN.
+        // JSON has no infinite numbers and no NaN, so play the command as read from JSON.
         let command: Vec<Action> = serde_json::from_str(&line_of(&command)).expect("a list of actions");
         world.play(&mut state, &command).expect("the models end a game together");
         game.step(&command);

@@ -1,4 +1,4 @@
-//! A replay of each game under the inferred rules agrees with the game. Long run:
+//! Guarantees: a replay of a game under the inferred rules agrees with the game. For a long run:
 //! `GETAWAY_VARIANTS=200 cargo test --release --test integration inference`.
 
 use std::collections::BTreeSet;
@@ -40,7 +40,7 @@ fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
     }
 }
 
-/// The first tick after which the threats differ if the same moves are played.
+/// The first tick in which the threats differ between the rules, if the same moves are played.
 fn first_difference(map: &Map, left: &Rules, right: &Rules, moves: &[Move]) -> Option<u16> {
     let worlds = [left, right].map(|rules| World::new(&map.layout, rules).expect("a map"));
     let mut states = [worlds[0].start(), worlds[1].start()];
@@ -101,8 +101,8 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
     wrong
 }
 
-/// Variants in which a hawk's parameters must be chosen together: some values of patience and
-/// number of posts exclude values of rest. In the first, the learner drops hypotheses.
+/// Seeds of variants in which the hawk's patience and number of posts determine which values of its
+/// rest are possible. With the first seed, the hypotheses are too many, so the learner drops some.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
 fn variants() -> u64 {
@@ -212,11 +212,11 @@ fn bot_that_doubts_the_rules_keeps_out_of_reach() {
         }
         assert!(!state.is_caught());
         if !doubts_rules {
-            assert!(bot.memory().doubts_rules, "a game that stops in the middle is a doubt");
+            assert!(bot.memory().doubts_rules, "a bot must doubt the rules after a game that stops in the middle");
         }
         ticks
     };
-    // On the other map, the search finds no line that always stays out of the threats' reach.
+    // On harbour, the search finds no moves that always stay out of the threats' reach.
     for map in maps().iter().filter(|map| map.name != "harbour") {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map");
         let (trusting, doubting) = (within_reach(&world, false), within_reach(&world, true));
