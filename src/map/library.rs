@@ -7,23 +7,23 @@ use std::path::{Path, PathBuf};
 use super::bundled;
 use super::{LAYOUT_FILE, META_FILE, Map, MapError, TEXT_EXTENSION, text_name};
 
-/// The deepest build folder is `target/TRIPLE/release/deps/`.
+/// Enough levels to find the repository's `maps/` from `target/TRIPLE/release/deps/`.
 const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
 const MAX_NAMES_IN_ERROR: usize = 20;
 
-/// Folders of maps, searched in order.
+/// A list of folders with maps, which are searched in order.
 #[derive(Clone, Debug, Default)]
 pub struct MapLibrary {
     dirs: Vec<PathBuf>,
     has_bundled: bool,
 }
 
-/// A map in a library, before it is read.
+/// A map that a library has found but not read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MapEntry {
     /// The map's name.
     pub name: String,
-    /// The map's folder or text file; `None` for a bundled map.
+    /// The path of the map's folder or text file; `None` for a bundled map.
     pub path: Option<PathBuf>,
 }
 
@@ -39,13 +39,13 @@ impl MapEntry {
 }
 
 impl MapLibrary {
-    /// A library of these folders. If two have a map of the same name, the first folder wins.
+    /// Creates a library of folders. If several contain a map of the same name, the first wins.
     pub fn new(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
 
-    /// A library of these folders, followed by `maps/` in the working directory, otherwise the
-    /// nearest `maps/` beside or above the executable, otherwise the bundled maps.
+    /// Creates a library that searches `dirs`, and then the first of these that exists: `maps/` in
+    /// the working directory, the nearest `maps/` beside or above the executable, the bundled maps.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         let our_maps = our_maps_dir();
@@ -59,8 +59,8 @@ impl MapLibrary {
         &self.dirs
     }
 
-    /// Lists the maps by name, without reading them: subfolders with `layout.png` or `meta.json`,
-    /// and files `NAME.txt`. A missing folder is an error.
+    /// Returns all maps, sorted by name, without reading them. A subfolder with `layout.png` or
+    /// `meta.json` is a map, and so is a file `NAME.txt`. Fails if any folder is missing.
     pub fn list(&self) -> Result<Vec<MapEntry>, MapError> {
         let mut entries = BTreeMap::new();
         for dir in &self.dirs {
@@ -77,8 +77,8 @@ impl MapLibrary {
         Ok(entries.into_values().collect())
     }
 
-    /// Reads the map with this name or at this path. Text that looks like a path (`./hall`) is a
-    /// path; a bare name is looked up in the library first.
+    /// Reads the map with a name or at a path. Looks for a bare name such as `hall` in the library
+    /// first, and then in the working directory. Any other text (`./hall`) can only be a path.
     pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
         let path = Path::new(name_or_path);
         let is_name = path.file_name() == Some(path.as_os_str());
@@ -109,12 +109,12 @@ fn list_dir(dir: &Path) -> Result<Vec<MapEntry>, MapError> {
         } else {
             continue;
         };
-        // While a map is being written, its folder has a hidden name.
+        // A name with a leading dot may be the temporary folder of a map that is being written.
         if !name.starts_with('.') {
             entries.push(MapEntry { name, path: Some(path) });
         }
     }
-    // A folder and a text file may share a name. The folder wins, on every file system.
+    // If a folder and a text file have the same map name, the folder sorts first and so wins.
     entries.sort_by(|left, right| left.path.cmp(&right.path));
     Ok(entries)
 }

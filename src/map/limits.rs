@@ -2,39 +2,38 @@ use thiserror::Error;
 
 use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Position};
 
-/// Maximum side in pixels. A winding street of [`MAX_OPEN_TILES`] tiles still fits, and the largest
-/// image (16-bit RGBA) takes 8 MB.
+/// Maximum width and height of a map, in tiles. The largest image (16-bit RGBA) takes 8 MiB.
 pub const MAX_SIDE: u32 = 1024;
-/// Minimum number of open tiles. On a single tile, the player could not move.
+/// Minimum number of open tiles. With a single open tile, the player could never move.
 pub const MIN_OPEN_TILES: usize = 2;
 
-/// The error for an image or text that is not a map, or a layout that cannot be drawn.
+/// The error for an image or text that is not a valid map, or a layout that cannot be drawn.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// Not a PNG, or a damaged or truncated PNG.
+    /// The file is not a PNG, or it is damaged or truncated.
     #[error("invalid PNG: {0}")]
     Png(#[from] png::DecodingError),
-    /// An indexed PNG with a pixel outside its palette.
+    /// A pixel of an indexed PNG has a colour index that is not in the palette.
     #[error("invalid PNG: colour {index} at {position} is not in its palette")]
     NotInPalette {
-        /// The index in the image.
+        /// The pixel's colour index.
         index: u16,
         /// The pixel's position.
         position: Position,
     },
-    /// An animated PNG with a first frame that does not cover the entire image.
+    /// The first frame of an animated PNG does not cover the entire image.
     #[error("invalid PNG: the first frame does not cover the image")]
     PartialFrame,
-    /// A side exceeds [`MAX_SIDE`]. The image is not decoded.
+    /// The width or height exceeds [`MAX_SIDE`].
     #[error("map too large: {width}x{height} tiles, expected at most {MAX_SIDE} per side")]
     TooLarge {
-        /// Columns.
+        /// The number of columns.
         width: u32,
-        /// Rows.
+        /// The number of rows.
         height: u32,
     },
-    /// No pixel spawns the player. The server accepts a map without a player.
+    /// No pixel has the player's colour. The server, in contrast, accepts such an image.
     #[error("no player: expected an opaque pixel of colour 0,0,255")]
     NoPlayer,
     /// The map has fewer open tiles than [`MIN_OPEN_TILES`].
@@ -63,7 +62,7 @@ pub enum LayoutError {
     NotDrawable,
 }
 
-/// Also checks the sides. For an image, the header has already been checked.
+/// Also checks the width and height, which `decode_picture` has already checked for an image.
 pub(super) fn check_text(layout: &Layout) -> Result<(), LayoutError> {
     let [width, height] = [layout.width, layout.height].map(|side| side.unsigned_abs());
     if width.max(height) > MAX_SIDE {

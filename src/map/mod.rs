@@ -1,5 +1,5 @@
 //! Reads and generates maps. A map on disk is a folder with `layout.png` and `meta.json`, in the
-//! format of the real challenge, or a text file `NAME.txt` with a letter per tile.
+//! format of the real challenge, or a text file `NAME.txt` with one character per tile.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -28,11 +28,11 @@ pub use limits::{LayoutError, MAX_SIDE, MIN_OPEN_TILES};
 const LAYOUT_FILE: &str = "layout.png";
 const META_FILE: &str = "meta.json";
 const TEXT_EXTENSION: &str = "txt";
-/// The largest valid image is 8 MB uncompressed.
+/// Twice the size of the largest valid image without compression.
 const MAX_LAYOUT_FILE_BYTES: u64 = 16 << 20;
-/// A description has two short strings.
+/// Far more than `meta.json` needs, which contains two short strings.
 const MAX_META_FILE_BYTES: u64 = 64 << 10;
-/// Maximum size of a drawing. The largest drawing has a letter per tile, plus spaces and line ends.
+/// Far more than a drawing needs, which has a character for each of at most 1024 x 1024 tiles.
 const MAX_TEXT_FILE_BYTES: u64 = 4 << 20;
 
 /// A map with its name and description.
@@ -40,11 +40,11 @@ const MAX_TEXT_FILE_BYTES: u64 = 4 << 20;
 pub struct Map {
     /// The name of the map's folder, or of its text file without `.txt`.
     pub name: String,
-    /// `type` in `meta.json`; the real maps say `challenge`, and text files `drawing`.
+    /// `type` in `meta.json`: `challenge` in the real maps. For a text file, `drawing`.
     pub kind: String,
-    /// `difficulty` in `meta.json`; the real maps say `easy`. Empty for text files.
+    /// `difficulty` in `meta.json`: `easy` in the real maps. Empty for a text file.
     pub difficulty: String,
-    /// Tiles and spawns.
+    /// The tiles, the player's start and the threats' starts.
     #[serde(flatten)]
     pub layout: Layout,
 }
@@ -66,7 +66,7 @@ pub enum MapError {
         /// The path that was tried.
         path: PathBuf,
     },
-    /// A folder of maps does not exist or is not a folder.
+    /// The folder of a [`MapLibrary`] does not exist or is not a folder.
     #[error("{}: no such folder: expected a folder with one subfolder or text file per map", .path.display())]
     NoFolder {
         /// The path that was tried.
@@ -78,7 +78,7 @@ pub enum MapError {
         /// The path that was tried.
         path: PathBuf,
     },
-    /// A file or folder exists but cannot be read, or is too large for a map.
+    /// A file or folder exists but cannot be read, for example because the file is too large.
     #[error("cannot read {}: {source}", .path.display())]
     Read {
         /// The file or folder.
@@ -86,15 +86,15 @@ pub enum MapError {
         /// The system's error.
         source: io::Error,
     },
-    /// The image is not a map.
+    /// The image or drawing is not a valid map, or the map cannot be saved as an image.
     #[error("{}: {source}", .path.display())]
     Layout {
-        /// The image.
+        /// The image or text file.
         path: PathBuf,
         /// The reason.
         source: LayoutError,
     },
-    /// The text is not a drawing.
+    /// The text file is not a valid drawing.
     #[error("{}: {source}", .path.display())]
     Drawing {
         /// The text file.
@@ -102,10 +102,10 @@ pub enum MapError {
         /// The reason.
         source: DrawingError,
     },
-    /// The description is not the expected JSON.
+    /// `meta.json` does not contain the expected JSON.
     #[error("{}: {source}, expected {{\"type\": \"challenge\", \"difficulty\": \"easy\"}}", .path.display())]
     Meta {
-        /// The description.
+        /// The path of `meta.json`.
         path: PathBuf,
         /// The parse error.
         source: serde_json::Error,
@@ -115,10 +115,10 @@ pub enum MapError {
     UnknownName {
         /// The requested name.
         name: String,
-        /// The known names.
+        /// The input that was expected, such as one of the known names.
         known: String,
     },
-    /// A file or folder of this name already exists. Nothing was written.
+    /// [`Map::save`] wrote nothing, because the file or folder already exists.
     #[error("{} already exists", .path.display())]
     Exists {
         /// The existing file or folder.
@@ -135,7 +135,7 @@ pub enum MapError {
 }
 
 impl Map {
-    /// Reads the map in a folder, or in a text file of at most 4 MB.
+    /// Reads a map from a folder, or from a text file of at most 4 MiB.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, MapError> {
         let path = path.as_ref();
         if path.is_dir() {
@@ -166,8 +166,8 @@ impl Map {
         Ok(Self { name: folder_name(folder), kind: meta.kind, difficulty: meta.difficulty, layout })
     }
 
-    /// Writes the map as a new folder, and creates missing parents. Atomic: renames a complete
-    /// temporary folder. Never overwrites a file or folder.
+    /// Saves the map as a new folder, and creates missing parent folders. Writes the files to a
+    /// temporary folder and renames it at the end. Fails if `folder` already exists.
     pub fn save(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if folder.symlink_metadata().is_ok() {
@@ -176,11 +176,11 @@ impl Map {
         self.write(folder, |partial| fs::rename(partial, folder))
     }
 
-    /// Writes the map into an existing folder. Other files in the folder stay.
+    /// Replaces `layout.png` and `meta.json` in an existing folder, and leaves other files there.
     ///
     /// # Errors
-    /// If a file cannot be written. The old map stays intact, unless the disk fails between the
-    /// renames of the two files.
+    /// If `folder` is not a folder, the map cannot be drawn, or a file cannot be written. The old
+    /// map stays intact, unless only one of the two files could be replaced.
     pub fn overwrite(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if !folder.is_dir() {
@@ -195,7 +195,7 @@ impl Map {
         })
     }
 
-    /// Writes to a temporary folder next to `folder`. `finish` moves it or its files.
+    /// Writes the map to a temporary folder next to `folder`, and calls `finish` with its path.
     fn write(&self, folder: &Path, finish: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), MapError> {
         let picture = encode_layout(&self.layout)
             .map_err(|source| MapError::Layout { path: folder.join(LAYOUT_FILE), source })?;
@@ -217,7 +217,7 @@ impl Map {
             finish(&partial)
         };
         write().map_err(|source| {
-            // Removing the temporary folder may fail too. Only the first error is reported.
+            // Report the original error, even if the temporary folder cannot be removed.
             let _ = fs::remove_dir_all(&partial);
             failed(source)
         })
@@ -231,7 +231,7 @@ fn read_file(path: &Path, limit_bytes: u64) -> Result<Vec<u8>, MapError> {
     })
 }
 
-/// The real name of the folder, even for `.` or `maps/..`.
+/// Returns the folder's name. Resolves a path that does not end in a name, such as `maps/..`.
 fn folder_name(folder: &Path) -> String {
     let resolved = match folder.file_name() {
         Some(_) => None,

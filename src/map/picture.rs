@@ -1,5 +1,5 @@
-//! Decodes any PNG to 8-bit RGBA, exactly as the server does. The `png` crate truncates 16-bit
-//! samples, but the server rounds them. So the crate only decompresses.
+//! Decodes any PNG to 8-bit RGBA, exactly as the server does. The `png` crate only
+//! decompresses the image, because it would truncate 16-bit samples, which the server rounds.
 
 use std::io::Cursor;
 
@@ -7,22 +7,22 @@ use crate::game::Position;
 
 use super::limits::{LayoutError, MAX_SIDE};
 
-/// For the `png` crate, in addition to the frame. A map needs at most a palette.
+/// The memory limit of the `png` crate, not counting the frame. A valid map needs far less.
 const PNG_LIMIT_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
 pub(super) struct Picture {
     pub width: u32,
     pub height: u32,
-    /// Red, green, blue and alpha of each pixel, row by row.
+    /// The red, green, blue and alpha values of each pixel, row by row.
     pub pixels: Vec<[u8; 4]>,
 }
 
-/// Reads a PNG of any kind. Checks the size before it decompresses or allocates anything.
+/// Decodes a PNG of any kind. Checks the width and height before it decompresses the image.
 pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     let limits = png::Limits { bytes: PNG_LIMIT_BYTES };
     let mut decoder = png::Decoder::new_with_limits(Cursor::new(bytes), limits);
-    // Text and colour profiles do not affect tiles, and may decompress to large sizes.
+    // Text chunks and colour profiles do not affect the tiles, but may be large when decompressed.
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
     let (width, height) = decoder.read_header_info()?.size();
@@ -37,7 +37,7 @@ pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     if (output.width, output.height) != (width, height) {
         return Err(LayoutError::PartialFrame);
     }
-    // Reads to the end of the file, because a truncated file may lack image data.
+    // Read to the end of the file, so that a truncated file is an error.
     reader.finish()?;
 
     let raw = RawImage {
@@ -53,14 +53,14 @@ pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     Ok(Picture { width, height, pixels })
 }
 
-/// A frame as stored in the file: packed samples of `depth` bits, rows aligned to bytes.
+/// A decompressed frame. Every sample has `depth` bits, and every row starts at a byte boundary.
 struct RawImage<'a> {
     samples: &'a [u8],
     line_bytes: usize,
     color_type: png::ColorType,
     depth: png::BitDepth,
     palette: &'a [u8],
-    /// The `tRNS` chunk: the alpha of each palette colour, or the only transparent colour.
+    /// The `tRNS` chunk: one alpha value per palette colour, or the colour that is transparent.
     transparency: Option<&'a [u8]>,
 }
 
@@ -79,7 +79,7 @@ impl RawImage<'_> {
         }
     }
 
-    /// As the server does: `floor(v * 255 / max + 0.5)`. Other decoders truncate.
+    /// Scales a sample to 8 bits as the server does: `floor(sample * 255 / max + 0.5)`.
     fn scaled(&self, sample: u16) -> u8 {
         let max = (1_u32 << self.depth as u32) - 1;
         ((u32::from(sample) * 510 + max) / (2 * max)) as u8
@@ -101,7 +101,7 @@ impl RawImage<'_> {
         })
     }
 
-    /// 0 if `tRNS` holds exactly the pixel's colour (all 16 bits), otherwise opaque.
+    /// Returns 0 if the unscaled samples are equal to the transparent colour, otherwise 255.
     fn keyed_alpha(&self, raw: &[u16]) -> u8 {
         let Some(key) = self.transparency else {
             return 255;
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// The `png` crate cannot write interlaced or damaged images.
+    /// A PNG header for tests, because the `png` crate cannot write interlaced or damaged images.
     #[derive(Clone, Copy, Debug)]
     struct Header {
         width: u32,
@@ -146,7 +146,7 @@ mod tests {
         is_interlaced: bool,
     }
 
-    /// The seven passes of Adam7: the first column and row, and the steps in both directions.
+    /// The first column, first row, column step and row step of each pass of Adam7 interlacing.
     const ADAM7: [[usize; 4]; 7] =
         [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
 
@@ -313,7 +313,7 @@ mod tests {
                 assert_eq!(raw(depth).scaled(sample), server_scale(sample, depth as u8), "{sample} in {depth:?}");
             }
         }
-        // The high byte of 0xFF7E is 255, which truncation returns. The server rounds to 254.
+        // Truncation would scale 0xFF7E to its high byte, 255. The server rounds it to 254.
         let alpha = |sample| raw(BitDepth::Sixteen).scaled(sample);
         assert_eq!([0xFF7F, 0xFF7E, 0xFE7E, 0xFE7D].map(alpha), [255, 254, 254, 253]);
     }
@@ -330,7 +330,7 @@ mod tests {
     #[test]
     fn large_image_is_rejected_by_its_header() {
         let header = Header { width: 10_000, height: 10_000, depth: 8, color_type: 6, is_interlaced: false };
-        // The file has no image data, so decoding it would result in a different error.
+        // The file has no image data, so an attempt to decode it would fail with a different error.
         let error = decode_picture(&png_file(header, &[])).unwrap_err();
         assert!(matches!(error, LayoutError::TooLarge { width: 10_000, height: 10_000 }), "{error}");
         let edge = Header { width: MAX_SIDE, height: 1, ..header };

@@ -1,7 +1,7 @@
-//! `cautious`: does not predict the threats, but plays against everything that they *could* do. A
-//! *safe path* enters every tile before the *earliest arrival* of any threat. Filters keep the best
-//! moves by one criterion after another: no catch in this tick, long survival, no dead end, the
-//! most room, no reversal, a late arrival. [`CautiousRules`] needs positions only.
+//! `cautious`: does not predict the threats, but allows for everything that they *could* do. A
+//! *safe path* enters every tile before the *earliest arrival* of any threat. A sequence of filters
+//! keeps the best moves by one criterion each: the move is not fatal, stays safe for long, avoids
+//! dead ends, leaves much room, does not turn back, and enters a tile where threats arrive late.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -12,23 +12,23 @@ use crate::search::{BudgetMeter, Generator};
 
 const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
-/// Survival times above this count as equal, and the next criteria decide.
+/// Moves that are safe for at least this long count as equally safe.
 const LONG_LIFE_TICKS: u16 = 4;
-/// Maximum lead over the threats, in ticks, that a tile adds to the room.
+/// A lead, the ticks between the player's and the threats' first arrival, counts up to this limit.
 pub(super) const AHEAD_TICKS_MAX: u16 = 4;
 
-/// An observed threat: its position and its pace.
+/// The observed position and pace of a threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ObservedThreat {
-    /// The position of the threat; ignored if it is not an open tile.
+    /// The position of the threat. A threat that is not on an open tile is ignored.
     pub position: Position,
-    /// Ticks between two moves of the threat, which may first move in the next tick. `None` for a
-    /// threat that moves by the server's clock.
+    /// The number of ticks from one move of the threat to the next. Its first move may come in the
+    /// observed tick. `None` for a threat that moves by the server's clock.
     pub period_ticks: Option<u8>,
 }
 
 impl ObservedThreat {
-    /// A threat that moves by the server's clock.
+    /// Creates a threat that moves by the server's clock.
     pub const fn at(position: Position) -> Self {
         Self { position, period_ticks: None }
     }
@@ -37,19 +37,19 @@ impl ObservedThreat {
 /// An observation at the start of a tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
-    /// The tick about to be played. The rules use it only for the pace of the threats.
+    /// The tick about to be played, which determines the pace of the threats.
     pub tick: u16,
     /// The player's position.
     pub player: Position,
-    /// The threats.
+    /// The observed threats.
     pub threats: &'a [ObservedThreat],
 }
 
-/// Chooses moves from positions alone. Keeps the tables of one map and the player's last position.
+/// Chooses moves from positions alone. Keeps tables of the last map and the last position.
 #[derive(Clone, Debug)]
 pub struct CautiousRules {
     terrain: Option<Terrain>,
-    /// The server's clock, because observations do not include the rules.
+    /// The server's clock. A [`Sighting`] does not include the rules of the game.
     clock: Clock,
     random: Generator,
     last: Option<(u16, Position)>,
@@ -66,10 +66,11 @@ impl Default for CautiousRules {
 #[derive(Clone, Copy, Debug)]
 struct MoveCriteria {
     player_move: Move,
-    /// Ticks for which a path that begins with the move is safe; 0 if the move is fatal.
+    /// The length in ticks of the longest safe path that begins with the move; 0 if the move is fatal.
     life_ticks: u16,
     avoids_dead_end: bool,
-    /// The sum of the leads on all reached tiles, or with predictions their number.
+    /// The sum of the player's leads over the threats on all tiles of safe paths. With predictions,
+    /// the number of tiles on which safe paths end.
     room: u32,
     keeps_direction: bool,
     arrival: u16,
@@ -101,13 +102,14 @@ impl CautiousRules {
         }
     }
 
-    /// Chooses a move in a few tens of microseconds, or stays if the player is not on an open tile.
-    /// `planned_tick` of the choice is the last tick of the longest safe path.
+    /// Chooses a move within tens of microseconds. Chooses to stay if the player is not on an open
+    /// tile. The choice's `planned_tick` is the last tick in which the player is certainly safe.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// The best moves by the first three filters, as bits. Empty if the player's tile is not open.
+    /// Returns the moves that pass the first three filters, as one bit per move. No bit is set if
+    /// the player is not on an open tile.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
@@ -127,7 +129,7 @@ impl CautiousRules {
             .into_iter()
             .map(|(player_move, next)| {
                 let arrival = arrivals[usize::from(next)];
-                // The player arrives first: after `ticks` ticks, with `ticks < arrivals[tile]`.
+                // The player may enter a tile only before the earliest arrival of a threat.
                 let starts = (arrival > 1).then_some((next, 1));
                 terrain
                     .distances_where(Mover::Player, starts, steps, |tile, ticks| ticks < arrivals[usize::from(tile)]);
@@ -144,10 +146,10 @@ impl CautiousRules {
             .collect()
     }
 
-    /// Chooses a move by a search of up to 40 ticks when only some threats are predictable. `world`
-    /// contains these threats and `state` their positions (see [`World::state_at`]). The
-    /// `unmodelled` threats make the worst moves for the player. Without predictable threats,
-    /// equals [`choose`](Self::choose).
+    /// Chooses a move by a search of at most 40 ticks, if some threats are predictable. `world` and
+    /// `state` (see [`World::state_at`]) contain only the predictable threats. The search assumes
+    /// that the `unmodelled` threats can go anywhere at their pace. If no threat is predictable,
+    /// the result is the same as that of [`choose`](Self::choose).
     pub fn choose_with_predictions(
         &mut self,
         world: &World,
@@ -186,8 +188,8 @@ impl CautiousRules {
         Choice { simulated_ticks: meter.ticks(), ..choice_of(tick, &criteria) }
     }
 
-    /// The earliest arrival at each open tile, by x, then by y, in ticks from the start of `tick`:
-    /// 0 on a threat's tile, and `None` if no threat can arrive.
+    /// Returns the earliest arrival of a threat at each open tile, in ticks from the start of
+    /// `tick`: 0 on a threat's tile, `None` if no threat can arrive. Sorts tiles by x, then by y.
     pub fn arrivals(
         &mut self,
         layout: &Layout,
@@ -203,7 +205,7 @@ impl CautiousRules {
         let delays: Vec<u16> = move_delays(&self.clock, tick).take(terrain.graph.len()).collect();
         self.arrivals.clear();
         self.arrivals.resize(terrain.graph.len(), UNREACHED);
-        // A message may contain over a thousand threats, so there is one search per pace.
+        // Search once for all threats of the same pace, because a message may list over a thousand.
         let mut by_period: BTreeMap<Option<u8>, Vec<u16>> = BTreeMap::new();
         for threat in threats {
             if let Some(tile) = terrain.graph.tile(threat.position) {
@@ -246,7 +248,7 @@ fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
     }
 }
 
-/// Paths that avoid unmodelled threats by earliest arrivals, and other threats by prediction.
+/// Safe paths: no predicted threat catches the player, and unmodelled threats cannot arrive first.
 struct Paths<'a> {
     world: &'a World,
     arrivals: &'a [u16],
@@ -314,7 +316,7 @@ impl Path {
     }
 }
 
-/// Merges paths to the same state. `known` holds the fingerprint and the index of each path.
+/// Merges paths to the same state. `known` contains the fingerprint and the index of each path.
 fn merge(paths: &mut Vec<Path>, mut known: Vec<(u64, usize)>) {
     known.sort_unstable();
     for same in known.chunk_by(|one, other| one.0 == other.0) {
@@ -338,7 +340,7 @@ fn sample(paths: &mut Vec<Path>, random: &mut Generator) {
     paths.truncate(LAYER_STATES_MAX);
 }
 
-/// Plays by [`CautiousRules::choose`], from positions alone.
+/// Plays the moves that [`CautiousRules::choose`] returns.
 #[derive(Clone, Debug, Default)]
 pub struct CautiousPlanner {
     caution: CautiousRules,

@@ -1,5 +1,5 @@
-//! Certificates: proofs about a map, for a verifier that shares no code with the prover. One JSON
-//! object per line: a header, the sweeps, and a footer. See `docs/proofs.md`.
+//! Certificates: proofs about a map, for a verifier that shares no code with the prover. Each line
+//! of the text is a JSON object: a header, one object per sweep, a footer (`docs/proofs.md`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,32 +12,32 @@ use crate::game::{LAST_TICK, Move, Plan, Rules};
 
 const VERSION: u32 = 4;
 
-/// A line through a game, and a proof that no line is longer than the bound.
+/// A line, which is a sequence of moves, and a proof that no line lasts longer than the bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
     /// The rules of the game.
     pub rules: Rules,
-    /// The moves from the start of the game.
+    /// The moves of the line, from the start of the game.
     pub moves: Vec<Move>,
-    /// The tick in which the moves end.
+    /// The tick in which the line ends; 2001 if the player survives.
     pub final_tick: u16,
     /// No line ends in a later tick; 2001 if nothing is proven.
     pub bound_tick: u16,
     /// The sweeps of the proof, in order.
     pub steps: Vec<Step>,
-    /// The conclusion of the proof.
+    /// How the proof ends.
     pub end: ProofEnd,
 }
 
-/// The conclusion of a proof.
+/// How a proof ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProofEnd {
-    /// There is no proof: the bound is the end of the game.
+    /// Nothing is proven, and the bound is 2001.
     None,
-    /// The last sweep has no states left.
+    /// The last sweep runs out of states.
     Empty,
-    /// An exhaustive search, which skips the states that the sweeps exclude, has no states left.
+    /// An exhaustive search, which skips the states that the sweeps exclude, runs out of states.
     Search,
 }
 
@@ -45,7 +45,7 @@ pub enum ProofEnd {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("line {line}: {message}")]
 pub struct CertificateError {
-    /// The line, from 1.
+    /// The number of the invalid line in the text, from 1.
     pub line: usize,
     /// The cause.
     pub message: String,
@@ -68,8 +68,8 @@ struct Footer {
 }
 
 impl Certificate {
-    /// Creates the certificate of a solution. If the bound excludes survival and `proof` does not
-    /// prove it, the certificate claims an exhaustive search.
+    /// Creates the certificate of a solution. If the solution's bound is below 2001 and is not the
+    /// bound of `proof`, the certificate states that an exhaustive search proves the bound.
     pub fn new(rules: &Rules, solution: &Solution, proof: Option<&Proof>) -> Self {
         let proof = proof.filter(|proof| proof.bound_tick == solution.bound);
         let end = match proof {

@@ -7,16 +7,16 @@ use crate::search::{Budget, BudgetMeter};
 /// How a move was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
-    /// From an existing plan.
+    /// The move follows an existing plan.
     Plan,
-    /// From a search in this tick.
+    /// A search in this tick found the move.
     Search,
-    /// From a rule without a search, because there was no time or no result.
+    /// A rule chose the move: the planner does not search, or its search found no move in time.
     Fallback,
 }
 
 impl Source {
-    /// The name that reports use.
+    /// Returns the name of this source in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Plan => "plan",
@@ -39,9 +39,9 @@ pub struct Choice {
     pub player_move: Move,
     /// How the move was found.
     pub source: Source,
-    /// The last tick of the planner's line, if it searched; 2001 if the line survives.
+    /// The tick in which the planner's line ends, if there is a line; above 2000 if it survives.
     pub planned_tick: Option<u16>,
-    /// States stepped in this call, the unit of [`Budget::ticks`].
+    /// The number of simulated ticks in this call, which [`Budget::ticks`] limits.
     pub simulated_ticks: u64,
 }
 
@@ -52,14 +52,15 @@ impl Choice {
     }
 }
 
-/// Decides on a move in each tick.
+/// Chooses a move in each tick.
 pub trait Planner: Send {
-    /// Returns a move for a state that is not over, even if the budget is used up. Only expressions
-    /// honour limits on evaluations and passes; see
+    /// Returns a move even if the budget is used up. The game must not be over in `state`. Only
+    /// expressions of the search grammar observe limits on evaluations and passes; see
     /// [`PlannerSpec::check_budget`](super::PlannerSpec::check_budget).
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
 
-    /// The error of the last choice, which must then not be played. Only external planners fail.
+    /// Returns the error of the last call of [`decide`](Self::decide), if the call failed. The move
+    /// must then not be played. Only external planners can fail.
     fn failure(&self) -> Option<&PlannerFailure> {
         None
     }
@@ -67,7 +68,7 @@ pub trait Planner: Send {
 
 pub(super) const TICKS_DEFAULT: u64 = 100_000;
 
-/// For planners that search until the budget is used up. Default limits replace a missing limit.
+/// Returns a meter of the budget. Limits it to [`TICKS_DEFAULT`] if it limits neither ticks nor time.
 pub(super) fn meter_with_default(budget: Budget) -> BudgetMeter {
     let has_limit = budget.ticks.is_some() || budget.has_time();
     BudgetMeter::new(if has_limit { budget } else { budget.and(Budget::ticks(TICKS_DEFAULT)) })

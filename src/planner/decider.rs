@@ -1,19 +1,18 @@
 //! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
-//! longest line. The survival search, the fastest on easy maps, runs first; then
-//! [`proof`](crate::proof). With a budget in simulated ticks, the answer depends only on the world,
-//! the state, the seed and the budget.
+//! longest line. Starts with the survival search, which is fastest on easy maps, and continues with
+//! [`proof`](crate::proof). If budgets limit only ticks, equal options and calls give equal answers.
 
 use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{LAST_TICK, State, World};
 use crate::proof::{Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, prover};
 use crate::search::BudgetMeter;
 
-/// Budget of the survival search before proofs begin: about ten milliseconds.
+/// Simulated ticks of the survival search before proofs begin. They take about ten milliseconds.
 const SEARCH_TICKS: u64 = 100_000;
 
 const PLAY_PROOF_MEMORY_MAX_BYTES: usize = 32 << 20;
 
-/// A resumable decision.
+/// A solver for one world, which can be interrupted and continued.
 #[derive(Debug)]
 pub struct Decider {
     options: SurvivalOptions,
@@ -41,23 +40,23 @@ impl Decider {
         }
     }
 
-    /// Creates a decider for budgets of milliseconds. Its layers are small, because some work on a
-    /// layer cannot be interrupted.
+    /// Creates a decider for budgets of a few milliseconds. It keeps the layers small, because some
+    /// of the work on a layer cannot be interrupted.
     pub fn for_play(options: SurvivalOptions) -> Self {
         let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_PROOF_MEMORY_MAX_BYTES);
         Self { proof_memory_max_bytes, ..Self::new(options.for_play()) }
     }
 
-    /// Skips the survival search, for tests of proofs. The search would decide most small maps.
+    /// Skips the survival search, so that tests can check proofs on maps that the search decides.
     #[doc(hidden)]
     #[must_use]
     pub fn without_search(self) -> Self {
         Self { search_ticks: SEARCH_TICKS, ..self }
     }
 
-    /// Improves the line and the bound for `state` until they meet or the budget is used up.
-    /// Continues if called again with the same state or its successor. Use one decider per world.
-    /// [`Outcome::Doomed`] means that no line survives; see also [`Solution::is_optimal`].
+    /// Improves the line and the bound for `state` until they meet or the budget is used up. The
+    /// next call continues this work if its state is the same or a direct successor, and otherwise
+    /// starts afresh. All calls must use the same world.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         if state.is_over() {
             return self.search.solve(world, state, budget);
@@ -78,7 +77,7 @@ impl Decider {
         Solution { simulated_ticks: meter.ticks(), ..self.best.clone() }
     }
 
-    /// The proof of the bound, unless the survival search alone found the bound.
+    /// Returns the latest proof of a bound by the prover; `None` if the prover has proven no bound.
     pub fn proof(&self) -> Option<&Proof> {
         self.prover.as_ref()?.proof()
     }
@@ -102,7 +101,7 @@ impl Decider {
             };
             return;
         };
-        // A bound for the old root also holds for its successors.
+        // The bound of the old root also holds for its successors.
         if self.best.moves.first() == Some(&player_move) {
             self.best.moves.remove(0);
         } else {
@@ -178,7 +177,7 @@ mod tests {
         World::new(&Layout::parse(drawing).expect("a drawing"), &Rules::NO_JUMP).expect("a map")
     }
 
-    /// No line survives, and an exhaustive search would need far too wide layers.
+    /// A map on which no line survives. The survival search alone cannot prove this.
     const DOOMED: &str = "
         #############
         #P..#.......#

@@ -1,4 +1,4 @@
-//! Threats' distances between tiles, on demand. Two bytes per pair: 32 MiB for the largest map.
+//! A table of the threats' distances between tiles, computed on demand: at most 32 MiB.
 
 use super::terrain::Terrain;
 use crate::game::{Mover, World};
@@ -10,7 +10,7 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    /// The distances for the map of `world`. Clears them if the map has changed.
+    /// Returns the table for the map of `world`. Creates a new one if `known` is for another map.
     pub fn refresh<'a>(known: &'a mut Option<Self>, world: &World) -> &'a mut Self {
         if known.as_ref().is_none_or(|distances| !distances.terrain.is_for(world.layout())) {
             let terrain = Terrain::new(world.layout());
@@ -20,7 +20,7 @@ impl Distances {
         known.as_mut().expect("filled just now")
     }
 
-    /// The distance in steps, or [`UNREACHED`](crate::game::UNREACHED).
+    /// Returns the distance in steps, or [`UNREACHED`](crate::game::UNREACHED) if there is no path.
     pub fn distance(&mut self, player: u16, threat: u16) -> u16 {
         self.row(player)[usize::from(threat)]
     }

@@ -1,4 +1,4 @@
-//! Follows a plan, and detects that the game has left the plan.
+//! Follows a plan as long as the game is in the state that the plan predicts.
 
 use crate::game::{Move, State, World};
 

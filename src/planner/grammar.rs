@@ -1,5 +1,5 @@
-//! Plays expressions of the search grammar. The best sequence and the trees persist between ticks.
-//! A sequence to the end of the game is played without further search.
+//! Plays expressions of the search grammar. Keeps the best sequence and the search trees between
+//! ticks. Plays a sequence that survives the game without further search.
 
 use super::follower::{self, PlanFollower};
 use super::problem::SurvivalProblem;
@@ -8,7 +8,7 @@ use super::{Budget, Choice, Planner, Source, TICKS_DEFAULT};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Expression, Search};
 
-/// Copying a subtree then takes at most about a millisecond per move.
+/// Small enough that copying the subtree of the played move takes at most about a millisecond.
 const TREE_NODES_MAX: usize = 1 << 16;
 
 /// Plays the best sequence that an expression finds.
@@ -20,7 +20,7 @@ pub struct ExpressionPlanner {
 }
 
 impl ExpressionPlanner {
-    /// Creates a planner that searches with `expression` and random numbers from `seed`.
+    /// Creates a planner that searches with `expression`. `seed` determines its random numbers.
     pub fn new(expression: Expression, seed: u64) -> Self {
         let search = Search::new(expression, seed).with_tree_nodes_max(TREE_NODES_MAX);
         Self { search, expected: None, follower: None, safest: SafestPlanner::new() }

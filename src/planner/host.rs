@@ -1,5 +1,5 @@
-//! External planners, such as Python callables, named `MODULE:NAME`. Without a host, no text names
-//! an external planner, so a request cannot reach one.
+//! External planners, such as Python callables, which have names of the form `MODULE:NAME`. Without
+//! a host, these names are errors, so that a request to a server cannot run external code.
 
 use std::error::Error;
 use std::fmt;
@@ -9,16 +9,16 @@ use super::Planner;
 
 /// Finds external planners by name.
 pub trait PlannerHost: Sync {
-    /// Finds the planner with this name, which contains a colon.
+    /// Returns the planner named `name`, which contains a colon.
     ///
     /// # Errors
-    /// If no planner has this name. The error is one sentence with the cause and the expected form.
+    /// If no planner has this name. The message is one sentence and says what is expected instead.
     fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure>;
 }
 
-/// Creates an external planner for each game.
+/// Creates a new instance of an external planner for each game.
 pub trait PlannerFactory: fmt::Debug + Send + Sync {
-    /// Creates the planner. If this fails, its [`failure`](Planner::failure) returns the error.
+    /// Creates the planner. If this fails, [`Planner::failure`] of the result returns the error.
     fn build(self: Arc<Self>, seed: u64) -> Box<dyn Planner>;
 }
 
@@ -34,7 +34,7 @@ impl PartialEq for ExternalPlanner {
     }
 }
 
-/// The error of an external planner: it was not found, or it failed to choose a move.
+/// The error for an external planner that was not found or that failed to choose a move.
 #[derive(Clone, Debug)]
 pub struct PlannerFailure {
     text: String,
@@ -42,12 +42,12 @@ pub struct PlannerFailure {
 }
 
 impl PlannerFailure {
-    /// Creates a failure with this text.
+    /// Creates an error with the message `text`.
     pub fn new(text: impl Into<String>) -> Self {
         Self { text: text.into(), source: None }
     }
 
-    /// Adds the underlying error.
+    /// Sets the underlying error, which [`Error::source`] returns.
     #[must_use]
     pub fn caused_by(self, source: impl Error + Send + Sync + 'static) -> Self {
         Self { source: Some(Arc::new(source)), ..self }
@@ -76,7 +76,7 @@ impl Error for PlannerFailure {
 
 pub(super) fn is_external_name(text: &str) -> bool {
     text.split_once(':').is_some_and(|(module, name)| {
-        // A number after the colon is the parameter of a built-in planner.
+        // A number after the colon can only be the parameter of a built-in planner.
         !name.is_empty()
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && !module.is_empty()

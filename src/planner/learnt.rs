@@ -1,9 +1,10 @@
-//! `model:FILE`: plays by a small neural network, trained with the Python package.
+//! `model:FILE`: plays by a small neural network, which the Python package has trained.
 //!
-//! Each action is scored alone. Inputs are the action's [features](crate::batch::FEATURES_ACTION),
-//! their mean and maximum over all open actions, and the [header](crate::batch::FEATURES_HEADER),
-//! each scaled to about 1. Hidden layers use rectified linear units. The order of all sums is
-//! fixed, so a file plays the same game on every machine.
+//! The network scores one action at a time. Its inputs are the
+//! [features](crate::batch::FEATURES_ACTION) of the action, their mean and maximum over all open
+//! actions, and the [header](crate::batch::FEATURES_HEADER). All inputs are scaled to at most 1.
+//! Hidden layers use rectified linear units. Sums are computed in a fixed order, so a model plays
+//! the same game on every machine.
 
 use std::sync::Arc;
 
@@ -14,30 +15,29 @@ use crate::batch::{Batch, FEATURES, FEATURES_ACTION, FEATURES_HEADER};
 use crate::files;
 use crate::game::{Layout, Move, Rules, State, World};
 
-/// The start of a model's name: `model:FILE`.
+/// The prefix of the planner name `model:FILE`.
 pub const MODEL_PREFIX: &str = "model:";
 const FORMAT: &str = "getaway-model 1";
 const FILE_MAX_BYTES: u64 = 4 << 20;
 const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
-/// Divisors and limits: steps to the nearest threat, tiles reached first, depth of the dead end,
-/// exits, largest lead, sum of leads, life, and steps to the nearest threat of each style.
+/// Each feature in [`FEATURES_ACTION`] is limited to its scale, and then divided by it.
 const ACTION_SCALES: [f32; FEATURES_ACTION] =
     [16.0, 64.0, 16.0, 4.0, 32.0, 256.0, 4.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
-/// The tick, the ticks until the threats move, and between two of their moves.
+/// The scale of each feature in [`FEATURES_HEADER`].
 const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Network {
     format: String,
-    /// The layers in order; the last has one output.
+    /// The layers from the inputs to the output. The last layer has one output.
     layers: Vec<Layer>,
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Layer {
-    /// Indexed by output, then by input.
+    /// Indexed as `weights[output][input]`.
     weights: Vec<Vec<f32>>,
     biases: Vec<f32>,
 }
@@ -79,7 +79,7 @@ impl Network {
     }
 }
 
-/// The inputs for each open action, from the features of a state.
+/// Returns the network's inputs for each action, `None` if the action leads into a wall.
 fn inputs(features: &[i16; FEATURES]) -> [Option<[f32; INPUTS]>; Move::ALL.len()] {
     let scaled = |value: i16, scale: f32| f32::from(value).min(scale) / scale;
     let (header, actions) = features.split_at(FEATURES_HEADER);
@@ -137,7 +137,7 @@ impl Planner for LearntPlanner {
             .into_iter()
             .zip(inputs)
             .filter_map(|(player_move, inputs)| inputs.map(|inputs| (player_move, self.model.network.score(&inputs))));
-        // The first of equal scores wins, as in NumPy's argmax.
+        // Of several equal scores, the first wins, as in NumPy's `argmax`.
         let best = scores.reduce(|best, next| if next.1 > best.1 { next } else { best });
         let player_move = best.map_or(Move::Stay, |(player_move, _)| player_move);
         let simulated_ticks = if world.threats_move(state) { world.moves(state).count() as u64 } else { 0 };
@@ -145,7 +145,7 @@ impl Planner for LearntPlanner {
     }
 }
 
-/// A model that plays games. `docs/learning.md` describes the file format.
+/// A neural network that chooses moves. `docs/learning.md` describes the file format.
 #[derive(Debug)]
 pub struct Model {
     network: Network,
@@ -155,7 +155,7 @@ impl Model {
     /// Loads the model of a planner named `model:FILE`. Returns `None` for any other name.
     ///
     /// # Errors
-    /// If the file cannot be read or is not a model.
+    /// If the file cannot be read or does not contain a valid model.
     pub fn find(name: &str) -> Option<Result<Arc<Self>, PlannerFailure>> {
         let path = name.strip_prefix(MODEL_PREFIX)?;
         let read = || {
@@ -172,7 +172,7 @@ impl PlannerFactory for Model {
     }
 }
 
-/// A host that finds models only.
+/// A host that finds only planners named `model:FILE`.
 #[derive(Clone, Copy, Debug)]
 pub struct ModelHost;
 
@@ -192,7 +192,7 @@ mod tests {
     use super::*;
     use crate::planner::PlannerSpec;
 
-    /// Scores by the steps to the nearest threat plus the tiles that the player reaches first.
+    /// A model whose scores are the sum of the first two scaled features and a constant.
     fn text() -> String {
         let mut weights = [0.0; INPUTS];
         (weights[0], weights[1]) = (1.0, 1.0);

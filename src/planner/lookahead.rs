@@ -1,5 +1,5 @@
-//! `lookahead`: an exhaustive breadth-first search over distinct states. Among the first moves that
-//! survive longest, it plays the one that can lead farthest from any threat.
+//! `lookahead`: an exhaustive breadth-first search over distinct states. Among the moves with which
+//! the player can survive longest, plays one that can lead farthest from the nearest threat.
 
 use std::collections::HashMap;
 
@@ -8,16 +8,16 @@ use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::safest::SafestPlanner;
 use crate::search::BudgetMeter;
 
-/// Maximum states per layer; a search that would exceed it stops.
+/// Maximum number of states per layer. The search stops when a layer would have more.
 const LAYER_STATES_MAX: usize = 1 << 17;
 
-/// Plays by exhaustive search up to a maximum depth.
+/// Searches exhaustively up to a maximum depth.
 #[derive(Clone, Debug)]
 pub struct LookaheadPlanner {
     depth_ticks: u16,
     layer: Vec<Node>,
     next: Vec<Node>,
-    /// Fingerprint -> index in `next`. Never iterated, so its order does not matter.
+    /// Maps fingerprints to indices in `next`. No code iterates over this map in its random order.
     seen: HashMap<u64, u32>,
     safest: SafestPlanner,
 }
@@ -29,7 +29,7 @@ struct Node {
 }
 
 impl LookaheadPlanner {
-    /// Creates a planner with this search depth, at least 1.
+    /// Creates a planner that searches up to `depth_ticks` ahead. A depth of 0 counts as 1.
     pub fn new(depth_ticks: u16) -> Self {
         Self {
             depth_ticks: depth_ticks.max(1),
@@ -40,7 +40,8 @@ impl LookaheadPlanner {
         }
     }
 
-    /// Returns false and keeps `layer` if no state survives or the budget is used up.
+    /// Replaces `layer` by its successors. Returns false and keeps `layer` if the player is caught
+    /// in all of them, if there are too many, or if the budget is used up.
     fn grow(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
         self.next.clear();
         self.seen.clear();

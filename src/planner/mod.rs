@@ -1,6 +1,6 @@
-//! Planners for this game, from one-step rules to a search that solves the whole game. A
-//! [`Planner`] is called once per tick with the predicted or observed state, and detects unexpected
-//! states itself.
+//! Planners for this game, from one-step rules to a search that solves the whole game. The caller
+//! of a [`Planner`] passes it the observed or predicted state of each tick. A planner that follows
+//! a plan checks that the state is the expected one.
 
 mod cautious;
 mod certificate;
@@ -53,7 +53,7 @@ pub use crate::proof::{Proof, Step};
 pub use crate::search::Budget;
 use crate::search::{DEPTH_MAX, LEVELS_MAX};
 
-/// From the simplest to the strongest. Names, help, errors and [`by_name`] come from this table.
+/// The built-in planners. Their names, help texts and error messages come from this table.
 const PLANNERS: &[PlannerEntry] = &[
     PlannerEntry {
         name: "random",
@@ -63,7 +63,7 @@ const PLANNERS: &[PlannerEntry] = &[
     },
     PlannerEntry {
         name: "safest",
-        about: "one tick ahead, then towards the tile with the most margin",
+        about: "avoids an immediate catch, then heads for the tile that it reaches longest before the threats",
         parameter: None,
         make: Make::Planner(|_, _| Box::new(SafestPlanner::new())),
     },
@@ -132,7 +132,7 @@ const PLANNERS: &[PlannerEntry] = &[
     },
     PlannerEntry {
         name: "cautious",
-        about: "no prediction: earliest arrivals of the threats, safe paths and filters",
+        about: "no prediction: prefers paths on which no threat could arrive first",
         parameter: None,
         make: Make::Planner(|_, _| Box::new(CautiousPlanner::new())),
     },

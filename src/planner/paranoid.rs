@@ -1,6 +1,6 @@
-//! `paranoid`: minimax against threats that see the player's move and cooperate. They may reverse
-//! or stay, but keep their pace. The search is depth-first, with alpha-beta pruning and iterative
-//! deepening. Threats that cannot reach the player before the horizon do not move.
+//! `paranoid`: minimax search against threats that cooperate and see the player's move. Threats may
+//! turn back or stay, but keep their pace. The search is depth-first, with alpha-beta pruning and
+//! iterative deepening. Threats that are too far away to catch the player do not move.
 
 use super::distances::Distances;
 use super::safest::SafestPlanner;
@@ -9,13 +9,14 @@ use super::{Budget, Choice, Planner, Source, meter_with_default};
 use crate::game::{Clock, Move, Mover, Rules, State, UNREACHED, World};
 use crate::search::BudgetMeter;
 
-/// Maximum search depth in ticks, limited because the search is recursive.
+/// Maximum search depth in ticks. The search is recursive, so the depth must be limited.
 pub(super) const PARANOID_TICKS_MAX: u16 = 64;
 
-/// Survival to the horizon is worth this plus the nearest threat's distance; a catch, its ticks.
+/// The value of a line that survives is this number plus the distance of the nearest threat. The
+/// value of a line that ends in a catch is the number of ticks until the catch.
 const SURVIVES_VALUE: i32 = 1000;
 
-/// Plays by minimax up to a maximum depth.
+/// Searches by minimax up to a maximum depth.
 #[derive(Clone, Debug)]
 pub struct ParanoidPlanner {
     depth_ticks: u16,
@@ -24,7 +25,7 @@ pub struct ParanoidPlanner {
 }
 
 impl ParanoidPlanner {
-    /// Creates a planner with a search depth of 1 to 64 ticks.
+    /// Creates a planner that searches `depth_ticks` ahead, clamped to the range 1 to 64.
     pub fn new(depth_ticks: u16) -> Self {
         let depth_ticks = depth_ticks.clamp(1, PARANOID_TICKS_MAX);
         Self { depth_ticks, distances: None, safest: SafestPlanner::new() }
@@ -51,10 +52,10 @@ impl Planner for ParanoidPlanner {
             game.depth = depth;
             match game.best_move(&moves) {
                 Ok((index, value)) => {
-                    // Searched first in the next iteration, so it wins ties.
+                    // The next iteration searches the best move first, so that it wins ties.
                     moves[..=index].rotate_right(1);
                     best = Some((moves[0].0, depth));
-                    // Every move leads to a catch, so deeper searches change nothing.
+                    // If every line ends in a catch, a deeper search would return the same value.
                     if value < SURVIVES_VALUE {
                         break;
                     }
@@ -101,7 +102,7 @@ impl GameSearch<'_> {
         Ok(best)
     }
 
-    /// The value of a position, `ahead` ticks from now, in which the player moves next.
+    /// Returns the value of the position after `ahead` ticks, in which the player moves next.
     fn player(&mut self, player: u16, ahead: usize, mut alpha: i32, beta: i32) -> Result<i32, Stop> {
         if ahead == self.depth {
             return Ok(SURVIVES_VALUE + self.nearest_threat(player));
@@ -131,7 +132,7 @@ impl GameSearch<'_> {
         self.player(player, ahead + 1, alpha, beta)
     }
 
-    /// The value of a position in which the threats from `index` on have yet to move.
+    /// Returns the value of a position in which threat `index` and all later threats move next.
     fn threat(&mut self, index: usize, player: u16, ahead: usize, alpha: i32, mut beta: i32) -> Result<i32, Stop> {
         let Some(&tile) = self.threats.get(index) else {
             return self.player(player, ahead + 1, alpha, beta);
@@ -190,7 +191,7 @@ mod tests {
 
     #[test]
     fn does_not_wait_beside_a_threat_that_could_attack() {
-        // The bull faces up and cannot move up. Only in the minimax search may it turn.
+        // If the player stays, the bull can move onto the player's tile in tick 5.
         let choice = first_move("..Pb", 4);
         assert_eq!((choice.player_move, choice.planned_tick), (Move::Left, Some(11)));
     }

@@ -1,16 +1,16 @@
-//! This game as a search problem. Rollouts with up to eight threats do not allocate.
+//! This game as a search problem. Rollouts allocate no memory if there are at most eight threats.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, Problem};
 
-/// The problem of surviving in a world. The reward, the final tick, is proportional to the score.
+/// The problem of surviving in a world. The reward is the final tick, which is 1/5 of the score.
 #[derive(Clone, Copy, Debug)]
 pub struct SurvivalProblem<'w> {
     world: &'w World,
 }
 
 impl<'w> SurvivalProblem<'w> {
-    /// The problem of surviving in `world`.
+    /// Creates the problem of surviving in `world`.
     pub const fn new(world: &'w World) -> Self {
         Self { world }
     }
@@ -49,7 +49,7 @@ impl Problem for SurvivalProblem<'_> {
         f64::from(LAST_TICK + 1)
     }
 
-    /// Draws moves until one is open. On streets, this is faster than counting the open moves.
+    /// Draws moves until one is open. On streets, this is faster than listing the open moves.
     #[inline]
     fn random(&self, state: &State, _: &mut Vec<Move>, random: &mut Generator) -> Move {
         loop {
@@ -60,8 +60,8 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// A random move, or if it is fatal, the next that is not, in the cyclic order of
-    /// [`Move::ALL`]. Unlike the server, detects a catch as soon as the move is tried.
+    /// Returns a random move. If it is fatal, returns the next move in the cyclic order of
+    /// [`Move::ALL`] that is not fatal, or the random move if all are fatal.
     #[inline]
     fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);
@@ -83,7 +83,7 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// The code combines the tick, the player's tile and the move, but not the threats.
+    /// Returns a code of the tick, the player's tile and the move, which ignores the threats.
     #[inline]
     fn code(&self, state: &State, player_move: Move, _depth: usize, _index: usize) -> u64 {
         let tile = self.world.tile_after(state, Move::Stay);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn greedy_avoids_a_catch_where_possible() {
-        // In tick 5, the goldfish can only move left, so staying would be fatal.
+        // In tick 5, the goldfish must move left onto the player's tile, so staying is fatal.
         let world = world("P.g\n.##");
         let problem = SurvivalProblem::new(&world);
         let mut state = world.start();

@@ -1,4 +1,4 @@
-//! `random`: plays any of the distinct moves with equal probability.
+//! `random`: in each tick, plays one of the possible moves with equal probability.
 
 use super::problem::SurvivalProblem;
 use super::{Budget, Choice, Planner, Source};
@@ -12,7 +12,7 @@ pub struct RandomPlanner {
 }
 
 impl RandomPlanner {
-    /// Creates a planner that draws moves with `seed`.
+    /// Creates a planner. `seed` determines its moves.
     pub fn new(seed: u64) -> Self {
         Self { random: Generator::from_seed(seed) }
     }

@@ -11,9 +11,9 @@ use crate::search::{Expression, ParseError};
 
 pub(super) struct PlannerEntry {
     pub name: &'static str,
-    /// The help text in one line. It contains the expression, if any.
+    /// The help text, one line. If the planner runs an expression, it contains the expression.
     pub about: &'static str,
-    /// The parameter, which follows the name and a colon, if the planner takes one.
+    /// The planner's parameter, if it has one. Users write it after the name: `lookahead:12`.
     pub parameter: Option<Parameter>,
     pub make: Make,
 }
@@ -23,13 +23,13 @@ pub(super) struct Parameter {
     pub max: u16,
 }
 
-/// The constructor. Its argument is the parameter, or 0 if the planner takes none.
+/// The constructor of a planner. The `u16` is the planner's parameter, or 0 if it has none.
 pub(super) enum Make {
     Planner(fn(u16, SurvivalOptions) -> Box<dyn Planner>),
     Expression(fn(u16) -> String),
 }
 
-/// All names with one-line descriptions.
+/// The names of the built-in planners, each with a description of one line.
 pub const NAMES: [(&str, &str); PLANNERS.len()] = {
     let mut names = [("", ""); PLANNERS.len()];
     let mut index = 0;
@@ -40,10 +40,10 @@ pub const NAMES: [(&str, &str); PLANNERS.len()] = {
     names
 };
 
-/// The default planner.
+/// The name of the default planner.
 pub const DEFAULT_NAME: &str = "survival";
 
-/// The error for an invalid planner name, or for a budget that the planner does not support.
+/// The error for an invalid name or expression, or for a budget that a planner does not observe.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlannerError {
@@ -64,7 +64,7 @@ pub enum PlannerError {
         /// The parse error.
         error: ParseError,
     },
-    /// A parameter is not allowed or out of range.
+    /// The planner has no parameter, or the given parameter is not in its range.
     #[error("{name}:{parameter}: expected {expected}")]
     Parameter {
         /// The planner's name.
@@ -74,13 +74,13 @@ pub enum PlannerError {
         /// The expected parameter.
         expected: String,
     },
-    /// The name of an external planner, in a program without a host.
+    /// The name is that of an external planner, but the program has no host to find it.
     #[error("no planner named {name}: a planner in Python, MODULE:NAME, needs the command of the Python package")]
     NoHost {
         /// The requested name.
         name: String,
     },
-    /// The host has no such planner.
+    /// The host did not find the external planner.
     #[error("{name}: {source}")]
     External {
         /// The requested name.
@@ -88,7 +88,7 @@ pub enum PlannerError {
         /// The host's error.
         source: PlannerFailure,
     },
-    /// The budget limits evaluations, but the planner does not evaluate sequences.
+    /// The budget limits evaluations, but the planner is not an expression.
     #[error("{name} does not evaluate sequences: expected a budget in ticks or milliseconds")]
     Evaluations {
         /// The planner's name.
@@ -127,10 +127,10 @@ impl Default for PlannerSpec {
 }
 
 impl PlannerSpec {
-    /// Looks up the planner for a text, which may name an external planner of the host.
+    /// Parses the name of a planner, or an expression. `host` finds external planners.
     ///
     /// # Errors
-    /// See [`by_name`]. Also fails if the host has no such planner.
+    /// If the text is neither a valid name nor a valid expression.
     pub fn find(text: &str, host: Option<&dyn PlannerHost>) -> Result<Self, PlannerError> {
         let text = text.trim();
         if text.contains('(') || text == "simulate" {
@@ -187,10 +187,10 @@ impl PlannerSpec {
         }
     }
 
-    /// Checks that the planner honours every limit of the budget.
+    /// Checks that the planner observes the budget's limit on evaluations, if there is one.
     ///
     /// # Errors
-    /// If the budget limits evaluations, but the planner is not an expression.
+    /// If the budget limits evaluations, but the planner does not run an expression.
     pub fn check_budget(&self, budget: &Budget) -> Result<(), PlannerError> {
         if budget.evaluations.is_some() && !self.is_expression() {
             return Err(PlannerError::Evaluations { name: self.to_string() });
@@ -230,10 +230,10 @@ fn parse_parameter(entry: &PlannerEntry, parameter: &str) -> Result<u16, Planner
     number.ok_or_else(|| error(format!("a whole number from 1 to {max}")))
 }
 
-/// Creates the planner for a name or an expression. `seed` determines its random numbers.
+/// Creates a planner by name or from an expression. `seed` determines its random numbers.
 ///
 /// # Errors
-/// If the text is neither. The error lists the names or locates the fault in the expression.
+/// If the text is neither a valid name nor a valid expression. The message says what is expected.
 pub fn by_name(name_or_expression: &str, seed: u64) -> Result<Box<dyn Planner>, PlannerError> {
     Ok(name_or_expression.parse::<PlannerSpec>()?.build(seed))
 }

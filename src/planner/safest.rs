@@ -1,11 +1,11 @@
 //! `safest`, the fallback of other planners: avoids a catch in the next tick, and moves towards the
-//! most margin, the ticks between the player's and the first threat's earliest arrival.
+//! tile with the most margin: the ticks from the player's arrival to the first threat's arrival.
 
 use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source, follower};
 use crate::game::{Move, Mover, State, UNREACHED, World};
 
-/// Plays by this one-step rule. Keeps nothing between calls except buffers.
+/// Avoids a catch in the next tick, and moves towards the tile with the most margin.
 #[derive(Clone, Debug, Default)]
 pub struct SafestPlanner {
     terrain: Option<Terrain>,
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn avoids_a_catch_one_tick_ahead() {
-        // The right tile has the most margin, but the goldfish must move onto it in tick 5.
+        // The move to the right gives the most margin, but the goldfish moves there in tick 5.
         let world =
             World::new(&Layout::parse("#P.g\n#.##\n#.##").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();

@@ -1,6 +1,6 @@
-//! `show-off`: survives with plans that let the threats come close. In each tick, it tries
-//! variations of its plan: a prefix, *daring* ticks that approach the threats, and a survival
-//! search to the end. A variation that survives replaces the plan if the threats come closer.
+//! `show-off`: survives, and lets the threats come close. In each tick, it tries variations of its
+//! plan: the first moves of the plan, then moves that approach the threats, then a survival search.
+//! A variation that survives replaces the plan if the threats come closer.
 
 use super::follower::successor;
 use super::lookahead::threat_distance;
@@ -16,7 +16,7 @@ const DARE_TICKS_MAX: usize = 24;
 const PROOF_TICKS_MAX: u64 = 12_000;
 const RANDOM_TICK_INTERVAL: usize = 6;
 
-/// Plays surviving plans in which the threats come close.
+/// Plays a plan that survives and in which the threats come close.
 #[derive(Debug)]
 pub struct ShowOffPlanner {
     survival: SurvivalPlanner,
@@ -24,7 +24,7 @@ pub struct ShowOffPlanner {
 }
 
 impl ShowOffPlanner {
-    /// Creates a planner. The seed of the options also determines the variations.
+    /// Creates a planner. The `options` apply to the first plan, and their seed to all variations.
     pub fn new(options: SurvivalOptions) -> Self {
         Self { survival: SurvivalPlanner::new(options), random: Generator::from_seed(options.seed) }
     }
@@ -55,7 +55,8 @@ impl ShowOffPlanner {
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// The threats come nearest without a catch, or the move is random. `None` without budget.
+    /// Returns the safe move that brings a threat closest, or at random intervals a random move.
+    /// Returns `None` if the budget is used up.
     fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
         if self.random.below(RANDOM_TICK_INTERVAL) == 0 {
@@ -78,7 +79,7 @@ impl ShowOffPlanner {
     }
 }
 
-/// The sum of the inverse distances of the nearest threat. `None` if the budget is used up.
+/// Returns a sum that is higher if threats come closer; `None` if the budget is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();
@@ -102,7 +103,7 @@ impl Planner for ShowOffPlanner {
         let mut source = Source::Plan;
         while meter.check().is_ok() {
             let variation = self.vary(world, state, &plan, &mut meter);
-            // Even a failed variation must count, so that the loop ends.
+            // Count every variation, even if it used no ticks, so that the loop ends.
             let _ = meter.tick();
             let Some(variation) = variation else { continue };
             if let Some(closer) = closeness(world, state, &variation, &mut meter).filter(|&closer| closer > best) {
