@@ -62,7 +62,6 @@ pub enum LayoutError {
     NotDrawable,
 }
 
-/// Also checks the width and height, which `decode_picture` has already checked for an image.
 pub(super) fn check_text(layout: &Layout) -> Result<(), LayoutError> {
     let [width, height] = [layout.width, layout.height].map(|side| side.unsigned_abs());
     if width.max(height) > MAX_SIDE {

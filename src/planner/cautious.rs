@@ -66,7 +66,7 @@ impl Default for CautiousRules {
 #[derive(Clone, Copy, Debug)]
 struct MoveCriteria {
     player_move: Move,
-    /// The length in ticks of the longest safe path that begins with the move; 0 if the move is fatal.
+    /// The length, in ticks, of the longest safe path with this first move; 0 if the move is fatal.
     life_ticks: u16,
     avoids_dead_end: bool,
     /// The sum of the player's leads over the threats on all tiles of safe paths. With predictions,
@@ -108,8 +108,7 @@ impl CautiousRules {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// Returns the moves that pass the first three filters, as one bit per move. No bit is set if
-    /// the player is not on an open tile.
+    /// Returns the moves that pass the first three filters, as bits; 0 if there are no moves.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)
@@ -129,7 +128,6 @@ impl CautiousRules {
             .into_iter()
             .map(|(player_move, next)| {
                 let arrival = arrivals[usize::from(next)];
-                // The player may enter a tile only before the earliest arrival of a threat.
                 let starts = (arrival > 1).then_some((next, 1));
                 terrain
                     .distances_where(Mover::Player, starts, steps, |tile, ticks| ticks < arrivals[usize::from(tile)]);
@@ -189,7 +187,7 @@ impl CautiousRules {
     }
 
     /// Returns the earliest arrival of a threat at each open tile, in ticks from the start of
-    /// `tick`: 0 on a threat's tile, `None` if no threat can arrive. Sorts tiles by x, then by y.
+    /// `tick`: 0 on a threat's tile, `None` if no threat can arrive. Tiles ascend by x, then by y.
     pub fn arrivals(
         &mut self,
         layout: &Layout,

@@ -68,7 +68,7 @@ pub trait Planner: Send {
 
 pub(super) const TICKS_DEFAULT: u64 = 100_000;
 
-/// Returns a meter of the budget. Limits it to [`TICKS_DEFAULT`] if it limits neither ticks nor time.
+/// Returns a meter for the budget, limited to `TICKS_DEFAULT` if it has no limit on ticks or time.
 pub(super) fn meter_with_default(budget: Budget) -> BudgetMeter {
     let has_limit = budget.ticks.is_some() || budget.has_time();
     BudgetMeter::new(if has_limit { budget } else { budget.and(Budget::ticks(TICKS_DEFAULT)) })

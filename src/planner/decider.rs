@@ -1,6 +1,7 @@
 //! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
 //! longest line. Starts with the survival search, which is fastest on easy maps, and continues with
-//! [`proof`](crate::proof). If budgets limit only ticks, equal options and calls give equal answers.
+//! the prover in [`proof`](crate::proof). If the budgets limit only simulated ticks, a repetition
+//! of all calls gives the same answers.
 
 use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{LAST_TICK, State, World};
@@ -12,7 +13,7 @@ const SEARCH_TICKS: u64 = 100_000;
 
 const PLAY_PROOF_MEMORY_MAX_BYTES: usize = 32 << 20;
 
-/// A solver for one world, which can be interrupted and continued.
+/// A solver for one world. It can be interrupted and continued.
 #[derive(Debug)]
 pub struct Decider {
     options: SurvivalOptions,

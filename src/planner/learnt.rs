@@ -30,7 +30,6 @@ const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 #[serde(deny_unknown_fields)]
 struct Network {
     format: String,
-    /// The layers from the inputs to the output. The last layer has one output.
     layers: Vec<Layer>,
 }
 

@@ -1,6 +1,6 @@
 //! Planners for this game, from one-step rules to a search that solves the whole game. The caller
 //! of a [`Planner`] passes it the observed or predicted state of each tick. A planner that follows
-//! a plan checks that the state is the expected one.
+//! a plan checks that the state is the one that the plan predicts.
 
 mod cautious;
 mod certificate;

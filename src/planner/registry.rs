@@ -13,7 +13,6 @@ pub(super) struct PlannerEntry {
     pub name: &'static str,
     /// The help text, one line. If the planner runs an expression, it contains the expression.
     pub about: &'static str,
-    /// The planner's parameter, if it has one. Users write it after the name: `lookahead:12`.
     pub parameter: Option<Parameter>,
     pub make: Make,
 }

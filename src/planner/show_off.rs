@@ -55,7 +55,7 @@ impl ShowOffPlanner {
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// Returns the safe move that brings a threat closest, or at random intervals a random move.
+    /// Returns the safe move that brings a threat closest or, with probability 1/6, a random move.
     /// Returns `None` if the budget is used up.
     fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
@@ -79,7 +79,7 @@ impl ShowOffPlanner {
     }
 }
 
-/// Returns a sum that is higher if threats come closer; `None` if the budget is used up.
+/// Returns a number that is higher if threats come closer; `None` if the budget is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();
