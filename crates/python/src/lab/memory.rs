@@ -92,7 +92,7 @@ fn zeros(py: Python<'_>, bytes: usize) -> PyResult<Bound<'_, PyByteArray>> {
     let owner = object.cast_into::<PyByteArray>()?;
     #[cfg(target_os = "linux")]
     if bytes >= HUGE_BYTES_MIN {
-        let unaligned = owner.data().align_offset(PAGE_BYTES);
+        let unaligned = owner.data().addr().wrapping_neg() % PAGE_BYTES;
         // SAFETY: the pages belong to the `bytearray`, and the advice does not change their
         // content. A kernel without huge pages rejects it, which does not matter.
         let _ = unsafe { madvise(owner.data().add(unaligned).cast(), bytes - unaligned, Advice::LinuxHugepage) };
