@@ -79,7 +79,7 @@ pub enum ClientFrame {
 }
 
 impl ClientFrame {
-    /// Parses a frame. Returns [`ClientFrame::Unknown`] if the JSON value is no known frame.
+    /// Parses a frame. Returns [`ClientFrame::Unknown`] if the JSON value is not a known frame.
     ///
     /// # Errors
     /// If the frame is longer than [`MAX_CLIENT_FRAME_BYTES`] or is not valid JSON.
