@@ -1,6 +1,6 @@
-// Lets the search work in pages that are read from a disk, where browsers refuse to start workers:
-// there, a worker is a hidden frame. Material for MkDocs would otherwise load such a script from
-// another host. It implements the part of Worker's interface that the search uses.
+// Browsers refuse to start workers in pages that are opened as files. In such pages, this script
+// replaces `Worker` with a class that runs the site's search in a hidden frame. Without this
+// script, Material for MkDocs would load a similar script from another host.
 (() => {
   if (location.protocol !== "file:") return;
 
@@ -15,7 +15,7 @@
       this.loaded = new Promise((resolve) => this.frame.addEventListener("load", resolve, { once: true }));
       inside.document.open();
       inside.document.write("<!doctype html><body></body>");
-      // Defines the functions of a worker's global scope. Scripts are loaded one after the other.
+      // The frame gets the functions of a worker's global scope. It loads scripts in their order.
       inside.postMessage = (data) => setTimeout(() => this.receive(data));
       inside.importScripts = (...urls) => urls.reduce((before, next) => before.then(() => this.load(next)), Promise.resolve());
       inside.document.close();

@@ -1,4 +1,4 @@
-// Replaces the picture by the playground. The playground needs a web server, so pages that are
+// Replaces the picture with the playground. The playground needs a web server, so pages that are
 // opened as files keep the picture.
 const place = document.getElementById("playground");
 if (place && location.protocol !== "file:") {
