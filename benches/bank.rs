@@ -1,20 +1,18 @@
-//! The bank: small maps that are hard to survive. Each map is decided on one thread. Its verdict,
-//! score, bound and times become a row of a file: `cargo bench --bench bank -- --out
-//! benches/bank.csv`.
+//! Solves small maps that are hard to survive (the bank), each on one thread, and writes a CSV row
+//! for each map: `cargo bench --bench bank -- --out benches/bank.csv`. Options:
+//! - `--set no-jump|jump|crowd|generated`: 192 maps in that variant, 20 no-jump maps with 32
+//!   threats, or 2,000 maps of many kinds in either variant. Default: the first three sets.
+//! - `--time-ms MS`: processor time per map (default: 10000).
+//! - `--only WORDS`: only maps whose first five columns contain one of WORDS, separated by spaces.
+//! - `--part K/N`: only every Nth map, from the Kth on; the rows of other maps stay in the file.
+//! - `--threads N`: number of maps to solve at the same time (default: 1).
+//! - `--out FILE`: the file to write (default: standard output).
+//! - `--verify 1`: verify the certificates with the literal model (`crates/reference`).
 //!
-//! Options:
-//! - `--set no-jump|jump|crowd|generated`: 192 maps in either variant, 20 with 32 threats, or 2,000
-//!   generated maps in both variants (default: the first three).
-//! - `--time-ms`: processor time per map (10000).
-//! - `--only`: a substring of a row's first columns.
-//! - `--part K/N`: only part K of N; other rows of the file are kept.
-//! - `--threads`; `--out FILE`.
-//! - `--verify 1`: check certificates with the literal model.
+//! `cargo test --bench bank` solves and verifies only every 64th map.
 //!
-//! Without `--bench`, as a test, it decides a few maps.
-//!
-//! Guarantees: every line is replayed before its row is written. With `--verify 1`, the literal
-//! model also replays the line, and a certificate that does not verify stops the run.
+//! Guarantees: the bench replays every line before it writes its row. With `--verify 1`, the run
+//! fails if the literal model refuses a certificate.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -26,7 +24,7 @@ use getaway::game::{LAST_TICK, Layout, Mover, Rules, State, StreetGraph, Style, 
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
 
-/// Simulated ticks between two checks of the clock. They take a few milliseconds.
+/// Simulated ticks between two checks of the time. The search takes a few milliseconds for them.
 const SLICE_TICKS: u64 = 20_000;
 const GENERATED: usize = 2000;
 const GENERATED_SEED: u64 = 17;
@@ -41,8 +39,8 @@ struct Entry {
     rules: Rules,
 }
 
-/// Maps of all kinds. The numbers of kinds, sizes, threats and braids have no common factor, so
-/// every combination occurs. A map without enough tiles for its threats is skipped.
+/// Returns the maps of the set `generated`, without maps that are too small for their threats. The
+/// lengths of the four lists are pairwise coprime, so every combination of their items occurs.
 fn generated() -> Vec<Entry> {
     let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
     let sizes = [(9, 7), (11, 9), (13, 11), (15, 13), (21, 17)];
@@ -92,14 +90,14 @@ fn entries(set: &str) -> Vec<Entry> {
     entries
 }
 
-/// Processor time of this thread in milliseconds; the elapsed time if it is unavailable.
+/// The thread's processor time in milliseconds; the time since `since` if that is not available.
 fn thread_ms(since: Instant) -> f64 {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     spent_ns.map_or_else(|| since.elapsed().as_secs_f64() * 1e3, |spent_ns| spent_ns / 1e6)
 }
 
-/// The number of independent loops of the streets; 0 if they are a tree.
+/// The number of independent cycles of the street graph: 0 for a tree.
 fn loops(layout: &Layout) -> usize {
     let graph = StreetGraph::new(layout);
     let ends: usize = (0..graph.len() as u16).map(|tile| graph.ways(Mover::Threat, tile).count()).sum();
@@ -241,7 +239,7 @@ fn summarize(rows: &[String]) {
     let ratios: Vec<f64> = rows.iter().filter_map(ratio).collect();
     if !ratios.is_empty() {
         eprintln!(
-            "verified: {}; verification took at most {:.1} times as long",
+            "verified: {}; verification took at most {:.1} times as long as finding the bound",
             ratios.len(),
             ratios.iter().copied().fold(0.0, f64::max)
         );

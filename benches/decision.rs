@@ -1,8 +1,8 @@
-//! Decision time: all of `next_action`, from the message to the move.
+//! Measures how long the bot takes for a decision: one call of `Bot::next_action`.
 //!
-//! `decision/MAP` plays whole games and reports the mean decision time. Before that, it prints
-//! times of one game: the first tick, and the median, the 99th percentile and the maximum of the
-//! other ticks. The bot must survive every game.
+//! `decision/MAP` plays whole games and reports the mean decision time. Before that, the bench
+//! prints the times of one game: the first tick, and the median, the 99th percentile and the
+//! maximum of the other ticks. It fails if the bot does not survive a game.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -32,7 +32,7 @@ fn decision_times(world: &World, seed: u64) -> Vec<Duration> {
         times.push(begun.elapsed());
         world.step(&mut state, decision.player_move);
     }
-    assert_eq!(state.tick(), LAST_TICK + 1, "a measured game must be survived");
+    assert_eq!(state.tick(), LAST_TICK + 1, "the bot must survive every measured game");
     times
 }
 
@@ -55,7 +55,7 @@ fn decision(criterion: &mut Criterion) {
             bencher.iter_custom(|decisions| {
                 seed += 1;
                 let times = decision_times(&world, seed);
-                // Whole games are measured, so that the slow first tick counts once per game.
+                // Scales the mean of a whole game, so that its slow first tick has its true weight.
                 times.iter().sum::<Duration>() * decisions as u32 / times.len() as u32
             });
         });

@@ -1,11 +1,11 @@
-"""Compares the speed of games played from Python with EnvPool and Gymnasium.
+"""Compares the speed of getaway's Python interface with that of EnvPool and Gymnasium.
 
     python benches/lab.py [MAP...]
 
 Needs `numpy` and `gymnasium`; EnvPool is measured if it is installed (`pip install envpool`). All
-contenders play random actions that were drawn beforehand. Each round measures every contender once,
-so load on the machine affects all of them. The best of many short rounds counts. Single
-environments and `Game.play` with a whole plan are measured in the same way.
+environments play random actions that were drawn beforehand. Each round measures every environment
+once, so load on the machine affects all of them. The result is the speed in the best round.
+`Game.play` is measured in the same way, with a plan of a whole game.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ import getaway.gymnasium
 
 GAMES = 4096
 DRAWS = 64
-"""Arrays of random actions, used in turn."""
+"""Number of arrays of random actions. Successive calls use them in turn."""
 SLICE_S = 0.004
-"""Seconds per contender and round: short, so that some rounds run undisturbed."""
+"""Seconds per contender and round: so short that other processes do not disturb every round."""
 ROUNDS = 150
 
 Contender = tuple[str, int, Callable[[int], Any]]
-"""Name, environment steps per call, and the call, which takes its index."""
+"""The name, the environment steps per call, and a function that takes the index of the call."""
 
 
 def measure(contenders: list[Contender], rounds: int) -> dict[str, float]:
@@ -52,7 +52,7 @@ def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[
 
 
 def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """One batch per observation that learners use, one without, and two on two threads."""
+    """For each map: one batch per observation, one without observations, and two on two threads."""
     actions = rng.integers(5, size=(DRAWS, GAMES))
     found: list[Contender] = []
     for path in maps:
@@ -122,14 +122,14 @@ def main() -> None:
     contenders = [contender for group in groups for contender in group(options.maps, rng)]
     best = measure(contenders, options.rounds)
     for name, rate in best.items():
-        print(f"{rate / 1e6:10.3f} million steps a second  {name}")
+        print(f"{rate / 1e6:10.3f} million steps per second  {name}")
     one = [best[name] for name in best if name.endswith("compact")]
     two = [best[f"{name}, 2 threads"] for name in best if name.endswith("compact")]
     bare = [best[name] for name in best if name.endswith("nothing observed")]
     bare_two = [best[f"{name}, 2 threads"] for name in best if name.endswith("nothing observed")]
     for label, ones, twos in [("compact", one, two), ("nothing observed", bare, bare_two)]:
         gains = ", ".join(f"{b / a:.2f}" for a, b in zip(ones, twos))
-        print(f"\nslowest map, {label}: {min(ones) / 1e6:.1f} million; two threads: {gains} times one")
+        print(f"\nslowest map, {label}: {min(ones) / 1e6:.1f} million; two threads: {gains} times as fast as one")
     toys = [rate for name, rate in best.items() if name.startswith("EnvPool")]
     if toys:
         print(f"slowest map / fastest toy of EnvPool: {min(one) / max(toys):.1f}")
@@ -144,7 +144,7 @@ def main() -> None:
         game.play(plan)
 
     ticks = measure([("play", len(plan), whole_game)], options.rounds)["play"]
-    print(f"Game.play of {len(plan)} moves: {ticks / 1e6:.1f} million ticks a second, {len(plan) / ticks * 1e6:.1f} microseconds")
+    print(f"Game.play of {len(plan)} moves: {ticks / 1e6:.1f} million ticks per second, {len(plan) / ticks * 1e6:.1f} microseconds")
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
-//! Time to solve a whole game, and rollouts per second of the search grammar.
+//! Measures the time to solve a whole game, and the rollouts per second of the search grammar.
 //!
-//! `solve/MAP` and `solve_no_jump/MAP` solve with a different seed each time. Before that, the
-//! bench solves each seed once, and prints the median and the 99th percentile of the times (without
-//! building the tables) and of the simulated ticks. `rollouts/MAP` counts evaluations of
-//! `uct-greedy`. Runs on the bundled maps, and on the real maps if they are available. Every result
-//! is asserted, so a fast search that finds nothing does not look like an improvement.
+//! `solve/MAP` and `solve_no_jump/MAP` solve the map with a different seed each time. Before that,
+//! the bench solves it once with every seed, and prints the median and the 99th percentile of the
+//! times (without building the [`World`]) and of the simulated ticks. `rollouts/MAP` measures
+//! evaluations per second of the planner `uct-greedy`. The bench uses the bundled maps, and the
+//! challenge's own maps if their folder exists. Every result is checked, so a fast search that
+//! finds nothing does not look like an improvement.
 
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use getaway::search::{Budget, Search};
 
 const SEEDS: u64 = 200;
 const SEEDS_IN_TEST: u64 = 2;
-/// Enough simulated ticks for every survivable map.
+/// Enough simulated ticks to solve every map of this bench that can be survived.
 const TICKS_MAX: u64 = 5_000_000;
 const UCT_GREEDY: &str = "select(0.2, simulate(greedy))";
 const EVALUATIONS: u64 = 200;
@@ -36,7 +37,7 @@ fn solve(world: &World, seed: u64) -> Solution {
     survival.solve(world, &world.start(), Budget::ticks(TICKS_MAX))
 }
 
-/// Prints the times of all seeds. Returns `false` if seed 0 does not survive within the limit.
+/// Prints statistics over all seeds. Returns `false` instead if seed 0 finds no surviving line.
 fn report(id: &str, world: &World, seeds: u64) -> bool {
     if solve(world, 0).outcome != Outcome::Survives {
         println!("{id}: skipped, seed 0 does not survive");
@@ -91,7 +92,7 @@ fn rollouts(criterion: &mut Criterion) {
     benches.sample_size(10).warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(1));
     benches.throughput(Throughput::Elements(EVALUATIONS));
     for map in maps() {
-        // In the no-jump variant, no rollout survives, so the search does not end early.
+        // In the no-jump variant, no rollout survives, so every search uses its whole budget.
         let world = World::new(&map.layout, &Rules::NO_JUMP).expect("a map within the limits");
         let mut seed = 0;
         benches.bench_function(map.name, |bencher| {

@@ -1,8 +1,8 @@
-//! Benchmarks of the game and of loading maps. Their ids are `group/map`. `cargo bench -- --test`
-//! runs each benchmark once, with the same inputs and checks.
+//! Measures the speed of the game and of loading maps. The benchmarks are named `GROUP/MAP`.
+//! `cargo bench --bench world -- --test` runs each of them once, with the same inputs and checks.
 //!
-//! `step` and `step_no_jump` replay a complete game. `load` builds a world from files, and `routes`
-//! from a layout, which mostly builds route tables.
+//! `step` and `step_no_jump` replay a complete game. `load` builds a world from the files of a map,
+//! and `routes` builds one from a layout; most of that time goes into the route tables.
 
 mod games;
 

@@ -3,12 +3,12 @@
 
     python3 check.py                    every record of the benchmark
     python3 check.py FILE...            these records, or every record in these folders
-    python3 check.py --lines            lines only, without the proofs
+    python3 check.py --lines            replay the lines, but skip the proofs
 
 This file needs only Python 3.10. It is a second implementation of the rules (docs/rules.md) and of
 the certificates (CERTIFICATES.md). It shares no code with the solver or with `getaway benchmark
-check`, which makes the same checks faster. Exit codes: 0 every record holds, 1 a record does not
-hold, 2 an invalid option or a missing file.
+check`, which makes the same checks faster. Exit codes: 0 if no record is refused, 1 if a record is
+refused, 2 for an invalid option or a missing file.
 """
 
 import argparse
@@ -45,7 +45,7 @@ SERVER_RULES = {
     "wire": {"style_names": "server", "personalities": "server"},
 }
 LAST_TICK = 2000
-# A layer becomes known in every fifth tick, or if it has few states.
+# Known sets hold the layers of every fifth tick, and all layers of fewer than KNOWN_STATES states.
 KNOWN_TICKS, KNOWN_STATES = 5, 512
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 LETTERS = {"L": "left", "R": "right", "U": "up", "D": "down"}
@@ -58,16 +58,16 @@ class Refused(Exception):
 
 
 class TooSlow(Exception):
-    """A proof needs more steps than the limit."""
+    """A proof that needs more steps than `--max-steps` allows."""
 
 
 class Map:
-    """A map and its shortest paths under one set of rules. Tiles are pairs (x, y)."""
+    """A map, and the threats' shortest paths on it under given rules. A tile is a pair (x, y)."""
 
     def __init__(self, text, rules):
         rows = [row for row in text.split("\n") if row]
         if not rows or any(len(row) != len(rows[0]) for row in rows):
-            raise Refused("rows of different lengths in the map")
+            raise Refused("the map is empty, or its rows have different lengths")
         self.rules = rules
         self.width, self.height = len(rows[0]), len(rows)
         self.open = set()
@@ -99,7 +99,7 @@ class Map:
         return [name for name in order if step(tile, name) in self.open]
 
     def player_moves(self, tile):
-        """The tiles on which a player on `tile` can be one tick later."""
+        """Returns the tiles on which a player on `tile` can be one tick later."""
         moved = [step(tile, name) for name in self.options[tile]]
         return [tile] + [to for to in moved if to not in self.see_through]
 
@@ -108,7 +108,7 @@ class Map:
         return to if to in self.open and to not in self.see_through else tile
 
     def shared_step(self, tile, target):
-        """The next tile on the shared path, or None without a path or on the target itself."""
+        """Returns the next tile of an owl's or hawk's path, or None if there is none."""
         if target not in self.open or target == tile:
             return None
         distances = self.distances(target)
@@ -117,10 +117,10 @@ class Map:
         for name in self.neighbours(tile, self.rules["shared_path_order"]):
             if distances[step(tile, name)] == distances[tile] - 1:
                 return step(tile, name)
-        raise AssertionError("a tile at a distance has a neighbour that is nearer")
+        raise AssertionError("expected a neighbour that is one step nearer to the target")
 
     def distances(self, target):
-        """The number of steps to `target`, by tile, for the tiles that can reach it."""
+        """Returns the number of steps to `target` from each tile that has a path to it."""
         if target not in self._distances:
             self._distances[target] = self.search_from(target)
         return self._distances[target]
@@ -137,7 +137,7 @@ class Map:
         return distances
 
     def shark_step(self, tile, target):
-        """The first tile of the path that a breadth-first search from the shark finds."""
+        """Returns the next tile of a shark's path, or None if there is none."""
         if target not in self.open or target == tile:
             return None
         if tile not in self._shark_steps:
@@ -153,7 +153,7 @@ class Map:
         return self._shark_steps[tile].get(target)
 
     def visible_from(self, tile):
-        """The tiles in view along the row and column of `tile`, including `tile`."""
+        """Returns `tile` and the tiles of its row and column up to the nearest walls."""
         if tile not in self._sights:
             seen = {tile}
             for name in STEPS:
@@ -219,7 +219,7 @@ def pick_index(rules, seed, length):
 #   shark            (tile,)
 #   deer             (tile, direction)
 #   owl              (tile, remembered tile or None)
-#   hawk             (tile, seen or None, post or None, idle moves, seed)
+#   hawk             (tile, the player's last seen tile or None, post or None, idle moves, seed)
 def start_state(rules, style, tile):
     direction = rules["spawn_order"][pick_index(rules, rules["first_seed"], 4)]
     seed = rules["first_seed"] + 1
@@ -235,7 +235,8 @@ def start_state(rules, style, tile):
 
 
 def move_threat(chart, style, spawn, state, tick, stale, present):
-    """`stale` is the player's tile at the end of the previous tick, `present` its tile now."""
+    """Returns the threat's next state. `stale` is the player's tile before its command (NOWHERE in
+    tick 1), `present` its tile after the command."""
     rules = chart.rules
     tile = state[0]
     if style in ("bull", "goldfish"):
@@ -316,7 +317,7 @@ class Game:
         return self.is_caught or self.tick > LAST_TICK
 
     def step(self, letter):
-        """Plays a tick with the move `L`, `R`, `U`, `D`, or `.` to stay."""
+        """Plays one tick. `letter` is the move: `L`, `R`, `U`, `D`, or `.` to stay."""
         chart = self.chart
         self.player = chart.after_command(self.player, letter)
         if chart.rules["no_jump"] and self.is_on_player():
@@ -336,7 +337,7 @@ class Game:
 
 
 def replay(chart, actions):
-    """The tick after the last letter. Refuses a line that continues after the game is over."""
+    """Plays a line; returns the tick after it. Raises Refused if moves follow the game's end."""
     game = Game(chart)
     for at, letter in enumerate(actions):
         if game.is_over():
@@ -345,15 +346,15 @@ def replay(chart, actions):
     return game.tick
 
 
-# Proofs. The player's tiles are the bits of an integer: tile (x, y) is bit y * stride + x, and the
-# stride leaves an empty column between rows. A threat's key and the player's moves determine its
-# future: (tile,) for sharks, (tile, direction) for deer, (tile, path until it looks again) for
-# owls, and (tile, memories) for hawks, with all memories that are possible after the same path. A
-# layer maps tuples of keys, one key per threat, to the tiles where the player can be.
+# Proofs. A set of player tiles is an integer: tile (x, y) is bit y * stride + x. The stride is one
+# more than the width, so that no shift by one tile leads into another row. A threat's key is
+# (tile,) for sharks, (tile, direction) for deer, (tile, path until its next look) for owls, and
+# (tile, set of possible memories) for hawks. A layer maps tuples of keys, one key per threat, to
+# sets of player tiles.
 
 
 class Threat:
-    """The moves of one threat that sees the player, for sets of the player's tiles."""
+    """A threat that sees the player: its keys, and how they depend on the player's tile."""
 
     def __init__(self, chart, board, index):
         self.chart = chart
@@ -375,18 +376,18 @@ class Threat:
         return state
 
     def all_keys(self, tick):
-        """The keys with which the threat joins if no known set contains it."""
+        """Returns the keys with which the threat joins after tick 1 if no known set contains it."""
         chart, tiles = self.chart, sorted(self.chart.open)
         if self.style == "owl":
             if self.board.moves_before_look(chart.rules, tick):
-                raise Refused(f"an owl cannot join in tick {tick}, in which it remembers")
+                raise Refused(f"an owl cannot join in tick {tick}: it does not look in its next move")
             return [(tile, ()) for tile in tiles]
         if self.style == "hawk":
             return [(tile, self.all_memories(tile)) for tile in tiles]
         return self.keys_after(self.board.moves_before(tick))
 
     def all_memories(self, tile):
-        """All memories of a hawk on `tile`: driving to a tile in view or to a post, or idle."""
+        """Returns all memories that a hawk on `tile` can have. Their seed is unknown."""
         rules, posts = self.chart.rules, self.chart.posts
         memories = [(seen, None, 0, None) for seen in self.chart.visible_from(tile)]
         memories += [(None, post, 0, None) for post in posts]
@@ -395,7 +396,7 @@ class Threat:
         return frozenset(memories)
 
     def keys_after(self, moves):
-        """The keys of a shark or deer after this number of moves, wherever the player went."""
+        """Returns all keys that a shark or deer can have after `moves` moves of the threats."""
         if not self._keys:
             self._keys.append([self.start_key(False)])
         while len(self._keys) <= moves:
@@ -411,7 +412,7 @@ class Threat:
         return self._keys[moves]
 
     def owl_key(self, tile, target, tick):
-        """The owl's tile at the start of `tick`, and its next tiles until it looks again."""
+        """Returns the key at the start of `tick` of an owl on `tile` that remembers `target`."""
         path, at = [], tile
         for _ in range(self.board.moves_before_look(self.chart.rules, tick)):
             at = self.chart.shared_step(at, target) if target else None
@@ -421,7 +422,7 @@ class Threat:
         return (tile, tuple(path))
 
     def moves(self, key, tick):
-        """Pairs (next key, player tiles that lead to it) for a tick in which threats move."""
+        """Returns pairs (next key, set of player tiles that lead to it). Threats move in `tick`."""
         rules = self.chart.rules
         kind = tick == 1 and not self.sees_present
         if self.style == "owl":
@@ -460,7 +461,7 @@ class Threat:
         return [(to, frozenset(memories)) for to, memories in by_tile.items()]
 
     def hawk_after(self, state, view):
-        """The hawk's next states: a pick whose seed is unknown may take any post."""
+        """Returns the hawk's next states: several if it picks a post and its seed is unknown."""
         seed = state[4]
         to = move_hawk(self.chart, state[:4] + (0 if seed is None else seed,), view)
         if seed is not None:
@@ -471,7 +472,7 @@ class Threat:
 
 
 class Board:
-    """Sets of player tiles as bit masks, the clock, and the threats that do not see the player."""
+    """Sets of player tiles as bit masks, the clock, and the paths of bulls and goldfish."""
 
     def __init__(self, chart):
         self.chart = chart
@@ -492,7 +493,7 @@ class Board:
         return moved & self.everywhere
 
     def follow_obstacles(self):
-        """The tiles of bulls and goldfish at the start of each tick; they never see the player."""
+        """Returns the tiles of all bulls and goldfish at the start of each tick."""
         chart = self.chart
         blind = [threat for threat in chart.threats if threat[0] in ("bull", "goldfish")]
         states = [start_state(chart.rules, style, tile) for style, tile in blind]
@@ -526,7 +527,7 @@ class Board:
 
 
 class Known:
-    """A known set: a layer over some threats. A hawk whose draws are counted has more detail."""
+    """A known set: a layer over the threats of `mask`. Known seeds of hawks add to its detail."""
 
     def __init__(self, prover, mask, layer):
         self.mask, self.layer = mask, layer
@@ -539,8 +540,8 @@ class Known:
         self._tables = {}
 
     def table(self, prover, shared, joined=None):
-        """The player's tiles, by the keys of the shared threats and of the threat `joined`. A
-        hawk's outer key has no memories, because these need not be equal."""
+        """Returns the player's tiles by the keys of the threats `shared` and `joined`. The outer
+        dictionary's keys omit the hawks' memories, because keys that agree may differ in these."""
         if (shared, joined) not in self._tables:
             places = [self.mask.index(index) for index in shared]
             last = None if joined is None else self.mask.index(joined)
@@ -558,9 +559,9 @@ class Known:
 class Prover:
     """Repeats the sweeps of a certificate, and keeps their results for the current target.
 
-    Each set in `known[tick]` holds the state of every game that reaches the target, reduced to the
-    threats in the set's mask. `allowed[tick]` are the tiles where the player of such a game can be.
-    `alone[index][tick]` are the same tiles by the tile of one shark.
+    Consider the games that are alive at the start of the target tick. In each of them, the player
+    is on a tile of `allowed[tick]`, and on one of `alone[index][tick][tile]` if the shark `index`
+    is on `tile`. Each set in `known[tick]` has a state that agrees with the state of the game.
     """
 
     def __init__(self, chart, max_steps=None):
@@ -584,7 +585,7 @@ class Prover:
             raise TooSlow(f"the proof takes more than {self.max_steps} steps")
 
     def start_target(self, target):
-        """Changes the target. Known sets for a target also hold for later targets."""
+        """Changes the target. A later target keeps the known sets, because they still hold."""
         if target == self.target:
             return
         earlier = self.allowed[: self.target + 1] if target > self.target else []
@@ -603,12 +604,12 @@ class Prover:
             self.allowed[tick] &= tiles
 
     def landing(self, tick):
-        """The tiles onto which the player can step without meeting a bull or goldfish."""
+        """Returns the tiles of `allowed[tick + 1]` onto which the rules let the player step."""
         tiles = self.allowed[tick + 1]
         return tiles & ~self.board.obstacles[tick] if self.chart.rules["no_jump"] else tiles
 
     def project(self, index):
-        """Finds the tiles from which the player can reach the target against one shark alone."""
+        """Computes `alone`: tiles from which the player can evade one shark until the target."""
         threat, board = self.threats[index], self.board
         tiles = sorted(self.chart.open)
         layers = {self.target: {tile: self.allowed[self.target] & ~board.bit(tile) for tile in tiles}}
@@ -638,7 +639,7 @@ class Prover:
         return self.allowed[tick] & ~self.board.bit(tile)
 
     def refutes(self, sweep):
-        """Repeats one sweep; true if it shows that no game reaches its target."""
+        """Repeats a sweep. Returns True if it shows that no game is alive at the sweep's target."""
         self.start_target(sweep["target_tick"])
         from_tick, until_tick = sweep["from_tick"], sweep["until_tick"]
         mask, layer = (), {(): self.allowed[from_tick]}
@@ -663,7 +664,7 @@ class Prover:
         return False
 
     def join(self, tick, mask, layer, index, counts_draws):
-        """Adds a threat: with its first key, with its keys in a known set, or with all keys."""
+        """Adds a threat to a layer. Returns the new mask and layer."""
         if index not in self.threats:
             raise Refused(f"threat {index} does not see the player or does not exist")
         if index in mask:
@@ -700,7 +701,7 @@ class Prover:
         )
 
     def agree(self, mask, some, others):
-        """True if the keys can be the same state. They differ at most in the memories of hawks."""
+        """Returns True if the keys agree. They may differ only in the memories of hawks."""
         return some == others or all(
             self.threats[index].style != "hawk" or overlap(one[1], other[1])
             for index, one, other in zip(mask, some, others)
@@ -739,7 +740,7 @@ class Prover:
         return after
 
     def with_successor(self, tick, mask, layer, next_mask, next_layer):
-        """The states of a layer that have a successor in the next one."""
+        """Returns the states of `layer` with a successor that agrees with one in `next_layer`."""
         table = Known(self, next_mask, next_layer).table(self, mask)
         kept = {}
         for keys, tiles in layer.items():
@@ -755,7 +756,7 @@ class Prover:
         return kept
 
     def successors(self, tick, mask, keys, tiles):
-        """Triples one tick later: keys, the player's tiles, and its tiles one tick before."""
+        """Returns triples: the next keys, the player's next tiles, and its tiles in this tick."""
         self.count()
         board = self.board
         free = self.landing(tick)
@@ -767,8 +768,8 @@ class Prover:
                 free &= self.lives(tick + 1, index, key[0])
             to = board.spread(tiles) & free
             return [(keys, to, tiles)] if to else []
-        # Threats with a stale view divide the tiles that the player comes from; the others divide
-        # the tiles that it goes to.
+        # The keys of threats with a stale view depend on the tile that the player comes from; the
+        # keys of the others depend on the tile that it goes to.
         moves = [(self.threats[index], self.threats[index].moves(key, tick)) for index, key in zip(mask, keys)]
         parts = [((), tiles, free)]
         for threat, found in moves:
@@ -798,7 +799,7 @@ class Prover:
         return result
 
     def learn(self, tick, mask, layer):
-        """Adds a layer to the known sets, and removes those with less detail."""
+        """Restricts `allowed` by a layer. Adds the layer to the known sets, or restricts them."""
         tiles = states = 0
         for where in layer.values():
             tiles |= where
@@ -820,7 +821,7 @@ class Prover:
 
 
 def overlap(some, others):
-    """True if two sets of a hawk's memories share a memory; a seed None equals every seed."""
+    """Returns True if the sets have a hawk's memory in common. A seed None equals every seed."""
     if some is others or not some.isdisjoint(others):
         return True
     return any(
@@ -839,7 +840,7 @@ PERSONALITIES = ("server", "missing", "mismatched")
 
 
 def parse_object(text, line, keys, optional=()):
-    """One line of JSON: an object with exactly these keys."""
+    """Parses a line of JSON: an object with all of `keys`, and possibly some of `optional`."""
 
     def unique(pairs):
         if len({key for key, _ in pairs}) < len(pairs):
@@ -900,7 +901,7 @@ class Certificate:
         if not pairs or not all(is_integer(number) for join in joins for number in join):
             raise Refused(f"line {line}: expected joins to be pairs of a tick and a threat's index")
         if not 1 <= ticks[0] <= ticks[1] <= ticks[2] <= LAST_TICK or ticks[2] < 2:
-            raise Refused(f"line {line}: expected 1 <= from <= until <= target <= {LAST_TICK}")
+            raise Refused(f"line {line}: expected 1 <= from <= until <= target, and a target from 2 to {LAST_TICK}")
         return sweep
 
 
@@ -920,7 +921,7 @@ def full_rules(given, where):
 
 
 def same_rules(some, others):
-    """True if two sets of rules agree on the game; messages do not affect it."""
+    """Returns True if two sets of rules give the same game, on which `wire` has no effect."""
 
     def text(rules):
         scale = rules["pick_scale"]
@@ -940,7 +941,7 @@ def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None)
         raise Refused(f"the line ends in tick {final_tick}, after the bound of {bound_tick}")
     if end == "none":
         if bound_tick != LAST_TICK + 1:
-            raise Refused(f"a bound of {bound_tick} without a proof")
+            raise Refused(f"expected a proof of the bound of {bound_tick}")
         return 0
     if not 1 <= bound_tick <= LAST_TICK:
         raise Refused(f"bound_tick {bound_tick}: expected 1 to {LAST_TICK}")
@@ -1000,7 +1001,7 @@ class Benchmark:
 
 
 def check_file(job):
-    """A sentence about one record, and whether it holds: True, False, or None if it was too slow."""
+    """Returns a sentence about a record, and True if it holds, False if not, None if too slow."""
     path, is_proof_checked, max_steps = job
     begun = time.process_time()
     try:
@@ -1017,7 +1018,7 @@ def check_file(job):
 def main():
     parser = argparse.ArgumentParser(description="Check records of the pursuit benchmark.")
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="records, or folders of records")
-    parser.add_argument("--lines", action="store_true", help="replay lines only, without the proofs")
+    parser.add_argument("--lines", action="store_true", help="replay the lines, but skip the proofs")
     parser.add_argument("--max-steps", type=int, metavar="N", help="give up on a proof after N steps")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes")
     args = parser.parse_args()

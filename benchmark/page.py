@@ -13,7 +13,7 @@ ORDER = [OPEN, NONE, GAP, DOOMED, SURVIVES]
 
 
 def rows(folder):
-    """A row for each instance: undecided instances first, then those with the widest gaps."""
+    """Returns a row for each instance, sorted by state (as in ORDER), then with wide gaps first."""
     found = []
     for line in (folder / "instances.jsonl").read_text("utf-8").splitlines():
         instance = json.loads(line)

@@ -1,4 +1,4 @@
-//! Games for the benches. Every result has a known value, so a wrong game is never timed.
+//! Games for the benches. Every replay is checked, so a wrong simulation cannot pass as a fast one.
 
 use std::fs::{self, File};
 use std::io::Read;
@@ -9,8 +9,8 @@ use getaway::game::{LAST_TICK, Move, Rules, State, World};
 use getaway::map::Map;
 use getaway::protocol::Trace;
 
-/// The bundled maps that are timed, from small to large. The last map has more threats than a state
-/// can store without a heap allocation.
+/// The bundled maps of the benches, from small to large. The last map has more threats than a
+/// [`State`] can store without a heap allocation.
 pub const OUR_MAPS: [&str; 6] = ["corner-shop", "crossroads", "twin-bridges", "harbour", "old-town", "metropolis"];
 
 pub struct BenchGame {
@@ -52,7 +52,7 @@ impl PlannedGame {
     }
 }
 
-/// The bundled maps, and the six real maps if the shared folder exists.
+/// Returns the games on [`OUR_MAPS`], and on the challenge's six maps if their folder exists.
 pub fn all() -> Vec<BenchGame> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ours = OUR_MAPS.map(|name| our_game(here, name));
@@ -62,7 +62,7 @@ pub fn all() -> Vec<BenchGame> {
     ours.into_iter().chain(real).collect()
 }
 
-/// Both variants share one plan, because they differ only if the player steps onto a threat.
+/// Both variants use the same plan, which never steps onto a threat's tile.
 fn our_game(here: &Path, name: &str) -> BenchGame {
     let path = here.join("benches/plans").join(name).with_extension("txt");
     let letters = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -99,7 +99,8 @@ fn recorded_plan(map: &Map, rules: &Rules, path: &Path) -> Vec<Move> {
     trace.ticks.iter().map(|tick| play(tick.actions.as_deref().unwrap_or_default())).collect()
 }
 
-/// Plays random moves and restarts finished games. Returns a checksum of the final states.
+/// Plays `ticks` random moves, and starts again when the game is over. Returns a checksum of the
+/// ticks in which games ended and of the last state.
 #[inline]
 pub fn play_at_random(world: &World, start: &State, ticks: u32) -> u64 {
     let (mut state, mut checksum) = (start.clone(), 0_u64);

@@ -1,4 +1,4 @@
-"""An external solver that prints the line of a player that keeps away from the nearest threat.
+"""An example of an external solver: its player stays as far as it can from the nearest threat.
 
     getaway benchmark run --track mazes --time-limit 1 --out runs/greedy \
         --solver 'exec:python3 benchmark/examples/solver.py'

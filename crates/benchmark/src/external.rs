@@ -11,15 +11,16 @@ use tempfile::NamedTempFile;
 use crate::{Benchmark, BenchmarkError, Instance, Limits, failed};
 
 const POLL: Duration = Duration::from_millis(5);
-/// Elapsed time per processor time, in addition to [`START`]. Ends solvers that wait for ever.
+/// A solver that waits for ever is killed after this factor times its time limit, plus [`START`].
 const ELAPSED_FACTOR: u32 = 10;
 const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;
-/// Signals that end a solver after it has used up its processor time.
+/// The system ends a solver that exceeds its processor time with one of these two signals.
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
-/// Runs a command. Returns its output, or the reason why the output does not count.
+/// Runs a solver's shell command. Returns its output, or the reason why the output does not count.
+/// Fails if a temporary file or the shell cannot be used.
 pub fn execute(
     benchmark: &Benchmark,
     instance: &Instance,
@@ -58,7 +59,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
         status = child.try_wait()?;
     }
     if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
-        // This fails if all processes of the group have already ended.
+        // Ignores the error, which means that all processes of the group have already ended.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     if status.is_none() {
@@ -67,7 +68,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
     Ok(status)
 }
 
-/// True if the process, or the last process of the shell, was stopped at its processor time limit.
+/// Returns true if the shell, or the last command that it ran, exceeded its processor time limit.
 fn is_out_of_time(status: ExitStatus) -> bool {
     let signals = [SIGKILL, SIGXCPU];
     signals.iter().any(|&signal| status.signal() == Some(signal) || status.code() == Some(128 + signal))

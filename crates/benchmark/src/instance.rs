@@ -15,7 +15,7 @@ const LIST: &str = "instances.jsonl";
 const LIST_BYTES_MAX: u64 = 1 << 24;
 const MAP_BYTES_MAX: u64 = 1 << 21;
 
-/// An instance: a map file and the rules of play.
+/// An instance of the benchmark: a map file and the rules of play.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Instance {
     /// The track and the instance's name within the track, separated by a slash.
@@ -23,7 +23,7 @@ pub struct Instance {
     pub name: String,
     /// The map file, relative to the benchmark's folder.
     pub map: String,
-    /// The SHA-256 hash of the map file, in hexadecimal digits.
+    /// The SHA-256 hash of the map file in hexadecimal.
     pub sha256: String,
     #[serde(flatten, with = "getaway::game::rules_fields")]
     pub rules: Rules,
@@ -35,7 +35,6 @@ impl Instance {
     }
 }
 
-/// The folder of a benchmark, with its list of instances.
 #[derive(Clone, Debug)]
 pub struct Benchmark {
     pub folder: PathBuf,
@@ -43,7 +42,7 @@ pub struct Benchmark {
 }
 
 impl Benchmark {
-    /// Fails if the list cannot be read, or a line of it is not an instance.
+    /// Fails if the list of instances cannot be read, or one of its lines is not a valid instance.
     pub fn load(folder: impl Into<PathBuf>) -> Result<Self, BenchmarkError> {
         let folder = folder.into();
         let path = folder.join(LIST);
@@ -64,7 +63,7 @@ impl Benchmark {
         found.ok_or_else(|| BenchmarkError::Unknown { what: "instance", name: name.to_owned() })
     }
 
-    /// Fails if there is no such track.
+    /// Returns the instances of a track. Fails if there are none.
     pub fn track(&self, track: &str) -> Result<Vec<&Instance>, BenchmarkError> {
         let found: Vec<&Instance> = self.instances.iter().filter(|instance| instance.track() == track).collect();
         if found.is_empty() {
@@ -77,7 +76,7 @@ impl Benchmark {
         self.folder.join(&instance.map)
     }
 
-    /// Fails if the file cannot be read, has another hash, or is not a map.
+    /// Loads an instance's map. Fails if the file is unreadable, has another hash, or is not a map.
     pub fn layout(&self, instance: &Instance) -> Result<Layout, BenchmarkError> {
         let path = self.map_path(instance);
         let text = files::read_text(&path, MAP_BYTES_MAX).map_err(failed(&path))?;
@@ -103,9 +102,9 @@ pub struct GeneratedInstance {
     pub text: String,
 }
 
-/// Generates the public instances, with the bundled maps as `real_like`; or, with a seed, fresh
-/// instances of the same kinds. Fresh instances have no real-like track, because its maps are drawn
-/// by hand. Fails if a generated map has no room for its threats; the message names it.
+/// Without a seed, generates the public instances; `real_like` must be the bundled maps. With a
+/// seed, generates fresh instances like the public ones, but without the track `real-like`, whose
+/// maps are drawn by hand. Fails if a map cannot be generated; the error states the map's index.
 pub fn generate(real_like: &[Map], seed: Option<u64>) -> Result<Vec<GeneratedInstance>, String> {
     let mut recipe = Recipe { seed, generated: Vec::new() };
     if seed.is_none() {
@@ -157,7 +156,7 @@ struct Recipe {
 }
 
 impl Recipe {
-    /// The seed of a set of maps: the public seed, or a seed derived from the recipe's seed.
+    /// Returns the public seed, or, for fresh maps, a seed derived from it and the recipe's seed.
     fn seed_of(&self, public: u64) -> u64 {
         self.seed.map_or(public, |seed| seed.wrapping_mul(1_000_003).wrapping_add(public))
     }
@@ -199,7 +198,7 @@ fn options(kind: GeneratorKind, size: (i32, i32), braid_permille: u32, threats: 
     GeneratorOptions { kind, width, height, threats, styles: Style::ALL.to_vec(), braid_permille }
 }
 
-/// Fails if the folder is not new, or a file cannot be written.
+/// Fails if the folder already exists or a file cannot be written.
 pub fn write_instances(folder: &Path, generated: &[GeneratedInstance]) -> Result<(), BenchmarkError> {
     std::fs::create_dir(folder).and_then(|()| std::fs::create_dir(folder.join("maps"))).map_err(failed(folder))?;
     let mut list = String::new();

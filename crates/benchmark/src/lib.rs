@@ -1,6 +1,6 @@
-//! The public benchmark of pursuit. Instances are the same, byte for byte, on every machine. Only
-//! checked answers enter results and records: the literal model replays each line and repeats each
-//! proof. Functions return data and print nothing.
+//! The public benchmark for solvers of the game. Its instances are the same, byte for byte, on
+//! every machine. Only checked answers enter results and records: `getaway_reference`, a literal
+//! model of the rules, replays each line of moves and repeats each proof. Nothing is printed.
 
 #[cfg(unix)]
 mod external;
@@ -8,7 +8,7 @@ mod external;
 mod external {
     use crate::{Benchmark, BenchmarkError, Instance, Limits};
 
-    /// Always fails: the limits of processor time and memory need a Unix shell.
+    /// Always returns a failure, because a Unix shell is needed to limit processor time and memory.
     pub fn execute(_: &Benchmark, _: &Instance, _: &str, _: Limits) -> Result<Result<String, String>, BenchmarkError> {
         Ok(Err("external solvers need a Unix system".to_owned()))
     }
@@ -37,7 +37,7 @@ pub enum BenchmarkError {
     #[error("{}: {why}", path.display())]
     Content {
         path: PathBuf,
-        /// The value found, and the expected value.
+        /// What is wrong with the content of the file.
         why: String,
     },
     #[error("{what} {name}: the benchmark has no such {what}")]

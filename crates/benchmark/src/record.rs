@@ -1,4 +1,4 @@
-//! Records: the best known line and bound of an instance, with the proof of the bound.
+//! Records: the longest known line of an instance, and the lowest proven bound with its proof.
 
 use std::fmt;
 use std::fs;
@@ -14,7 +14,7 @@ const RECORD_BYTES_MAX: u64 = 1 << 22;
 const FIRST_LINE: &str = "bench-1 record ";
 const CREDITS: [&str; 2] = ["line by: ", "bound by: "];
 
-/// The text form has a line with the instance's name, two lines of credits, and the certificate.
+/// In text form, the first three fields take one line each, and the certificate follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Record {
     pub instance: String,
@@ -40,7 +40,7 @@ pub struct Merge {
 }
 
 impl Record {
-    /// The error has a line number.
+    /// Parses the text form. The error starts with the number of the invalid line.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.splitn(4, '\n');
         let mut next = |line: usize, start: &str| {
@@ -60,8 +60,8 @@ impl Record {
         Self::parse(&text).map_err(|why| BenchmarkError::Content { path: path.to_owned(), why })
     }
 
-    /// Replays the line and repeats the proof in the literal model. The error is the reason why the
-    /// record does not hold.
+    /// Replays the line and repeats the proof in the literal model, `getaway_reference`. Returns an
+    /// error with the reason if the record is wrong.
     pub fn check(&self, benchmark: &Benchmark) -> Result<(), String> {
         let instance = benchmark.find(&self.instance).map_err(|error| error.to_string())?;
         let layout = benchmark.layout(instance).map_err(|error| error.to_string())?;
@@ -73,8 +73,9 @@ impl Record {
         getaway_reference::verify(&self.certificate, &layout).map_err(|error| error.to_string())
     }
 
-    /// Takes the longer line and the lower bound of another record of the same instance. Fails if
-    /// the line of either record ends after the other's bound, so that one of them is wrong.
+    /// Takes the line of `other` if it is longer, and its bound if it is lower. Returns which parts
+    /// were taken. Both records must be of the same instance. Fails if the line of one record ends
+    /// after the bound of the other, because one of the records must then be wrong.
     pub fn merge(&mut self, other: &Self) -> Result<Merge, String> {
         let (own, new) = (&mut self.certificate, &other.certificate);
         if own.final_tick > new.bound_tick || new.final_tick > own.bound_tick {
@@ -95,7 +96,8 @@ impl Record {
         Ok(merge)
     }
 
-    /// Saves the record under the instance's name. Replaces only a record of the same instance.
+    /// Saves the record in a file named after its instance, replacing an earlier record. Fails if
+    /// the file exists and is not a record of this instance.
     pub fn save(&self, folder: &Path) -> Result<(), BenchmarkError> {
         let path = folder.join(format!("{}.txt", self.instance));
         let track = path.parent().unwrap_or(folder);
@@ -103,7 +105,7 @@ impl Record {
         if path.symlink_metadata().is_ok() {
             let found = Self::load(&path)?.instance;
             if found != self.instance {
-                let why = format!("a record of {found}: expected one of {}", self.instance);
+                let why = format!("a record of {found}: expected a record of {}", self.instance);
                 return Err(BenchmarkError::Content { path, why });
             }
         }

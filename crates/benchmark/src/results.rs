@@ -1,4 +1,4 @@
-//! The results of a run: a journal from which an interrupted run continues.
+//! The results of a run, in a journal. An interrupted run continues from its journal.
 
 use std::path::Path;
 
@@ -13,21 +13,21 @@ pub const RESULTS_FILE: &str = "results.jsonl";
 const RESULTS_BYTES_MAX: u64 = 1 << 26;
 const KIND: FileKind = FileKind { name: "benchmark run", version: 1 };
 
-/// The settings of a run. A run continues only with the same settings.
+/// The settings of a run. An interrupted run can be continued only with the same settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     pub solver: String,
     pub track: String,
-    /// Processor time per instance in seconds.
+    /// Maximum processor time per instance in seconds.
     pub time_limit_s: f64,
-    /// Address space per instance in MiB.
+    /// Maximum address space of an external solver in MiB.
     pub memory_mib: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Results {
     pub instance: String,
-    /// The tick in which the line ends; `None` if the answer does not count.
+    /// The tick in which the solver's line ends; `None` if the answer does not count.
     pub final_tick: Option<u16>,
     pub bound_tick: Option<u16>,
     pub seconds: f64,
@@ -46,8 +46,8 @@ impl Results {
         }
     }
 
-    /// Opens or creates the journal of a run, and returns the results so far. Fails if it belongs
-    /// to another run, is damaged, or cannot be written.
+    /// Opens or creates the journal of a run, and returns it with the results so far. Fails if the
+    /// journal is damaged, has other settings, or cannot be written.
     pub fn open(folder: &Path, settings: &Settings) -> Result<(Journal, Vec<Self>), BenchmarkError> {
         let mut results = Vec::new();
         let check = |found: Settings| match found == *settings {
@@ -62,10 +62,10 @@ impl Results {
         Ok((journal, results))
     }
 
-    /// Reads the journal of a run, which may still be in progress, without changing it.
+    /// Returns a run's settings, and its results sorted by instance. Does not change the journal.
     pub fn load(folder: &Path) -> Result<(Settings, Vec<Self>), BenchmarkError> {
         let path = folder.join(RESULTS_FILE);
-        // Opening a journal removes an incomplete last line, so a copy is opened.
+        // Opens a copy, because `Journal::open` removes an incomplete last line from the file.
         let copies = tempfile::tempdir().map_err(failed(std::env::temp_dir()))?;
         let copy = copies.path().join(RESULTS_FILE);
         let bytes = files::read(&path, RESULTS_BYTES_MAX).map_err(failed(&path))?;

@@ -7,22 +7,22 @@ use getaway_reference::Game;
 use crate::external::execute;
 use crate::{Benchmark, BenchmarkError, Instance, Record};
 
-/// Simulated ticks between two checks of the clock.
+/// Number of simulated ticks between two checks of the time limit.
 const SLICE_TICKS: u64 = 20_000;
 
 #[derive(Clone, Debug)]
 pub enum Solver {
     Getaway,
-    /// Plays the game, with an equal share of the time for every tick.
+    /// A planner, which plays the game with an equal share of the time limit for each tick.
     Planner(PlannerSpec),
-    /// A shell command. Its arguments are the paths of a map and of a rules file.
+    /// A shell command, which gets the path of the map and the path of a rules file as arguments.
     Command(String),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub time: Duration,
-    /// Address space of an external solver in MiB.
+    /// Maximum address space of an external solver in MiB.
     pub memory_mib: u64,
 }
 
@@ -30,14 +30,14 @@ pub struct Limits {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answer {
     pub record: Option<Record>,
-    /// The reason why the answer does not count.
+    /// The reason why the answer does not count; `None` if it counts.
     pub failure: Option<String>,
-    /// Time in seconds: processor time for this project's solver, and elapsed time for others.
+    /// Time in seconds: elapsed time for a shell command, processor time for other solvers.
     pub seconds: f64,
 }
 
-/// A solver that fails is an answer, not an error. Fails if the map cannot be read, or no temporary
-/// file can be written.
+/// Runs a solver on an instance, and checks its answer. If the solver fails, the answer contains
+/// the reason. Fails if the map cannot be read, or if a temporary file or the shell cannot be used.
 pub fn run(
     benchmark: &Benchmark,
     instance: &Instance,
@@ -71,7 +71,7 @@ pub fn run(
     })
 }
 
-/// Processor time of this thread, or the elapsed time if the processor time is unavailable.
+/// Returns this thread's processor time, or the time since `since` if the former is unavailable.
 fn thread_time(since: Instant) -> Duration {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse().ok());
@@ -130,7 +130,8 @@ fn line_only(instance: &Instance, moves: Vec<Move>, final_tick: u16) -> Certific
     }
 }
 
-/// Reads an answer: a certificate if there is one, otherwise the last complete line of moves.
+/// Reads the certificate in a solver's output or, if there is none, the moves in its last complete
+/// line of text.
 fn parse_answer(text: &str, layout: &Layout, instance: &Instance) -> Result<Certificate, String> {
     if let Some(at) = text.find("{\"certificate\"") {
         return text[at..].parse().map_err(|error| format!("refused: certificate: {error}"));

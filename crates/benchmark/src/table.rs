@@ -4,20 +4,20 @@ use getaway::game::LAST_TICK;
 
 use crate::{Results, Settings};
 
-/// A row of the table: the results of one solver.
+/// A row of the table that compares runs: the results of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub solver: String,
     /// Number of instances with a result.
     pub instances: usize,
-    /// Instances with a line to the end of the game, or a proof that no such line exists.
+    /// Number of instances with a line that survives, or with a proof that no line survives.
     pub decided: usize,
-    /// Instances of which the best score is proven.
+    /// Number of instances whose line is proven to be optimal.
     pub proven: usize,
     pub failed: usize,
-    /// Mean tick in which the line ends; 0 for an answer that does not count.
+    /// Mean of the ticks in which the lines end. An answer that does not count enters as tick 0.
     pub mean_tick: f64,
-    /// By the tick in which the line ends. 1 is the best; equal ticks share their mean rank.
+    /// Mean rank among the runs; 1 is the best. Runs with equal final ticks share their mean rank.
     pub mean_rank: f64,
 }
 
@@ -30,7 +30,6 @@ fn is_proven(result: &Results) -> bool {
         || result.final_tick.is_some_and(|tick| tick > LAST_TICK)
 }
 
-/// One row per run, in the order of the runs.
 pub fn rows(runs: &[(Settings, Vec<Results>)]) -> Vec<Row> {
     let tick = |run: &[Results], instance: &str| {
         let result = run.iter().find(|result| result.instance == instance);
@@ -65,7 +64,8 @@ const MARGIN: f64 = 56.0;
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444"];
 const SECONDS_MIN: f64 = 0.001;
 
-/// SVG: per solver, the decided instances against the time limit on a logarithmic scale.
+/// Returns an SVG that plots, for each run, the number of instances decided within a time per
+/// instance. The time axis is logarithmic.
 pub fn cactus(runs: &[(Settings, Vec<Results>)]) -> String {
     let curves: Vec<Vec<f64>> = runs.iter().map(|(_, results)| times(results)).collect();
     let most = curves.iter().map(Vec::len).max().unwrap_or(0).max(1) as f64;
@@ -105,7 +105,6 @@ pub fn cactus(runs: &[(Settings, Vec<Results>)]) -> String {
     svg + "</svg>\n"
 }
 
-/// The times of decided instances in ascending order.
 fn times(results: &[Results]) -> Vec<f64> {
     let decided = results.iter().filter(|result| is_decided(result));
     let mut times: Vec<f64> = decided.map(|result| result.seconds.max(SECONDS_MIN)).collect();
