@@ -1,4 +1,4 @@
-//! Hashes all sources that results depend on. A cluster rejects machines with another hash.
+//! Hashes all sources on which results depend. A cluster rejects machines with a different hash.
 
 #[path = "../../src/fnv.rs"]
 mod fnv;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use fnv::FnvHasher;
 
-/// Paths relative to this crate. The lock file represents the dependencies.
+/// Paths relative to this crate. The lock file changes with every change of a dependency.
 const SOURCES: [&str; 5] = ["../../src", "src", "../discover/src", "../problems/src", "../../Cargo.lock"];
 
 fn main() {

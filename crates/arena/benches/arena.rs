@@ -1,7 +1,7 @@
-//! Games per second in the arena, and its overhead over plain games. Before the benches, the
-//! variants run in alternation, and the median ratios of their times are printed: ratios within a
-//! round are stable even on a shared machine. Every series must give the same scores as the plain
-//! games.
+//! Measures the arena's games per second, and its overhead over plain games, which are played
+//! without it. Before the benches, plain games and series on one and two threads alternate. The
+//! printed ratios are medians over the rounds, because the ratio of two times in the same round is
+//! stable even on a shared machine. All scores must equal those of the plain games.
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Games against threats that the library does not model: hunters that cooperate, look ahead, sleep
 //! or lurk.
 //!
-//! All planners play the same maps and hunters, and see positions only. Games begin when the
-//! threats are awake; before that, every planner survives. In further games, half of the threats
-//! have known styles: a player that predicts this half is compared with a player that treats all
-//! threats as unmodelled, and with the bot, which knows only the styles of the known half.
+//! All planners play on the same maps against the same hunters, and see only their positions. Games
+//! begin when the threats are awake; before that, every planner survives. In further games, half of
+//! the threats have known styles. A player that predicts this half, and the bot, are each compared
+//! with a player that treats all threats as unmodelled.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000
@@ -21,21 +21,21 @@ use getaway::protocol::{GameMessage, MessageThreat, Name};
 use getaway::search::Generator;
 use getaway_arena::stats::{WinDrawLoss, sign_test};
 
-/// The first tick of a game, from which the threats are awake. All threats start at their spawns.
+/// Games start in this tick, the first with awake threats. All threats are then at their spawns.
 const TICK_FIRST: u16 = 502;
 const TICK_MAX: u16 = 1500;
 const MINIMAX_DEPTH: u16 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hunter {
-    /// Of the crossings to which no other hunter is closer, goes to the one nearest to the player.
-    /// Chases a player that is near.
+    /// The first hunter chases the player. Each other hunter goes to the crossing nearest to the
+    /// player among those to which no other hunter is closer, and chases a player within 3 tiles.
     Pincer,
-    /// Searches [`MINIMAX_DEPTH`] moves ahead, with the player fleeing.
+    /// Minimises the distance to a fleeing player, [`MINIMAX_DEPTH`] moves ahead.
     Minimax,
-    /// Stays until the player is near or until a random tick, then hunts like [`Self::Minimax`].
+    /// Sleeps until `wake_tick` or until the player is within [`NEAR`] tiles, then plays `Minimax`.
     Sleeper,
-    /// Chases the player while it is near, otherwise stays.
+    /// Chases the player while it is within [`NEAR`] tiles; otherwise stays.
     Lurker,
 }
 
@@ -70,7 +70,7 @@ impl Streets {
         self.next_tiles(from).find(|&next| self.distance(next, to) < self.distance(from, to)).unwrap_or(from)
     }
 
-    /// The distance to the player that the hunter can force within `depth` moves of each side.
+    /// Returns the smallest distance that the hunter can force if each side makes `depth` moves.
     fn minimax(&self, hunter: u16, player: u16, depth: u16) -> u16 {
         if hunter == player || depth == 0 {
             return self.distance(hunter, player);
@@ -78,8 +78,8 @@ impl Streets {
         self.next_tiles(hunter).map(|next| self.value_of_step(next, player, depth)).min().unwrap_or(u16::MAX)
     }
 
-    /// The distance that the hunter can force after a first step to `next`. The player flees after
-    /// each of the hunter's `depth` moves.
+    /// Returns the distance that `minimax` gives if the hunter's first step leads to `next`. The
+    /// player flees after each of the hunter's `depth` moves.
     fn value_of_step(&self, next: u16, player: u16, depth: u16) -> u16 {
         if next == player {
             return 0;
@@ -146,7 +146,7 @@ impl HunterGame {
     fn new(layout: &Layout, hunter: Hunter, known: usize) -> Self {
         let (modelled, hunters) = layout.threats.split_at(known.min(layout.threats.len()));
         let streets = Streets::new(layout);
-        // The seed depends only on the map, so that all planners meet the same hunters.
+        // The seed depends only on the map, so that hunters wake in the same ticks in all games.
         let crossings = streets.crossings.iter().map(|&tile| u64::from(tile));
         let mut random = Generator::from_seed(crossings.fold(0, |seed, tile| seed.wrapping_mul(31) + tile));
         let tiles = hunters.iter().filter_map(|threat| streets.graph.tile(threat.position));
@@ -185,7 +185,7 @@ impl HunterGame {
     }
 }
 
-/// The state that the compared planners see: hunters appear as goldfish.
+/// Returns the world and state that a planner gets to see: the `hunters` appear as goldfish.
 fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, State) {
     let spawns = hunters.iter().map(|&position| Spawn { style: Style::Goldfish, position }).collect();
     let layout = Layout { threats: spawns, ..world.layout().clone() };
@@ -223,7 +223,7 @@ impl Settings {
         })
     }
 
-    /// Plays `smitsimax` with all threats unmodelled, even the server's; returns the last tick.
+    /// Returns the last tick of `smitsimax`, which sees all threats as goldfish, even known ones.
     fn guess_all(&self, layout: &Layout, hunter: Hunter, known: usize) -> Result<u16, Box<dyn Error>> {
         let mut planner = by_name("smitsimax", 1)?;
         Ok(HunterGame::new(layout, hunter, known).play(|world, state, hunters| {
@@ -251,7 +251,7 @@ impl Pairs {
     fn print(&self, [first, second]: [&str; 2], pairs: u64) {
         let mean = |sum: u32| f64::from(sum) / pairs.max(1) as f64;
         println!(
-            "{first} to tick {:.0}, {second} to {:.0}; {} won, {} lost, p = {:.1e}",
+            "mean last tick: {first} {:.0}, {second} {:.0}; {} won, {} lost, p = {:.1e}",
             mean(self.sums[0]),
             mean(self.sums[1]),
             self.counts.wins,
@@ -321,7 +321,7 @@ fn compare_bot(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
             decision.player_move
         });
         let guessed = settings.guess_all(&layout, hunter, known)?;
-        println!("{hunter:?} {number}: the bot to tick {tick}, guessing all to {guessed}, {longest:?} at most");
+        println!("{hunter:?} {number}: last tick: bot {tick}, guessing all {guessed}; longest decision {longest:?}");
         pairs.add(tick, guessed);
     }
     Ok(pairs)

@@ -1,4 +1,4 @@
-//! Joins running games: one bot plays up to a tick, then another bot takes over. The second bot has
+//! Plays games in which a second bot takes over from the first in a given tick. The second bot has
 //! not seen the earlier ticks, so it does not know the threats' memories, draws and idle rounds.
 //!
 //! ```sh
@@ -16,7 +16,7 @@ use getaway::protocol::GameMessage;
 
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
-/// For games that the second bot loses: solves from where it joined, with the threats' memories.
+/// If the second bot loses, a search that knows the threats' memories gets this budget.
 const SOLVER_BUDGET: Budget = Budget::ticks(300_000);
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -1,11 +1,11 @@
 //! Plays on servers whose rules the bot does not know: seeded variants with one to three changed
-//! rules. On each map, the bot plays one game without a memory and a second with the memory of the
-//! first.
+//! rules. On each map, the bot plays a first game without a memory, and a second with the memory of
+//! the first.
 //!
-//! Counts only games that the solver survives with the true rules. The table shows the median tick
-//! from which the bot knew the right value in the first game. `--true-rules` adds games of a bot
-//! that is given the rules, and `--trace` prints the estimated rules whenever they change.
-//! `--known` instead compares decision times with and without learning on the unchanged server.
+//! Only games that the solver survives under the true rules count. For each changed rule, the table
+//! shows the median tick from which the bot knew its value in the first game. `--true-rules` adds
+//! games of a bot that is given the rules; `--trace` prints the estimated rules when they change.
+//! `--known` instead compares decision times with and without learning under the usual rules.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example variants -- --variants 100 --maps path/to/maps
@@ -44,7 +44,7 @@ struct Tally {
     second: u32,
     told: u32,
     points: u64,
-    /// For each game in which the parameter became known, the first tick at which it was known.
+    /// For each first game at whose end the bot knew the value, the tick from which it knew it.
     known: Vec<u16>,
 }
 
@@ -102,9 +102,9 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let ticks = LastTicks { first: first.last_tick, second: second.last_tick, told };
         let names: Vec<String> = changed.iter().map(|parameter| parameter.name()).collect();
-        let told = told.map_or_else(String::new, |tick| format!(", told the rules to {tick}"));
+        let told = told.map_or_else(String::new, |tick| format!(", with the true rules {tick}"));
         println!(
-            "{seed} {}: first game to tick {}, second to {}{told}; {}",
+            "{seed} {}: last tick of the first game {}, of the second {}{told}; {}",
             map.name,
             ticks.first,
             ticks.second,
@@ -151,7 +151,7 @@ fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
     }
     let mean = |index: usize| times[index].as_secs_f64() * 1e6 / f64::from(decisions[index].max(1));
     println!(
-        "{} decisions each, the same moves: {:.2} µs with learning, {:.2} without, ratio {:.3}",
+        "{} decisions each, with equal moves: {:.2} µs with learning, {:.2} µs without, ratio {:.3}",
         decisions[0],
         mean(0),
         mean(1),
@@ -163,7 +163,7 @@ fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
 struct Played {
     last_tick: u16,
     bot: Bot,
-    /// For each changed parameter, the tick from which the bot had the right value.
+    /// For each changed parameter, the tick from which the bot had the right value until the end.
     known: Vec<Option<u16>>,
 }
 
@@ -205,7 +205,7 @@ fn play(world: &World, options: BotOptions, changed: &[Parameter], traces: bool)
     if traces {
         let missed = bot.mispredictions_by_threat();
         let right: Vec<String> = changed.iter().map(|one| format!("{} {}", one.name(), one.value(truth))).collect();
-        println!("  ended in tick {}; {missed:?}; the truth is {}", state.tick(), right.join("; "));
+        println!("  ended in tick {}; mispredictions {missed:?}; true rules: {}", state.tick(), right.join("; "));
     }
     Ok(Played { last_tick: state.tick(), bot, known })
 }

@@ -4,8 +4,8 @@ use super::series::{Games, Series};
 const HEADER: &str = "planner,spec,map,layout,sample,seed,score,final_tick,caught,moves,simulated_ticks,mispredictions,\
     missed_ticks,late_commands,invalid_commands,failure,failure_tick";
 
-/// One line per game in the order of the series, with a header; RFC 4180. Times are left out, so
-/// every run with a budget in simulated ticks gives the same bytes.
+/// Returns the played games as CSV (RFC 4180): a header, and one line per game in the order of the
+/// series. Times are left out, so runs with the same budget in simulated ticks give the same bytes.
 pub fn csv(series: &Series, games: &Games) -> String {
     let names = series.names();
     let lines = games.iter().enumerate().filter_map(|(index, game)| {

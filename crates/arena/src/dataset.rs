@@ -1,8 +1,8 @@
-//! Datasets: states that planners reach, with an observation and the exact judgement of each move.
+//! Datasets: states that planners reach, each with an observation and a verdict on every move.
 //!
-//! Each shard of [`SHARD_STATES`] states is the content of one `.npy` file: an array of records in
-//! NumPy's format 1.0. A shard depends only on the dataset and on the shard's index, not on
-//! threads, machine or interruptions.
+//! A dataset consists of shards of [`SHARD_STATES`] states. Each shard is a `.npy` file: an array
+//! of records in NumPy's format 1.0. Its content depends only on the dataset's settings and the
+//! shard's index, not on the number of threads, the machine or interruptions.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -24,9 +24,9 @@ use getaway::planner::{Outcome, PlannerFailure, PlannerHost, SurvivalOptions, ju
 use getaway::protocol::to_json;
 use getaway::search::{Budget, Generator};
 
-/// States per shard, except the last.
+/// Number of states per shard; the last shard may have fewer.
 pub const SHARD_STATES: u64 = 1024;
-/// Maximum number of states that one game contributes.
+/// Maximum number of states from one game.
 pub const GAME_STATES: usize = 64;
 
 const KIND: FileKind = FileKind { name: "dataset", version: 1 };
@@ -35,17 +35,17 @@ const MEMORY_MAX_BYTES: usize = 64 << 20;
 /// The header of a `.npy` file ends at a multiple of this many bytes.
 const NPY_ALIGNMENT: usize = 64;
 
-/// The form of a dataset's observations: see [`getaway::batch`].
+/// The format of a dataset's observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Observation {
-    /// [`BatchPart::write_features`](getaway::batch::BatchPart::write_features).
+    /// Written by [`BatchPart::write_features`](getaway::batch::BatchPart::write_features).
     Features,
-    /// [`BatchPart::write_compact`](getaway::batch::BatchPart::write_compact).
+    /// Written by [`BatchPart::write_compact`](getaway::batch::BatchPart::write_compact).
     Compact,
-    /// [`BatchPart::write_windows`](getaway::batch::BatchPart::write_windows).
+    /// Written by [`BatchPart::write_windows`](getaway::batch::BatchPart::write_windows).
     Window,
-    /// [`BatchPart::write_planes`](getaway::batch::BatchPart::write_planes).
+    /// Written by [`BatchPart::write_planes`](getaway::batch::BatchPart::write_planes).
     Planes,
 }
 
@@ -53,16 +53,16 @@ pub enum Observation {
 pub struct DatasetOptions {
     pub states: u64,
     pub observation: Observation,
-    /// Random moves per thousand moves.
+    /// Probability of a random move instead of the planner's, in thousandths.
     pub random_moves_permille: u32,
-    /// Budget of the judgement of a move, in simulated ticks.
+    /// Budget of the search that gives the verdict on a move, in simulated ticks.
     pub label_ticks: u64,
 }
 
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DatasetError {
-    /// An external bot cannot play from states with random moves.
+    /// An external bot cannot play games with random moves.
     #[error("{0}: expected a planner, found an external bot, which cannot play a dataset's games")]
     ExternalBot(String),
     #[error("the dataset: {0}")]
@@ -73,11 +73,11 @@ pub enum DatasetError {
     Planner { map: String, planner: String, source: PlannerFailure },
 }
 
-/// A run continues a dataset only if these settings are equal.
+/// A run continues an existing dataset only if its settings equal those in the dataset's file.
 #[derive(Serialize, Deserialize)]
 struct Settings {
     build: String,
-    /// The names of the maps and the planners. Records refer to them by index.
+    /// Names of the maps. The dataset's records refer to maps and planners by index.
     maps: Vec<String>,
     planners: Vec<String>,
     /// A fingerprint of the maps' layouts.
@@ -139,7 +139,7 @@ impl Field {
 pub struct Dataset {
     series: Series,
     options: DatasetOptions,
-    /// One game per map, from which observations are taken.
+    /// One game per map, set to each state that is to be observed.
     observed: Batch,
 }
 
@@ -158,7 +158,7 @@ impl Dataset {
         Ok(Self { observed: Batch::new(worlds, games), series, options })
     }
 
-    /// The dataset as one line of JSON for [`Dataset::from_spec`].
+    /// Returns the dataset's settings as one line of JSON for [`Dataset::from_spec`].
     pub fn spec(&self) -> String {
         to_json(&Spec { dataset: self.options, series: self.series.spec() })
     }
@@ -166,16 +166,16 @@ impl Dataset {
     /// Reads a dataset from JSON. `host` finds further planners.
     ///
     /// # Errors
-    /// If the JSON is invalid or comes from another build, or the games cannot be played.
+    /// If the JSON is invalid or comes from another build, or a map or planner cannot be used.
     pub fn from_spec(spec: &str, host: Option<&dyn PlannerHost>) -> Result<Self, DatasetError> {
         let spec: Spec = serde_json::from_str(spec).map_err(|error| DatasetError::Spec(error.to_string()))?;
         Self::new(Series::from_spec(&spec.series, host)?, spec.dataset)
     }
 
-    /// Opens or creates the file that describes the dataset, locks it, and returns it as a journal.
+    /// Opens or creates the file of the dataset's settings, locks it, and returns its journal.
     ///
     /// # Errors
-    /// When the file cannot be read or written, is in use, or describes another dataset.
+    /// When the file cannot be read or written, is in use, or has other settings.
     pub fn open(&self, path: &Path) -> Result<Journal, JournalError> {
         let options = self.series.options();
         let mut layouts = FnvHasher::default();
@@ -219,8 +219,8 @@ impl Dataset {
         self.shard_header(shard).len() + record * self.shard_states(shard) as usize
     }
 
-    /// Plays and judges a shard; returns the content of its file. `on_state` is called after each
-    /// state; when it returns false, the shard is abandoned.
+    /// Plays a shard's games and judges the moves. Returns the content of the shard's file, or
+    /// `None` as soon as `on_state`, which is called after each state, returns false.
     ///
     /// # Errors
     /// When a planner fails.
@@ -244,15 +244,15 @@ impl Dataset {
         Ok(Some(content))
     }
 
-    /// Plays and judges these shards for another process: each file's content as a JSON string, in
-    /// base64.
+    /// Computes shards for another process. Returns the content of each shard's file as a JSON
+    /// string in base64.
     ///
     /// # Errors
     /// When a shard does not exist or a planner fails.
     pub fn encoded_shards(&self, shards: &[usize]) -> Result<Vec<String>, DatasetError> {
         let encoded = |&shard: &usize| {
             if shard >= self.shards() {
-                return Err(DatasetError::Spec(format!("expected {} shards, found number {shard}", self.shards())));
+                return Err(DatasetError::Spec(format!("expected a shard below {}, found {shard}", self.shards())));
             }
             let content = self.shard(shard, || true)?.expect("not abandoned");
             Ok(to_json(&BASE64.encode(&content)))
@@ -260,8 +260,8 @@ impl Dataset {
         shards.iter().map(encoded).collect()
     }
 
-    /// Decodes the content of a shard's file that another process encoded. `None` if the text
-    /// does not decode to a file of this shard's size.
+    /// Decodes the content of a shard's file from base64. Returns `None` if the text is not base64,
+    /// or if the content has the wrong length or header for this shard.
     pub fn decoded_shard(&self, shard: usize, text: &str) -> Option<Vec<u8>> {
         let content = BASE64.decode(text).ok().filter(|_| shard < self.shards())?;
         let is_whole = content.len() == self.shard_bytes(shard) && content.starts_with(&self.shard_header(shard));

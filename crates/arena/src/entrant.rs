@@ -1,4 +1,4 @@
-//! Entrants: planners and bots, and their display names.
+//! Entrants: the planners and external bots that play, with their display names.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -6,15 +6,15 @@ use std::path::Path;
 use super::external::ExternalBot;
 
 pub(super) const NAME_CHARS_MAX: usize = 40;
-/// Interpreters. The name of the program that they run describes the bot better.
+/// Display names omit these interpreters, because the program that they run describes a bot better.
 const INTERPRETERS: [&str; 13] =
     ["bash", "bun", "deno", "env", "exec", "java", "node", "perl", "php", "ruby", "sh", "uv", "zsh"];
 
-/// A planner or bot, as given on a command line: `NAME=SPEC`, or only `SPEC`.
+/// A planner or external bot, given on a command line as `NAME=SPEC` or only `SPEC`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entrant {
     pub name: Option<String>,
-    /// The planner, expression, `exec:COMMAND`, `pipe:COMMAND` or `MODULE:NAME`.
+    /// A planner's name, a search expression, `exec:COMMAND`, `pipe:COMMAND` or `MODULE:NAME`.
     pub spec: String,
 }
 
@@ -37,13 +37,13 @@ impl Entrant {
         }
     }
 
-    /// The name, or the spec of an entrant without one.
+    /// Returns the name, or the spec if the entrant has no name.
     pub fn label(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.spec)
     }
 
-    /// Possible names, from the shortest to the whole spec. A bot's names start with its program,
-    /// without the folder and the interpreter.
+    /// Returns the given name, or else possible names from the shortest to the whole spec. An
+    /// external bot's shorter names start with its program, without interpreter and folder.
     fn candidates(&self) -> Vec<String> {
         if let Some(name) = &self.name {
             return vec![name.clone()];
@@ -90,7 +90,7 @@ fn is_program(word: &&str) -> bool {
     !word.starts_with('-') && !name.contains('=') && !is_python && !INTERPRETERS.contains(&name)
 }
 
-/// The name of each entrant: its given name, or the shortest that distinguishes it.
+/// Returns each entrant's given name, or else its shortest name that distinguishes it, if any.
 pub fn shown_names(entrants: &[Entrant]) -> Vec<String> {
     let candidates: Vec<Vec<String>> = entrants.iter().map(Entrant::candidates).collect();
     let mut lengths = vec![0; entrants.len()];

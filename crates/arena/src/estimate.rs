@@ -6,9 +6,9 @@ use super::series::{Games, Series, SeriesError};
 use getaway::game::LAST_TICK;
 
 impl Series {
-    /// Estimates how long the missing games take on `threads` threads. Plays the first missing game
-    /// of each planner, each for an equal share of `limit`, and extrapolates. An unfinished game
-    /// counts as complete, so the estimate tends to be high. External bots are left out.
+    /// Estimates the time of the missing games on `threads` threads, except those of external bots.
+    /// Plays the first missing game of each planner for an equal share of `limit`. A game that is
+    /// not over by then is assumed to last to the end, so the estimate tends to be high.
     pub fn estimate(&self, games: &Games, threads: usize, limit: Duration) -> Result<Duration, SeriesError> {
         let is_missing = |index: &usize| games.get(*index).is_none_or(Option::is_none);
         let planners = self.options().planners.len();
@@ -24,11 +24,11 @@ impl Series {
     }
 
     fn estimate_game(&self, index: usize, limit: Duration) -> Result<Duration, SeriesError> {
-        // Starting an external bot just for an estimate could have side effects.
+        // `bot` is `None` for external bots. Starting one for an estimate could have side effects.
         let Some(mut bot) = self.bot(index)? else { return Ok(Duration::ZERO) };
         let world = &self.maps()[self.key(index).map].world;
         let start = Instant::now();
-        // Some planners plan the whole game in their first decision.
+        // The first decision is timed separately, because some planners plan the whole game in it.
         let (mut decisions, mut first) = (0, Duration::ZERO);
         let played = play(world, &mut bot, |_, _| {
             decisions += 1;
@@ -77,7 +77,7 @@ mod tests {
         let start = Instant::now();
         let estimate = series.estimate(&Games::new(), 1, LIMIT).expect("a time");
         let played = start.elapsed();
-        // A busy machine also slows down the measured games.
+        // Both times are longer on a busy machine.
         assert!(estimate > played && estimate < played * 3 * 2000, "{estimate:?} after {played:?}");
     }
 

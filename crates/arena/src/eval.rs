@@ -13,7 +13,7 @@ pub(super) const SCORE_MAX: u32 = (LAST_TICK as u32 + 1) * POINTS_PER_TICK;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     pub games: u64,
-    /// Number of distinct games per map, summed over the maps.
+    /// Number of distinct games on each map, summed over the maps.
     pub distinct_games: u64,
     /// The mean score; `None` without games.
     pub score_mean: Option<f64>,
@@ -24,7 +24,7 @@ pub struct Summary {
     pub score_max: u32,
     /// Number of complete games.
     pub survived: u64,
-    /// Share of complete games with its confidence interval, clustered by map.
+    /// The share of complete games with its confidence interval, clustered by map.
     pub survived_share: Interval,
     pub decision_p50_ms: f64,
     pub decision_p99_ms: f64,
@@ -34,11 +34,11 @@ pub struct Summary {
     pub cost: MeanCost,
 }
 
-/// The cost of games; 0 where it cannot be measured.
+/// The cost of games. A value that cannot be measured is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MeanCost {
     pub cpu_ms_mean: f64,
-    /// Peak memory of a bot's processes in MB; 0 for planners, which share this program's memory.
+    /// Peak memory of a bot's processes in MiB; 0 for planners, which share this program's memory.
     pub memory_mb_max: u64,
 }
 
@@ -62,7 +62,7 @@ impl Summary {
             maps.iter().map(|games| games.iter().map(|game| score(game)).collect()).collect();
         let mut survivals: Vec<(u64, u64)> = maps.iter().map(|games| survivals(games)).collect();
         if let ([1], [scores], [survival]) = (&distinct[..], &mut clusters[..], &mut survivals[..]) {
-            // Repetitions on one map carry no information about the spread.
+            // Repetitions of a single game carry no information about the spread.
             scores.truncate(1);
             *survival = (survival.0.min(1), 1);
         }
@@ -103,7 +103,7 @@ pub(super) fn distinct(games: &[&GameRecord]) -> usize {
     games.iter().map(|game| game.moves.as_str()).collect::<HashSet<&str>>().len()
 }
 
-/// Values by map, in order of first appearance.
+/// Values grouped by map. The maps are in the order in which they first appeared.
 #[derive(Debug)]
 pub(super) struct ByMap<'a, T>(Vec<(&'a str, Vec<T>)>);
 

@@ -1,11 +1,11 @@
 //! Verdicts: the result of a comparison, in one sentence and as data.
 //!
-//! *Better* and *worse* need a 95% interval of the mean score difference that excludes zero.
-//! Student's interval is too narrow where few games differ, so either the exact sign test or the
-//! adjusted interval ([`ClusteredMean::adjusted`](super::stats::ClusteredMean::adjusted)) must
-//! agree. *Equal within D points* needs two one-sided tests at 5%: the 90% interval lies within -D
-//! to D (Schuirmann, *A Comparison of the Two One-Sided Tests Procedure and the Power Approach*,
-//! 1987). A failed game counts as lost with 0 points.
+//! The verdicts *better* and *worse* require that the 95% interval of the mean score difference
+//! excludes zero. Student's interval is too narrow if few games differ, so the exact sign test or
+//! the adjusted interval ([`ClusteredMean::adjusted`](super::stats::ClusteredMean::adjusted)) must
+//! confirm the result. The verdict *equal within D points* requires that the adjusted 90% interval
+//! lies between -D and D, which is equivalent to two one-sided tests at 5% (Schuirmann, *A
+//! Comparison of the Two One-Sided Tests Procedure and the Power Approach*, 1987).
 
 use serde::Serialize;
 
@@ -17,16 +17,16 @@ use super::stats::{CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision, norm
 /// The smallest mean score difference that matters, in points: 100 ticks, 5% of a game.
 pub const MARGIN_DEFAULT: f64 = 500.0;
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
-/// The confidence of the interval that is equivalent to two one-sided tests.
+/// Two one-sided tests at [`SIGNIFICANCE`] are equivalent to an interval with this confidence.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
-/// The probability with which the planned number of further games should show a difference as large
-/// as the margin. Undecided runs tend to be unlucky, so the planned number suffices less often in
-/// practice: `docs/records/benchmarks.md#calibration`.
+/// The number of further games is planned so that they show a difference as large as the margin
+/// with this probability. Undecided runs tend to be unlucky, so the planned number suffices less
+/// often in practice (see `docs/records/benchmarks.md#calibration`).
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
-/// If the spread between maps causes more than this share of the variance that the plan allows,
-/// only further maps help.
+/// Further pairs on the same maps do not reduce the variance between maps. If that variance exceeds
+/// this share of the variance at which the margin would be detected, further maps are planned.
 const BETWEEN_MAX: f64 = 0.7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -43,7 +43,7 @@ pub enum Outcome {
     Failed,
 }
 
-/// The number of further games that would show a difference as large as the margin.
+/// An estimate of how many further pairs or maps would show a difference as large as the margin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct FurtherGames {
     pub count: u64,
@@ -54,25 +54,24 @@ pub struct FurtherGames {
 #[serde(rename_all = "snake_case")]
 pub enum GameUnit {
     Pairs,
-    /// Maps: further pairs on the same maps would repeat games, or tell little about other maps.
+    /// Used if further pairs on the same maps would repeat games or tell little about other maps.
     Maps,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// The result, for the left side.
+    /// The result from the left side's point of view.
     pub outcome: Outcome,
     /// The smallest mean score difference that matters, in points.
     pub margin: f64,
-    /// Set if there are too few games.
+    /// Set only if there are too few games and no sequential test was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
     pub troubles: Vec<String>,
-    /// The whole verdict in one line.
+    /// The whole verdict as text in one line.
     pub sentence: String,
 }
 
-/// The question that a comparison answers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Question<'a> {
     /// The names of the left and the right side.
@@ -81,7 +80,7 @@ pub(super) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Uses both sides' pairs, the summaries of their bots and the sequential test, if any.
+    /// `bots` summarises the games of external bots. `sprt`, if given, replaces the score tests.
     pub fn verdict(
         &self,
         pairs: &Comparison,
@@ -132,22 +131,22 @@ impl Question<'_> {
         if -self.margin < low && high < self.margin { Outcome::Equal } else { Outcome::Undecided }
     }
 
-    /// Plans the number of further games for the usual two-sided test of a mean. Standard errors
-    /// are estimated from the games so far.
+    /// Estimates how many further games a two-sided test of the mean needs to detect the margin
+    /// with probability [`POWER`]. Uses the standard errors of the games so far.
     fn further(&self, pairs: &Comparison) -> FurtherGames {
         let ClusteredMean { error, within_error, degrees, .. } = pairs.adjusted;
         let allowed = |quantile: f64| (self.margin / (quantile + normal_quantile(2.0 * POWER - 1.0))).powi(2);
         let (played, maps) = (pairs.pairs_played as f64, pairs.maps as f64);
         let within = within_error.unwrap_or(error).min(error).powi(2);
         let between = error.powi(2) - within;
-        // Without an estimate of the spread within maps, further pairs add degrees of freedom.
+        // If most clusters are single pairs, the plan counts each further pair as a new cluster.
         let quantile = match within_error {
             Some(_) => students_quantile(CONFIDENCE, degrees),
             None => normal_quantile(CONFIDENCE),
         };
-        // Further pairs on the same maps would also repeat games.
+        // The games so far repeat, and so would further games on the same maps.
         let repeats_games = 2 * pairs.units <= pairs.pairs_played;
-        // If the games so far should have been enough, plan half of their number in addition.
+        // Plans at least half of the number played so far, even if the estimate is lower.
         let beyond = |needed: f64, so_far: f64| two_digits_up((needed - so_far).max(so_far / 2.0));
         if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
             let variance = ((maps + 2.0) * error.powi(2)).min(VARIANCE_MAX);
@@ -222,7 +221,7 @@ impl Question<'_> {
 }
 
 impl FurtherGames {
-    /// The number with its unit, as in `40 more pairs`.
+    /// Returns the number with its unit, as in `40 more pairs`.
     pub fn words(self) -> String {
         let Self { count, unit } = self;
         let (one, many) = match unit {
@@ -239,7 +238,7 @@ fn two_digits_up(count: f64) -> u64 {
     ((count / unit).ceil() * unit) as u64
 }
 
-/// A whole number with commas between thousands.
+/// Formats the rounded absolute value, with commas between thousands.
 fn points(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::new();

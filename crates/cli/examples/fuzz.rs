@@ -1,8 +1,8 @@
 //! Fuzzes all code that reads input; `tests/integration/fuzz.rs` runs a short version.
 //!
-//! `cargo run --release --example fuzz -- messages --count 1000000`, or `expressions`, `files`,
-//! `frames`, `flood`. Case N depends only on `seed + N`, so `--seed NUMBER --count 1` reproduces a
-//! failure. The time limits assume an idle machine.
+//! Run `cargo run --release --example fuzz -- messages --count 1000000`. The other targets are
+//! `expressions`, `files`, `frames` and `flood`. A failure of `messages`, `expressions` or `files`
+//! has a number; `--seed NUMBER --count 1` reproduces it. The time limits assume an idle machine.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ mod fuzzing;
 #[global_allocator]
 static COUNTING: counting::Counting = counting::Counting;
 
-/// Only every 50th file is also given to the commands, because starting a process is slow.
+/// Only every 50th file is also passed to the program, because starting a process is slow.
 const RUN_EVERY: u64 = 50;
 
 /// Fuzz all code that reads input
@@ -35,7 +35,7 @@ struct Args {
     /// Accept late answers, for use on a busy machine
     #[arg(long)]
     untimed: bool,
-    /// The getaway program [default: the program in the same target folder]
+    /// Path of the getaway program [default: getaway in the same target folder]
     #[arg(long)]
     program: Option<PathBuf>,
 }
@@ -47,9 +47,9 @@ enum Target {
     /// Expressions for the parser of the search grammar; a valid expression is also built into a
     /// planner
     Expressions,
-    /// Maps and saved games for the readers and the commands
+    /// Files with maps or saved games, read by the library and by the program
     Files,
-    /// Frames and requests to a server with running games
+    /// WebSocket frames and HTTP requests to a server with running games
     Frames,
     /// Connections (default 1,000), all held open while tick times are measured
     Flood,

@@ -1,8 +1,8 @@
-//! Feeds broken PNG files to the map loader. Each file must give an error or a map, without a panic
-//! and with at most 100 MB of memory.
+//! Feeds broken PNG files to the map loader. For each file, the loader must return a map or an
+//! error without a panic, and use at most 100 MB of memory.
 //!
-//! `cargo run --release --example png_fuzz -- --count 100000 --seed 1`. Picture N depends only on
-//! `seed + N`. `fuzz/` has the same check for a coverage-guided fuzzer.
+//! Run `cargo run --release --example png_fuzz -- --count 100000 --seed 1`. Each picture depends
+//! only on its seed. `fuzz/fuzz_targets/png.rs` makes similar checks in a coverage-guided fuzzer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;

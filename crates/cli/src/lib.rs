@@ -1,5 +1,6 @@
-//! The command line. Commands write data to their output. A [`CliError`] is printed as one line on
-//! standard error with an exit code: 0 success, 1 failed check, 2 invalid usage or input.
+//! The command line. A command prints its data on standard output, and an error on standard error.
+//! Exit codes: 0 for success, 1 for a failed check, 2 for invalid usage or input, or output that
+//! cannot be written, and 130 for an interrupt.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -20,11 +21,11 @@ use commands::Command;
 pub use error::CliError;
 use output::{Terminal, note, shell_quoted};
 
-/// Finds planners named `MODULE:NAME`. The Python package passes a host.
+/// Finds planners whose name contains a colon, such as `model:FILE` or a Python `MODULE:NAME`.
 type Host<'a> = Option<&'a dyn PlannerHost>;
 
 struct Invocation<'a> {
-    /// The command line, quoted for a shell; reports repeat it.
+    /// The command line, quoted for a shell. Reports show it.
     command_line: String,
     host: Host<'a>,
 }
@@ -42,7 +43,7 @@ pub fn main() -> ExitCode {
     ExitCode::from(run_main(std::env::args_os().collect(), Some(&ModelHost)))
 }
 
-/// The arguments start with the program's name. `host` finds planners named `MODULE:NAME`.
+/// Runs a command and returns its exit code. `arguments` starts with the program's name.
 pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 {
     let words = arguments.iter().skip(1).map(|word| shell_quoted(&word.to_string_lossy()));
     let command_line = ["getaway".to_owned()].into_iter().chain(words).collect::<Vec<String>>().join(" ");
@@ -61,7 +62,7 @@ pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 
     code
 }
 
-/// Negative numbers count as values, not as options, which gives clearer errors.
+/// Reads `-1` as a value, not as an option, so that the error explains which values are valid.
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let allow_negative = |arg: Arg| {
         if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }
@@ -103,7 +104,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// `tests/python/file_runs.py` finds arguments for files and folders by their value names.
+    /// `tests/python/file_runs.py` recognises arguments that take files by their value names.
     #[test]
     fn value_names_say_what_takes_a_file() {
         let no_file =

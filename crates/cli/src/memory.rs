@@ -1,5 +1,5 @@
-//! A bot's [`Memory`] between games. A file is overwritten only if its first line identifies it as
-//! a memory of this version.
+//! Files that keep a bot's [`Memory`] between games. [`read`] refuses a file unless its first line
+//! names this kind and version of file, so that [`write`] does not overwrite any other file.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -25,7 +25,7 @@ struct MemoryFile {
     memory: Memory,
 }
 
-/// A missing file means the server's rules. `played.no_jump` replaces the file's value.
+/// Returns a new memory if the file does not exist. Takes `no_jump` from `played`, not the file.
 pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(|error| CliError::Input(error.to_string()))?;

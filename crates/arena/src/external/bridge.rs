@@ -1,4 +1,4 @@
-//! The bridge: connects a bot that reads and writes lines to a websocket server.
+//! The bridge between a websocket server and a bot that reads states and writes commands as lines.
 
 use std::io;
 use std::net::TcpStream;
@@ -15,7 +15,7 @@ use super::socket::SocketChannel;
 use super::{EXIT_TIME, STARTUP_TIME};
 use getaway::protocol::{ClientFrame, Register, to_json};
 
-/// How long the bridge waits for each side in turn. This is also the maximum delay of a command.
+/// How long the bridge waits for the server and the bot in turn; also a message's maximum delay.
 const TURN: Duration = Duration::from_millis(1);
 const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -26,7 +26,6 @@ pub enum BridgeError {
     Connect { url: String, reason: String },
     #[error("cannot start {command}: {source}")]
     Start { command: String, source: io::Error },
-    /// The bot ended before the game did.
     #[error("the bot ended before the game did ({status}) after {states} states")]
     Ended { status: String, states: u32 },
 }
@@ -37,8 +36,8 @@ pub struct BridgeReport {
     pub commands: u32,
 }
 
-/// Connects to a server, registers, and passes states to a bot and commands to the server until the
-/// server closes the connection or `stop` is set. `log` receives the bot's standard error.
+/// Connects to a server, starts a bot, and registers. Passes states to the bot and commands to the
+/// server until the connection ends or `stop` is set. `log` receives the bot's standard error.
 pub fn bridge(
     url: &str,
     register: &Register,
@@ -65,7 +64,7 @@ pub fn bridge(
             Received::Closed | Received::Broken(_) => break,
         }
         match bot.receive(Instant::now() + TURN) {
-            // The bridge has registered on behalf of the bot.
+            // The bot's registration is dropped, because the bridge has already registered.
             Received::Message { text, .. } if matches!(ClientFrame::parse(&text), Ok(ClientFrame::Register(_))) => {}
             Received::Message { text, .. } => {
                 report.commands += 1;

@@ -4,7 +4,7 @@ use std::time::Instant;
 pub(super) enum Received {
     Message {
         text: String,
-        /// The time at which its last byte arrived.
+        /// The time at which the message's last byte arrived.
         arrived: Instant,
     },
     /// No complete message arrived before the deadline.
@@ -14,9 +14,9 @@ pub(super) enum Received {
 }
 
 pub(super) trait Channel: Send {
-    /// Sends a message without waiting. [`Self::receive`] reports a lost connection.
+    /// Sends a message without waiting. Only [`Self::receive`] reports a lost connection.
     fn send(&mut self, message: &str);
 
-    /// Waits until `deadline` for a complete message. Keeps later input for the next call.
+    /// Waits until `deadline` for a complete message. Keeps any further input for the next call.
     fn receive(&mut self, deadline: Instant) -> Received;
 }

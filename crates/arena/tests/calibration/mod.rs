@@ -1,4 +1,4 @@
-//! Measures how often the statistics of tournaments between equal planners are right.
+//! Measures how often statistics and verdicts are right if the true score difference is known.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -18,19 +18,19 @@ use rand_pcg::Pcg64Mcg;
 const SIGNIFICANCE: f64 = 0.05;
 const END_TICK: u16 = 2001;
 
-/// Counts of right and wrong statistics in tournaments between equal planners.
+/// Counts of correct intervals and false findings in tournaments between equal planners.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Calibration {
     pub tournaments: u32,
-    /// Tournaments in which the sign test found a difference.
+    /// Number of tournaments in which the sign test wrongly found a difference.
     pub false_positives: u32,
-    /// Intervals of the mean score difference; the true value is 0.
+    /// Intervals of the mean score difference, whose true value is 0.
     pub differences: Hits,
-    /// Intervals of the win share; the true value is one half.
+    /// Intervals of the win share, whose true value is one half.
     pub win_shares: Hits,
-    /// Intervals of one planner's mean score, where the true value is known.
+    /// Intervals of the left planner's mean score, counted only if its true value is known.
     pub scores: Hits,
-    /// Tournaments with the verdict *better* or *worse*.
+    /// Number of tournaments with the wrong verdict *better* or *worse*.
     pub false_verdicts: u32,
 }
 
@@ -107,19 +107,19 @@ fn outcome_of(pairs: &[(GameRecord, GameRecord)]) -> Outcome {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MarginCalibration {
     pub tournaments: u32,
-    /// Verdicts *equal within the margin*, which are wrong.
+    /// Number of wrong verdicts *equal within the margin*.
     pub equal: u32,
-    /// Verdicts *worse*, which are wrong.
+    /// Number of wrong verdicts *worse*.
     pub worse: u32,
-    /// Verdicts *too few games* with a promise of at most [`FURTHER_MAX`] further games.
+    /// Number of verdicts that ask for at least one and at most [`FURTHER_MAX`] further pairs.
     pub promised: u32,
-    /// The promised games did show that the left planner is better.
+    /// Number of these verdicts that became *better* when the further pairs were played.
     pub kept: u32,
-    /// Sum of the promised numbers of pairs.
+    /// Total number of further pairs for which these verdicts asked.
     pub pairs_promised: u64,
 }
 
-/// Larger promises are not played, because they would take minutes.
+/// Maximum number of further pairs to play for a verdict. More would take minutes.
 const FURTHER_MAX: u64 = 50_000;
 
 impl MarginCalibration {
@@ -143,7 +143,7 @@ impl MarginCalibration {
         f64::from(self.worse) / f64::from(self.tournaments.max(1))
     }
 
-    /// The share of kept promises; 1 if there are none.
+    /// Returns `kept` divided by `promised`, or 1 if both are 0.
     pub fn kept_rate(self) -> f64 {
         if self.promised == 0 { 1.0 } else { f64::from(self.kept) / f64::from(self.promised) }
     }
@@ -153,20 +153,19 @@ pub struct SyntheticPair {
     pub name: &'static str,
     maps: usize,
     samples: usize,
-    /// Range of the probability that a game is complete; each map draws its own.
+    /// Range from which each map draws the probability that a game is played to the end.
     survival: (f64, f64),
     /// Probability that the right planner plays the same game as the left planner.
     tie: f64,
-    /// Number of different games per map of the left and the right planner; 0 for no limit.
+    /// Number of different games that the left and the right planner play per map; 0 for no limit.
     games: [usize; 2],
-    /// True if the limit holds only on every other map.
+    /// True if the limits in `games` apply to every other map only.
     is_mixed: bool,
 }
 
 const COPY: SyntheticPair =
     SyntheticPair { name: "", maps: 15, samples: 10, survival: (0.5, 0.5), tie: 0.0, games: [0, 0], is_mixed: false };
 
-/// Copies on similar and on very different maps, and deterministic planners.
 pub const SYNTHETIC: [SyntheticPair; 10] = [
     SyntheticPair { name: "copies on maps of one difficulty", ..COPY },
     SyntheticPair { name: "copies on maps from easy to hopeless", survival: (0.0, 1.0), ..COPY },
@@ -193,7 +192,7 @@ pub const SYNTHETIC: [SyntheticPair; 10] = [
 ];
 
 impl SyntheticPair {
-    /// Calibrates over tournaments, each on its own maps.
+    /// Plays tournaments between equal planners, each on newly drawn maps.
     pub fn calibrate(&self, tournaments: u32, seed: u64) -> Calibration {
         let mut calibration = Calibration::default();
         let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -201,8 +200,8 @@ impl SyntheticPair {
         calibration
     }
 
-    /// The right planner loses additional games, so that the true mean score difference equals the
-    /// margin. The further games that the verdicts promise to be enough are then played.
+    /// Like `calibrate`, but the right planner loses additional games, so that the true mean score
+    /// difference equals the margin. If a verdict asks for further games, plays them too.
     pub fn calibrate_margin(&self, tournaments: u32, seed: u64) -> MarginCalibration {
         let mut found = MarginCalibration { tournaments, ..MarginCalibration::default() };
         let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -222,7 +221,7 @@ impl SyntheticPair {
             match further.unit {
                 GameUnit::Maps => {
                     let more = self.handicapped(&handicap, further.count as usize, self.samples, &mut random).1;
-                    // New maps need names of their own.
+                    // `Comparison` groups games by map name, so the new maps need new names.
                     pairs.extend(more.into_iter().map(|(left, right)| (renamed(left), renamed(right))));
                 }
                 GameUnit::Pairs => {
@@ -265,7 +264,7 @@ impl SyntheticPair {
     }
 }
 
-/// On all maps, the probability that the right planner loses its game early.
+/// Makes the right planner lose a game in tick 2 with the probability `loss`.
 struct Handicap {
     loss: f64,
 }
@@ -273,8 +272,8 @@ struct Handicap {
 impl Handicap {
     const NONE: Self = Self { loss: 0.0 };
 
-    /// A lost game has the lowest score, so the mean score difference is the share of lost games
-    /// times the mean score above the lowest score.
+    /// Chooses `loss` so that the mean score difference, which is
+    /// `(1 - tie) * loss * (mean score - lowest score)`, equals the margin.
     fn of_margin(pair: &SyntheticPair) -> Self {
         let least = 2.0 * f64::from(POINTS_PER_TICK);
         Self { loss: MARGIN_DEFAULT / (1.0 - pair.tie) / (pair.score_mean() - least) }
@@ -298,7 +297,7 @@ fn renamed(game: GameRecord) -> GameRecord {
     GameRecord { map: format!("new {}", game.map), ..game }
 }
 
-/// A map, with the games of planners that have a limited number of different games.
+/// A map, and the games of each planner that has a limited number of different games.
 struct SyntheticMap {
     index: usize,
     survival: f64,
@@ -363,8 +362,8 @@ fn synthetic_game(map: usize, survival: f64, random: &mut Pcg64Mcg) -> GameRecor
 
 pub struct RealPair {
     pub name: &'static str,
-    /// One planner, which plays both sides with different seeds; or two planners, whose sides are
-    /// drawn for each map. Both make the sides equal on average.
+    /// Either one planner, which plays both sides with different seeds, or two planners, whose
+    /// sides are drawn at random for each map. In both cases, the sides are equal on average.
     planners: &'static [&'static str],
     samples: u32,
 }
@@ -425,7 +424,7 @@ impl RealPair {
 /// Planners in [`REAL`] whose games do not depend on the seed.
 const DETERMINISTIC: [&str; 4] = ["safest", "cautious", "paranoid", "lookahead"];
 
-/// The games of the deterministic planners, one per map.
+/// The games of each deterministic planner, one per map.
 type KnownGames = BTreeMap<&'static str, Vec<GameRecord>>;
 
 fn play(maps: &[Map], planner: &str, samples: u32, seed: u64, threads: usize) -> Vec<GameRecord> {

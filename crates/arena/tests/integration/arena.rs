@@ -1,5 +1,3 @@
-//! A series does not depend on threads, and a planner is rarely found to be better than itself.
-
 use crate::common;
 use getaway::game::Rules;
 use std::ops::ControlFlow;
@@ -55,7 +53,7 @@ fn sequential_test_does_not_depend_on_the_order_of_arrival() {
         Match::of(&series, &games, [0, 1], Some(monitor.report()))
     });
     assert!(reports[0].sentence().starts_with("safest is better than random: H1"), "{}", reports[0].sentence());
-    assert!(reports[0].overall.counts.pairs() < 40, "it stops as soon as the test is decided");
+    assert!(reports[0].overall.counts.pairs() < 40, "the series stops as soon as the test is decided");
     assert_eq!(reports[0], reports[1]);
     assert_eq!(reports[0], reports[2]);
 }

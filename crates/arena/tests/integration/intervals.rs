@@ -1,7 +1,7 @@
-//! A short form of the example `calibration`. Between equal planners, 93% to 97% of the 95%
-//! intervals contain the true value, and the sign test and the verdicts *better* and *worse* are
-//! wrong in at most 5.5% of the tournaments. If the difference equals the margin, *equal* is wrong
-//! in at most 5.5%, and the promised number of further games is enough in at least 75%.
+//! A short version of the example `calibration`. Over all tournaments between equal planners, 93%
+//! to 97% of the 95% intervals must contain the true value, and the sign test and the verdicts
+//! *better* and *worse* may be wrong in at most 5.5%. If the difference equals the margin, the
+//! promised number of further games must be enough in at least 75% of the cases.
 
 use crate::calibration::{Calibration, MarginCalibration, REAL, SYNTHETIC};
 use crate::common;
@@ -9,7 +9,7 @@ use crate::common;
 #[test]
 fn intervals_and_tests_of_synthetic_tournaments_are_calibrated() {
     const TOURNAMENTS: u32 = 400;
-    // Four standard errors of 400 tournaments.
+    // Four standard errors of a rate of 5% in 400 tournaments.
     let slack = 4.0 * (0.05_f64 * 0.95 / f64::from(TOURNAMENTS)).sqrt();
     let all: Vec<Calibration> = SYNTHETIC.iter().map(|pair| pair.calibrate(TOURNAMENTS, 1)).collect();
     for (pair, found) in SYNTHETIC.iter().zip(&all) {
@@ -32,14 +32,14 @@ fn verdicts_at_the_margin_are_calibrated() {
     const TOURNAMENTS: u32 = 40;
     let all: Vec<MarginCalibration> = SYNTHETIC.iter().map(|pair| pair.calibrate_margin(TOURNAMENTS, 2)).collect();
     let all = MarginCalibration::sum(&all);
-    // Four standard errors of 400 tournaments.
+    // 0.045 is about four standard errors of a rate of 5% in 400 tournaments.
     assert!(all.equal_rate() <= 0.055 + 0.045 && all.worse_rate() <= 0.055, "{all:?}");
     assert!(all.promised >= 200 && all.kept_rate() >= 0.75, "{all:?}");
 }
 
 #[test]
 fn played_tournaments_of_equals_are_calibrated() {
-    // Enough to detect a test that counts repeated games, which is wrong most of the time.
+    // Few tournaments are enough, because a test that counts repeated games is mostly wrong.
     const TOURNAMENTS: u32 = 5;
     let maps = common::our_maps();
     let pairs = REAL.iter().filter(|pair| pair.name.contains("random"));

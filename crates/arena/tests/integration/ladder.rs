@@ -14,7 +14,7 @@ use getaway_arena::{
     LadderRow, LadderStanding, MeanCost, PairResult, Series, SeriesOptions, request, run_ladder,
 };
 
-/// Runs a ladder on two maps. `on_game` receives the number of each game and can stop the ladder.
+/// Runs a ladder on two maps. `on_game` gets each game's number, and a flag to stop the ladder.
 fn run(
     folder: &Path,
     players: LadderPlayers,
@@ -52,7 +52,7 @@ fn row<'a>(standing: &'a LadderStanding, name: &str) -> &'a LadderRow {
     standing.entrants.iter().find(|row| row.name == name).unwrap_or_else(|| panic!("no entrant {name}: {standing:?}"))
 }
 
-/// The standing without the values that differ between runs.
+/// Clears the values that differ between runs with the same games.
 fn settled(mut standing: LadderStanding) -> LadderStanding {
     for row in &mut standing.entrants {
         (row.decision_p50_ms, row.decision_p99_ms, row.decision_max_ms) = (0.0, 0.0, 0.0);
@@ -69,7 +69,7 @@ fn ladder_ends_when_no_game_tells_more_however_often_it_is_interrupted() {
     add(whole.path(), &ENTRANTS);
     let expected = settled(run(whole.path(), LadderPlayers::Threads(1), |_, _| ()).expect("a standing"));
     assert_eq!(expected.entrants.last().map(|row| row.name.as_str()), Some("random"));
-    assert!(expected.games < 4 * 30, "{} games: pairs that are decided play no further", expected.games);
+    assert!(expected.games < 4 * 30, "{} games: decided pairs play no more games", expected.games);
     add(parts.path(), &ENTRANTS);
     let mut goal = 0;
     let standing = loop {
@@ -111,7 +111,7 @@ fn entrants_come_and_go_and_a_second_process_is_refused() {
         matches!(test, [test] if test.newer == "mine@2" && test.older == "mine" && test.counts.pairs() >= 10),
         "{test:?}"
     );
-    // No games are left to play, and the standing is computed from the journal.
+    // All games have been played, so this run only computes the standing from the journal.
     let again = run(path, LadderPlayers::Threads(2), |_, _| ()).expect("a standing");
     assert_eq!(settled(again), settled(standing));
 }
@@ -125,7 +125,7 @@ fn equal_planners_are_found_equal_or_exhausted() {
     assert!(standing.games <= 20, "{} games of planners that repeat themselves", standing.games);
 }
 
-/// Requests `batch` games at a time, before it has played all previous games.
+/// Simulates a process that requests `batch` games before each of at most `games_max` games.
 fn process(batch: usize, games_max: usize) -> LadderPlayers {
     let (input, mut from_process) = io::pipe().expect("a pipe");
     let (to_process, output) = io::pipe().expect("a pipe");

@@ -13,9 +13,9 @@ pub(crate) struct BudgetArgs {
     /// {n}on the machine [default for play: 75 if no other limit is given]
     #[arg(long, value_name = "MS", value_parser = integer::<u64>(0..=MAX_BUDGET_MS))]
     budget_ms: Option<u64>,
-    /// Maximum simulated ticks per decision; reproducible without
-    /// {n}--budget-ms [default of eval, battle, ladder and tournament:
-    /// {n}20000 without another limit]
+    /// Maximum simulated ticks per decision; results are reproducible
+    /// {n}if --budget-ms is not given [default of eval, battle, ladder
+    /// {n}and tournament: 20000 if no other limit is given]
     #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
     budget_ticks: Option<u64>,
     /// Maximum evaluations of whole sequences per decision; for

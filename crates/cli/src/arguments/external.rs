@@ -34,7 +34,7 @@ pub(crate) struct BotArgs {
 }
 
 impl BotArgs {
-    /// The options for a single game, which always gets a new process.
+    /// Returns the options for a single game, for which a new process of the bot is started.
     pub fn options(&self) -> ExternalOptions {
         let &Self { tick_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
         ExternalOptions {

@@ -7,7 +7,6 @@ use getaway::map::{Map, MapEntry, MapLibrary};
 use crate::CliError;
 use crate::output::shell_quoted;
 
-/// The option `--maps` of every command that takes a map.
 #[derive(Args, Clone, Debug)]
 pub struct MapArgs {
     /// Search this folder for maps before the bundled ones; repeatable
@@ -16,13 +15,14 @@ pub struct MapArgs {
 }
 
 impl MapArgs {
-    /// The maps of every `--maps DIR`, then the bundled maps. Fails on a folder without maps.
+    /// Returns the maps of every `--maps DIR`, then the bundled maps. Fails if a DIR has no maps.
     pub fn library(&self) -> Result<MapLibrary, CliError> {
         self.check()?;
         Ok(MapLibrary::with_our_maps(&self.dirs))
     }
 
-    /// Without names, returns all maps of every `--maps DIR`, or the bundled maps.
+    /// Returns the maps with these names. Without names, returns the maps of every `--maps DIR`, or
+    /// the bundled maps if the option is not given.
     pub fn load(&self, names: &[String]) -> Result<Vec<Map>, CliError> {
         let library = self.library()?;
         if !names.is_empty() {
@@ -36,7 +36,7 @@ impl MapArgs {
         Ok(self.library()?.find(name_or_path)?)
     }
 
-    /// Fails on a folder without maps, and suggests a nearby one.
+    /// Fails if a folder has no maps. The error suggests a nearby folder that has maps.
     fn check(&self) -> Result<(), CliError> {
         let has_maps = |dir: &Path| MapLibrary::new([dir]).list().map(|entries| !entries.is_empty());
         for dir in &self.dirs {
@@ -57,7 +57,6 @@ impl MapArgs {
     }
 }
 
-/// The maps of a series.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SeriesMapArgs {
     /// Map, by name or path; repeatable [default: all maps of every
@@ -74,7 +73,7 @@ impl SeriesMapArgs {
     }
 }
 
-/// Maps given without `--map`. Earlier versions accepted them.
+/// Maps given without `--map`, which earlier versions accepted.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PositionalMaps {
     #[arg(hide = true, value_name = "MAP")]

@@ -8,7 +8,7 @@ use super::{ANY, BudgetArgs, ExternalArgs, PlaygroundArgs, RulesArgs, SeriesMapA
 use crate::CliError;
 use crate::output::{OutputArgs, note};
 
-/// A reproducible budget. `survival` plays as well with it as with 75 ms.
+/// This budget makes results reproducible, and `survival` plays as well as with 75 ms.
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 pub(crate) const MAX_SAMPLES: u64 = 100_000;
 pub(crate) const MAX_THREADS: u64 = 1024;
@@ -53,7 +53,8 @@ impl GamesArgs {
         self.threads.map_or_else(num_cpus::get_physical, usize::from)
     }
 
-    /// Prints a warning if more games than physical cores would run under a time limit.
+    /// Returns the number of parallel games. Under a time limit, prints a warning if this exceeds
+    /// the number of physical cores.
     pub fn threads(&self) -> usize {
         let (cores, threads) = (num_cpus::get_physical(), self.thread_count());
         if self.budget().has_time() && threads > cores {

@@ -18,7 +18,7 @@ use crate::output::{Progress, ending, one_line};
 const MOVES_SHOWN: usize = 60;
 /// With this limit, the command takes at most five seconds, including reading and printing.
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
-/// Number of points of the curve to print around the tick that lost the game.
+/// Number of ticks for which the room left is printed, around the tick that lost the game.
 const CURVE_TICKS: usize = 10;
 
 const EXAMPLES: &str = "Examples:
@@ -44,8 +44,8 @@ pub(crate) struct AnalyseArgs {
     /// Maximum work of the solver in simulated ticks
     #[arg(long, value_name = "N", default_value_t = ANALYSIS_TICKS, value_parser = integer::<u64>(ANY))]
     budget_ticks: u64,
-    /// Time limit of the solver in milliseconds; results at the limit
-    /// {n}depend on the machine
+    /// Time limit of the solver in milliseconds; if it is reached, the
+    /// {n}result depends on the machine
     #[arg(long, value_name = "MS", default_value_t = TIME_LIMIT_DEFAULT_MS, value_parser = integer::<u64>(ANY))]
     time_limit_ms: u64,
     /// Print one JSON object
@@ -94,7 +94,7 @@ pub(crate) fn read_log(
     }
 }
 
-/// The maps that a recording may have been played on. Skips maps that cannot be loaded.
+/// Returns the maps on which a recording may have been played. Skips maps that cannot be loaded.
 pub(crate) fn known_maps(maps: &MapArgs) -> Result<Vec<Map>, CliError> {
     Ok(maps.library()?.list()?.iter().filter_map(|entry| entry.load().ok()).collect())
 }

@@ -26,7 +26,7 @@ pub(crate) struct BattleArgs {
     /// {n}planner in Python as MODULE:NAME; NAME=PLANNER names it
     #[arg(value_name = "LEFT")]
     left: String,
-    /// Planner to compare it with
+    /// Planner to compare with LEFT
     #[arg(value_name = "RIGHT")]
     right: String,
     #[command(flatten)]

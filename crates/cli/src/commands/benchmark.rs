@@ -46,9 +46,9 @@ enum BenchmarkCommand {
     Run(RunArgs),
     /// Compare runs on the same track
     Table(TableArgs),
-    /// Check the records of a run, and merge longer lines and lower bounds into the benchmark's
+    /// Check a run's records, and merge longer lines and lower bounds into the benchmark's records
     Submit(SubmitArgs),
-    /// Write the public instances, or fresh ones like them, into a new folder
+    /// Write the public instances, or fresh instances like them, into a new folder
     Instances(InstancesArgs),
 }
 
@@ -64,17 +64,17 @@ struct RunArgs {
     /// The track: real-like, mazes, crowds, large or changed-rules
     #[arg(long, value_name = "T")]
     track: String,
-    /// Processor time per instance in seconds
+    /// Maximum processor time per instance in seconds
     #[arg(long, value_name = "S", value_parser = integer::<u64>(1..=1_000_000))]
     time_limit: u64,
-    /// Address space of an external solver in MiB
+    /// Maximum address space of an external solver in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = integer::<u64>(1..=1_000_000))]
     memory_limit: u64,
-    /// The solver: `getaway`, a planner's name or expression, or exec:COMMAND, which gets the paths of
-    /// a map and of a rules file and prints lines of moves, or a certificate
+    /// The solver: `getaway`, a planner's name or expression, or exec:COMMAND, which gets the paths
+    /// of a map and of a rules file and prints lines of moves, or a certificate
     #[arg(long, value_name = "SOLVER", default_value = "getaway")]
     solver: String,
-    /// Instances that run at the same time
+    /// Number of instances to run at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = integer::<usize>(1..=MAX_THREADS))]
     threads: usize,
     /// Folder of the results and records; created if missing
@@ -215,8 +215,7 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
             let (sender, open, next, solver) = (sender.clone(), &open, &next, &solver);
             scope.spawn(move || {
                 while let Some(instance) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    // After an error, the receiver is dropped, and the remaining instances need not
-                    // run.
+                    // Sending fails after an error, which drops the receiver and ends the run.
                     if sender.send((instance, run_solver(benchmark, instance, solver, limits))).is_err() {
                         break;
                     }
@@ -248,7 +247,7 @@ fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings
     if let Some(at) = others.iter().position(|(settings, _)| settings.track != first.0.track) {
         let (found, expected) = (&others[at].0.track, &first.0.track);
         let path = folders[at + 1].display();
-        return Err(CliError::Input(format!("{path}: a run of {found}: expected a run of {expected}, like the first")));
+        return Err(CliError::Input(format!("{path}: a run on track {found}: expected {expected}, like the first")));
     }
     let cells = rows(&runs).into_iter().map(|row| {
         let numbers = [row.instances, row.decided, row.proven, row.failed].map(|number| number.to_string());

@@ -1,5 +1,5 @@
-//! Existing files are overwritten only with `--force`. A command with an unwritable output fails
-//! before it starts its work. A failed write leaves no partial file and keeps an existing file.
+//! Output files. A command fails before it starts its work if a file cannot be written, or exists
+//! and `--force` is not given. A failed write keeps an existing file and leaves no partial file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -20,8 +20,8 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Prepares an output file. Call this before the work that produces its content. Fails if the
-    /// file cannot be written, or exists and `--force` is not given.
+    /// Returns the output file at `path`. Call this before computing its content. Fails if the file
+    /// cannot be written, or if it exists and `--force` is not given.
     pub fn file(self, path: impl Into<PathBuf>) -> Result<OutputFile, CliError> {
         let file = OutputFile { path: path.into(), overwrite: self.force };
         file.check()?;
@@ -33,7 +33,7 @@ impl OutputArgs {
     }
 }
 
-/// A file that is written completely or not at all.
+/// A file that is written completely or not at all, unless it is a device.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputFile {
     path: PathBuf,
@@ -49,7 +49,7 @@ impl OutputFile {
         &self.path
     }
 
-    /// Renames a temporary file. Without `--force`, keeps a file created since the check.
+    /// Writes a temporary file and renames it. Without `--force`, fails if the target exists.
     pub fn write(&self, content: &[u8]) -> Result<(), CliError> {
         self.try_write(content).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.path),
@@ -61,7 +61,7 @@ impl OutputFile {
         if self.is_device() {
             return OpenOptions::new().write(true).open(&self.path)?.write_all(content);
         }
-        // Replaces the target of a symbolic link, not the link.
+        // If the path is a symbolic link, replace the file that the link points to.
         let target = if self.overwrite { fs::canonicalize(&self.path).ok() } else { None };
         let target = target.as_deref().unwrap_or(&self.path);
         let mut partial = partial(target)?;
@@ -79,7 +79,7 @@ impl OutputFile {
             return Err(unwritable(&self.path, &error));
         }
         if !self.is_device() {
-            // This test file is removed at once, so that an interrupted command leaves no file.
+            // Test that the folder is writable. The temporary file is deleted at once.
             partial(&self.path).map_err(|error| unwritable(&self.path, &error))?;
         }
         Ok(())
@@ -90,7 +90,7 @@ impl OutputFile {
     }
 }
 
-/// A temporary file next to `path`, with the permissions of a new file; removed when dropped.
+/// Creates a temporary file next to `path`, with ordinary permissions. Dropping it deletes it.
 fn partial(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = Builder::new();

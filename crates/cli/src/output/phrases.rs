@@ -30,7 +30,7 @@ pub(crate) fn shell_quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// At least two significant digits, but at most three decimals.
+/// Formats a number with at least two significant digits, but at most three decimals.
 pub(crate) fn milliseconds(ms: f64) -> String {
     let digits = match ms {
         ms if ms < 0.1 => 3,

@@ -1,4 +1,4 @@
-//! On a terminal, a bar; otherwise a line every 30 s, to show that the command still runs.
+//! Shows progress on standard error: a bar on a terminal, otherwise one line every 30 s.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -19,28 +19,27 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress towards `total` steps; `unit` is a plural such as `games`.
+    /// Shows progress towards `total` steps. `unit` is a plural noun such as `games`.
     pub fn of(total: u64, unit: &'static str) -> Self {
         Self::resumed(total, unit, 0)
     }
 
-    /// `before` steps are already done, and the estimate of the time left ignores them.
+    /// Starts at `before` steps, done by an earlier run. The estimated time left ignores them.
     pub fn resumed(total: u64, unit: &'static str, before: u64) -> Self {
         let style = style(&format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{left}}"));
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
             let time = time_left(before, state.pos(), total, state.elapsed());
-            // If formatting fails, the time left is not shown.
             let _ = time.map_or(Ok(()), |time| write!(out, "{} left", rounded(time)));
         };
         let bar = bar(Some(total)).with_style(style.with_key("left", left)).with_position(before);
         Self::of_bar(bar, move |bar| counted_line(bar, unit, before))
     }
 
-    /// Progress without a known end; the message shows the state.
+    /// Shows the message and the elapsed time, for work with an unknown number of steps.
     pub fn open_ended() -> Self {
         let bar = bar(None).with_style(style("{spinner} {msg}  {elapsed}"));
         if !bar.is_hidden() {
-            // Redraws the clock during long steps.
+            // Update the elapsed time during long steps.
             bar.enable_steady_tick(Duration::from_secs(1) / REDRAWS_PER_SECOND.into());
         }
         Self::of_bar(bar, |bar| format!("{}, after {}", bar.message(), rounded(bar.elapsed())))
@@ -79,7 +78,7 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Uses the mean speed, because steps differ in length. `None` before the first step.
+/// Estimates the time left from the mean time per step. Returns `None` before the first step ends.
 fn time_left(before: u64, done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
     let steps = done.checked_sub(before).filter(|&steps| steps > 0)?;
     let seconds = elapsed.as_secs_f64() / steps as f64 * total.saturating_sub(done) as f64;
@@ -94,7 +93,7 @@ pub(crate) fn rounded(time: Duration) -> String {
     }
 }
 
-/// For example `12 of 60 games after 30 s, about 2 min left: mean score 9800`.
+/// Returns a line such as `12 of 60 games after 30 s, about 2 min left: mean score 9800`.
 fn counted_line(bar: &ProgressBar, unit: &str, before: u64) -> String {
     let (done, total, elapsed) = (bar.position(), bar.length().unwrap_or_default(), bar.elapsed());
     let mut line = format!("{done} of {total} {unit} after {}", rounded(elapsed));
@@ -107,7 +106,7 @@ fn counted_line(bar: &ProgressBar, unit: &str, before: u64) -> String {
     line
 }
 
-/// Writes a line at every interval, even during long steps, until dropped.
+/// A thread that writes a line at every interval, even during long steps, until it is dropped.
 struct Lines {
     stop: Option<mpsc::Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -123,7 +122,7 @@ impl Lines {
         let (stop, stopped) = mpsc::channel();
         let write_lines = move || {
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                // Errors are ignored: without standard error, there is nowhere to report them.
+                // Ignored, because a failed write to standard error cannot be reported.
                 let _ = writeln!(out, "{}", one_line(&line(&bar)));
             }
         };
@@ -200,7 +199,7 @@ mod tests {
     fn time_left_is_that_of_the_mean_step_since_the_start() {
         let minute = Duration::from_secs(60);
         assert_eq!(time_left(0, 10, 40, minute), Some(3 * minute));
-        assert_eq!(time_left(30, 40, 60, minute), Some(2 * minute), "steps done before took no time");
+        assert_eq!(time_left(30, 40, 60, minute), Some(2 * minute), "steps of an earlier run do not count");
         assert_eq!(time_left(0, 0, 60, minute), None);
         assert_eq!(time_left(0, 60, 60, minute), Some(Duration::ZERO));
         let progress = Progress::resumed(1000, "games", 900);

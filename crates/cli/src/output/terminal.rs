@@ -1,6 +1,5 @@
-//! Written text can affect a terminal only by line ends and by the program's own colours. Values
-//! from outside must pass through [`one_line`], because the stream cannot tell their line ends from
-//! the program's own.
+//! Escapes printed text, so that names and files cannot control the terminal. [`Terminal`] does not
+//! escape line ends, so text from outside must first pass through [`one_line`], which does.
 
 use std::io::{self, Write};
 
@@ -8,12 +7,11 @@ use anstyle::Style;
 
 pub(crate) use getaway::text::one_line;
 
-/// Writes one line to standard error. Does nothing if standard error is closed.
+/// Writes `text` to standard error as one line. Ignores errors, for example a closed stream.
 pub(crate) fn note(text: &str) {
     let _ = writeln!(io::stderr(), "{}", one_line(text));
 }
 
-/// A stream that escapes all control characters except line ends.
 pub(crate) struct Terminal<W> {
     inner: W,
     partial: Vec<u8>,

@@ -1,5 +1,5 @@
-//! Ray is a Python library, so a Python process with `getaway.cluster` of the same version connects
-//! to the cluster.
+//! Connects to a Ray cluster. Ray is a Python library, so a Python process that runs the module
+//! `getaway.cluster` makes the connection.
 
 use std::env;
 use std::io::BufReader;
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use getaway_arena::Channel;
 
-/// The path of a Python with the package `getaway`, whose own command sets this variable.
+/// Environment variable with the path of a Python that has the package `getaway`.
 const PYTHON: &str = "GETAWAY_PYTHON";
 
 struct Driver(Child);
@@ -19,12 +19,12 @@ impl Drop for Driver {
     }
 }
 
-/// Starts the process that connects to the cluster at `address`. Ray defines `auto` and `local`.
+/// Starts a process that connects to the cluster at `address`: `HOST:PORT`, `auto` or `local`.
 pub(crate) fn start(address: &str) -> Result<Channel, String> {
     let python = env::var_os(PYTHON).unwrap_or_else(|| "python3".into());
     let mut command = Command::new(&python);
     command.args(["-m", "getaway.cluster", address]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    // Ctrl-C must reach only this program, which then ends the process.
+    // In its own process group, the child does not receive Ctrl-C. This program kills it instead.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command

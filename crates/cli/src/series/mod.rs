@@ -1,4 +1,4 @@
-//! Plays a series for `getaway eval`, `battle` and `tournament`, and writes its results.
+//! Plays a series of games for `getaway eval`, `battle` or `tournament`, and writes the results.
 
 use getaway::files::Existing;
 use getaway::game::{Rules, rules_fields};
@@ -29,7 +29,7 @@ pub(crate) mod cluster;
 mod replays;
 
 const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
-/// A longer series prints an estimate of its duration.
+/// The estimated duration of a series is printed if it exceeds this.
 const LONG_SERIES: Duration = Duration::from_secs(60);
 const INTERRUPTED: i32 = 130;
 
@@ -68,7 +68,7 @@ impl EntrantResults {
         Self { planners: evaluate(series, games), external: external_summaries(series, games) }
     }
 
-    /// The bots' failures, one sentence each.
+    /// Returns a description of each external bot that failed or was often late.
     pub fn troubles(&self) -> Vec<String> {
         self.external.iter().filter_map(|bot| bot.trouble.clone()).collect()
     }
@@ -134,17 +134,18 @@ impl<'a> SeriesRun<'a> {
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.clone() };
         let options = args.games.options(planners, args.samples)?;
         let series = Series::with_host(&maps, options, invocation.host)?.with_external(args.external.options());
-        // Fail on an unwritable output before hours of games, not after them.
+        // Check the output files now, not after hours of games.
         let report = args.report.as_ref().map(|path| ReportFiles::new(path, args.output)).transpose()?;
         Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
 
-    /// `status` returns the text of the progress bar after each game, or stops the series.
+    /// Plays the missing games. `status` is called before the first game and after each game. It
+    /// returns the text of the progress bar, or a break, which stops the series.
     pub fn play(&mut self, status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
         self.play_wanted(&|_| true, status)
     }
 
-    /// Like [`SeriesRun::play`], but skips a game if `is_wanted` returns false at its start.
+    /// Like [`SeriesRun::play`], but skips a game if `is_wanted` returns false for its index.
     pub fn play_wanted(
         &mut self,
         is_wanted: &(dyn Fn(usize) -> bool + Sync),
@@ -194,7 +195,7 @@ impl<'a> SeriesRun<'a> {
         let missing = self.series.len() - self.played();
         let planners = self.series.options().planners.len();
         if missing <= 2 * planners {
-            // For short series, the estimate would take about as long as the games.
+            // For a short series, the estimate would take about as long as the games.
             return Ok(());
         }
         let time = self.series.estimate(&self.games, threads, ESTIMATE_LIMIT)?;
@@ -227,7 +228,7 @@ impl<'a> SeriesRun<'a> {
         format!("{samples} per map, at most {budget} per decision{variant}, seed {seed}{missing}")
     }
 
-    /// The command plays the same game unless the budget has a time limit.
+    /// Returns the command that plays the same game. With a time limit, the game may differ.
     fn replay_command(&self, map: usize, game: &GameRecord) -> String {
         let mut words = vec!["getaway".to_owned(), "play".to_owned(), shell_quoted(&self.map_arguments[map])];
         let mut option = |name: &str, value: &str| words.extend([format!("--{name}"), shell_quoted(value)]);
@@ -248,7 +249,8 @@ impl<'a> SeriesRun<'a> {
         words.join(" ")
     }
 
-    /// Fails if the series was interrupted, or a bot failed without `--allow-failures`.
+    /// Writes the results. Fails if the series was interrupted or, without `--allow-failures`, if
+    /// an external bot failed or was often late.
     pub fn finish<W: Write>(
         self,
         title: &str,
@@ -289,7 +291,7 @@ impl<'a> SeriesRun<'a> {
         let (heading, facts) = (self.heading(), self.facts());
         let text = ReportText { title, heading: &heading, command: &self.invocation.command_line, facts: &facts };
         let command_of = |index: usize| {
-            // The command `play` cannot reproduce the games of external bots.
+            // `getaway play` cannot reproduce the games of external bots.
             let game = self.games[index].as_ref().filter(|game| game.external.is_none())?;
             Some(self.replay_command(self.series.key(index).map, game))
         };
@@ -342,7 +344,7 @@ impl<'a> SeriesRun<'a> {
     }
 }
 
-/// Returns a flag set by Ctrl-C; a second Ctrl-C ends the program.
+/// Returns a flag that Ctrl-C sets. A second Ctrl-C ends the program.
 pub(crate) fn stop_on_interrupt() -> Result<Arc<AtomicBool>, CliError> {
     let stop = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&stop);

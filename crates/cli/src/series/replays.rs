@@ -1,4 +1,4 @@
-//! Replays depend only on the games, not on the number of threads.
+//! Makes the replays of a report. They depend only on the games, not on the number of threads.
 
 use std::collections::HashMap;
 use std::io;
@@ -13,16 +13,16 @@ use rayon::prelude::*;
 use crate::CliError;
 use crate::output::Progress;
 
-/// Number of last frames with the threats' plans, which make up most of a replay's size.
+/// Only this many last frames contain the threats' plans, which make up most of a replay's size.
 const ANNOTATED_FRAMES: usize = 200;
-/// Maximum total size of the replays; further games are left out.
+/// Maximum total size of the replays. Replays that would exceed it are left out.
 const REPLAYS_MAX_BYTES: usize = 12 << 20;
 const CHUNK: usize = 64;
 const ANALYSES_MAX: usize = 64;
-/// Maximum total work of the analyses in simulated ticks: about ten seconds on one core.
+/// Maximum number of ticks that all analyses simulate together, in about ten seconds on one core.
 const ANALYSES_TICKS: u64 = 48_000_000;
 
-/// The replays of a series: lost games first, without duplicates, up to the size limit.
+/// Returns the replays of distinct games, lost games first, up to the size limit.
 pub(crate) fn report_replays(
     series: &Series,
     games: &Games,
@@ -73,12 +73,12 @@ pub(crate) fn report_replays(
     Ok(made)
 }
 
-/// `None` if the moves do not reproduce the game.
+/// Returns the replay of a game as JSON, or `None` if the recorded moves do not reproduce the game.
 pub(crate) fn replay_json(world: &World, game: &GameRecord) -> Option<String> {
     replay(world, game, None)
 }
 
-/// Like [`replay_json`], but with an analysis if `budget` is given.
+/// Like [`replay_json`], but adds an analysis of the game if `budget` is given.
 fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<String> {
     let states = states(world, game)?;
     let mut replay = Replay::of_branch(&game.map, &game.planner, world, &states, ANNOTATED_FRAMES);

@@ -1,4 +1,5 @@
-//! Each text must be a valid expression, which decides in time, or give an error with a position.
+//! Fuzzes the parser of expressions. A valid expression must round-trip, and decide in time. Any
+//! other text must give an error of one line, with a position in the text.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -13,7 +14,7 @@ use super::{catch_panic, damage, noise, thread_time};
 const DECISION_EVERY: u64 = 50;
 const BUDGET: Duration = Duration::from_millis(2);
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
-/// Number of times that a late decision is repeated. A real slowdown is late every time.
+/// Maximum number of trials of a late decision. A real slowdown is late in every trial.
 const TRIALS: usize = 3;
 
 #[derive(Default)]
@@ -35,7 +36,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Tests `count` texts; with `is_timed`, late decisions are failures.
+/// Tests `count` generated texts. If `is_timed` is set, late decisions are failures.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let layout =
         Layout::parse("#########\n#P......#\n#.##.##.#\n#.#...#.#\n#...#..s#\n#########").map_err(|e| e.to_string())?;

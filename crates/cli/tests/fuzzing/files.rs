@@ -1,5 +1,5 @@
-//! Each file must give a result or one error line with the right exit code, without a panic and
-//! within the memory limits, both in this process and in the commands.
+//! Fuzzes the readers of maps and recordings, directly and in commands. They must not panic or
+//! exceed a memory limit. A command must exit with the right code and at most one error line.
 
 use std::fmt;
 use std::fs;
@@ -20,7 +20,7 @@ use super::pictures::picture;
 use super::{catch_panic, damage, json_like, mutate, noise};
 use crate::counting;
 
-/// Memory limit for one file: several times the longest line of a recording.
+/// Memory limit for reading one file: about 12 times the maximum length of a recorded line.
 const PEAK_BYTES_MAX: usize = 200_000_000;
 const PROGRAM_KB_MAX: u32 = 2_000_000;
 const STATES_MAX: usize = 12;
@@ -46,7 +46,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Tests `count` files in this process. Every `run_every`th file is also given to `program`.
+/// Reads `count` generated files in this process, and every `run_every`th also with `program`.
 pub fn run(seed: u64, count: u64, program: &Path, run_every: u64) -> Result<Counts, String> {
     let folder = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut counts = Counts::default();
@@ -130,7 +130,7 @@ fn zip(bytes: &[u8], dice: &mut Dice) -> std::io::Result<Vec<u8>> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(bytes)?;
     if dice.one_in(300) {
-        // A decompression bomb: a small file that expands to a line over the limit.
+        // A decompression bomb: a small file that expands to a line longer than the limit.
         let spaces = [b' '; 1 << 16];
         for _ in 0..300 {
             encoder.write_all(&spaces)?;
@@ -196,13 +196,13 @@ impl Case {
             vec!["solve", path, "--time-limit-ms", "20", "--no-jump", "--json"],
             vec!["play", path, "--planner", "random", "--budget-ms", "1"],
             vec!["simulate", path],
-            // On a valid map, the command would not end.
+            // Only for broken maps: on a valid map, `serve` would not end.
             vec!["serve", path, "--port", "0"],
         ];
         let (args, is_broken) = match self {
             Self::Recording(path) => {
                 let args = &recording_args[dice.below(recording_args.len())];
-                // Reading stops at the first divergence, which depends on the variant.
+                // Use the command's variant, because `verify` stops at the first divergence.
                 (args, verify(path, &Rules { no_jump: args.contains(&"--no-jump"), ..Rules::BLITZ_2025 }).is_err())
             }
             Self::Map(folder) => {
@@ -212,7 +212,7 @@ impl Case {
         };
         let output = start(program, args, &commands(dice)).map_err(|error| error.to_string())?;
         counts.runs += 1;
-        // With valid files, only a check may fail, or `simulate` because of its standard input.
+        // With a valid file, `replay` may find a divergence, and `simulate` may reject its stdin.
         let is_allowed = |code: i32| match code {
             0 => !is_broken,
             1 => args[0] == "replay" && !is_broken,
@@ -243,7 +243,7 @@ fn start(program: &Path, args: &[&str], input: &[u8]) -> std::io::Result<Output>
     shell.arg("-c").arg(format!("ulimit -v {PROGRAM_KB_MAX}; exec \"$0\" \"$@\"")).arg(program).args(args);
     let mut child = shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
-        // The command may exit before it reads its input.
+        // Writing fails if the command exits before it reads its input.
         let _ = stdin.write_all(input);
     }
     child.wait_with_output()

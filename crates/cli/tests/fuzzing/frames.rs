@@ -1,4 +1,5 @@
-//! Frames must not affect a concurrent game, which is compared with the simulator and timed.
+//! Fuzzes the server with frames and requests, which must not affect a concurrent game. The states
+//! of this game are compared with the simulator's, and its ticks are timed.
 
 use std::fmt;
 use std::path::Path;
@@ -27,7 +28,7 @@ const FRAMES_MAX: usize = 110;
 const READ_TIMEOUT: Duration = Duration::from_millis(10);
 const STAY_TIME: Duration = Duration::from_millis(500);
 const RECONNECT_DELAY: Duration = Duration::from_secs(1);
-/// Longer than any operation here takes, even on a busy machine.
+/// No operation in these tests takes longer, even on a busy machine.
 const TIMEOUT: Duration = Duration::from_secs(60);
 const REFERENCE_TEAM: &str = "reference";
 const COMPLETE_SCORE: u32 = 10_005;
@@ -39,7 +40,7 @@ pub struct Counts {
     pub connections: u64,
     pub games: usize,
     pub fuzz_games: usize,
-    /// Times from a command to the next state, sorted.
+    /// The sorted times from a command to the next state.
     pub ticks: Vec<Duration>,
 }
 
@@ -72,7 +73,7 @@ struct Sent {
     requests: AtomicU64,
 }
 
-/// Number of panics in any task. The server survives panics, but they are bugs.
+/// Total number of panics. The server survives a panic in a task, but each panic is a bug.
 static PANICS: AtomicUsize = AtomicUsize::new(0);
 
 struct TestServer {
@@ -150,11 +151,11 @@ pub async fn run(seed: u64, count: u64) -> Result<Counts, String> {
 }
 
 pub struct Flood {
-    /// Connections held open, within the server's limit.
+    /// Number of idle clients that try to keep a connection open.
     pub sockets: usize,
-    /// Number of connections in total. Rejected clients reconnect.
+    /// Number of attempts to connect. Rejected clients try again.
     pub connections: u64,
-    /// Sorted, like `flooded`.
+    /// The sorted tick times of a game without (`quiet`) and with (`flooded`) idle clients.
     pub quiet: Vec<Duration>,
     pub flooded: Vec<Duration>,
 }
@@ -171,10 +172,11 @@ impl fmt::Display for Flood {
     }
 }
 
-/// Opens silent connections, partial requests, partial frames and viewers, and reconnects them.
+/// Plays one game alone, and one while `sockets` idle clients keep connections open. A client sends
+/// nothing, part of a request, a complete WebSocket request, or a viewer's registration.
 pub async fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);
-    // Clients and server share this process. Its file table must not grow while a game is timed.
+    // Opens files to enlarge the file table of this process now, not during a timed game.
     let files: Vec<_> = (0..4 * sockets).map_while(|_| std::fs::File::open("/dev/null").ok()).collect();
     drop(files);
     let server = TestServer::start(DELAY).await?;
@@ -190,7 +192,7 @@ pub async fn flood(sockets: usize) -> Result<Flood, String> {
     Ok(Flood { sockets, connections, quiet, flooded })
 }
 
-/// Many clients on a separate thread, so that they do not delay the bot.
+/// Idle clients, on a separate thread so that they do not delay the bot.
 struct IdleClients {
     connections: Arc<AtomicU64>,
     is_over: Arc<AtomicBool>,
@@ -198,7 +200,7 @@ struct IdleClients {
 }
 
 impl IdleClients {
-    /// Connects after the game's bot, because connections beyond the limit are rejected.
+    /// Waits for `pause`, so that the bot connects before the clients reach the connection limit.
     fn start(address: String, sockets: usize, pause: Duration) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -257,7 +259,7 @@ fn count_panics() {
 struct ReferenceBot {
     world: World,
     moves: Vec<Move>,
-    /// The server's pause after each tick, which is subtracted from the times.
+    /// The server's pause after each tick, which is subtracted from the measured times.
     delay: Duration,
 }
 
@@ -330,7 +332,7 @@ impl Case {
             return Self { request: request(dice), rest: noise(dice, 200), frames: 0, hangs_up };
         }
         let mut rest = Vec::new();
-        // Invalid JSON usually closes the connection, so only valid JSON sends many frames.
+        // Invalid JSON usually ends the connection, so only cases of valid JSON have many frames.
         let is_valid = !dice.one_in(4);
         let count = 1 + if is_valid { dice.below(FRAMES_MAX) } else { dice.below(6) };
         for place in 0..count {

@@ -1,4 +1,4 @@
-//! Each message must give an action or an error in time, without a panic.
+//! Fuzzes the bot. It must answer each message in time with an action or an error, and not panic.
 
 use std::fmt;
 use std::path::Path;
@@ -16,7 +16,7 @@ use super::{catch_panic, damage, json_like, mutate, thread_time, wall_time};
 
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
 const MESSAGES_PER_BOT: u64 = 100;
-/// Number of times that a late bot is run again. A real slowdown is late every time.
+/// Maximum number of further runs of a late bot. A real slowdown is late in every run.
 const TRIALS: usize = 3;
 
 #[derive(Default)]
@@ -24,9 +24,9 @@ pub struct Counts {
     pub messages: u64,
     pub read: u64,
     pub decisions: u64,
-    /// Bots that were late at first, but not when run again.
+    /// Number of bots that were late in their first run, but not when run again.
     pub retried: u64,
-    /// The largest overrun of a budget, after retries.
+    /// Largest time by which a bot exceeded its budget. Only a bot's last run counts.
     pub overrun_max: Duration,
     worst: String,
 }
@@ -42,7 +42,7 @@ impl fmt::Display for Counts {
     }
 }
 
-/// Sends at least `count` messages to bots; with `is_timed`, late decisions are failures.
+/// Sends at least `count` messages to bots. If `is_timed` is set, late bots are failures.
 pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     let maps = layouts();
     let mut counts = Counts::default();
@@ -50,7 +50,7 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     while counts.messages < count {
         let mut run = play(number, &maps, wall_time)?;
         if is_timed && run.overrun_max > OVERRUN_MAX {
-            // Repetitions use the thread's CPU clock, which excludes the load from other processes.
+            // Further runs use the thread's CPU clock, which other processes do not affect.
             counts.retried += 1;
             for _ in 0..TRIALS {
                 run = play(number, &maps, thread_time)?;
@@ -74,7 +74,7 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
     Ok(counts)
 }
 
-/// The tables of a hall of the maximum size take several ticks to build.
+/// Returns the bundled maps and two large halls, whose tables take several ticks to build.
 fn layouts() -> Vec<Layout> {
     let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).join("maps");
     let entries = MapLibrary::new([folder]).list().unwrap_or_default();

@@ -1,5 +1,4 @@
-//! Invalid input of every kind. Case N is generated from `seed + N`, so a case's number reproduces
-//! its failure.
+//! Generates invalid input. Case N depends only on `seed + N`, so it can be repeated alone.
 
 #![allow(dead_code, reason = "each program that includes this uses only a part of it")]
 
@@ -25,7 +24,7 @@ pub fn wall_time() -> Duration {
     START.elapsed()
 }
 
-/// CPU time of this thread. It excludes other processes, but is slower to read than the wall clock.
+/// CPU time of this thread, unaffected by other processes but slower to read than wall time.
 #[cfg(unix)]
 pub fn thread_time() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
@@ -120,7 +119,7 @@ fn arbitrary_value(dice: &mut Dice) -> Value {
     }
 }
 
-/// JSON-like text: deep nesting, long numbers, odd escapes, fragments, and valid values.
+/// Returns JSON-like text: deep nesting, long numbers, odd escapes, fragments, or valid values.
 pub fn json_like(dice: &mut Dice) -> Vec<u8> {
     let many = dice.pick(&[1, 2, 100, 127, 128, 129, 1000, 20_000]);
     let text = match dice.below(16) {

@@ -6,7 +6,7 @@ use png::{BitDepth, ColorType};
 use super::damage;
 
 const SIGNATURE: &[u8] = b"\x89PNG\r\n\x1a\n";
-/// Size of a chunk without its data: length, name and checksum.
+/// Number of bytes of a PNG chunk without its data: length, type and checksum.
 const CHUNK_FRAME: usize = 12;
 
 pub fn picture(dice: &mut Dice) -> Vec<u8> {
@@ -51,7 +51,7 @@ fn any_kind(dice: &mut Dice) -> Vec<u8> {
     encoder.set_color(color);
     encoder.set_depth(depth);
     if color == ColorType::Indexed {
-        // Colours of player, wall and open tiles; the palette may have too few entries.
+        // The palette repeats the colours of player, wall and open tiles. It may lack some entries.
         let entries = dice.pick(&[3, 16, 256]);
         let palette: Vec<u8> =
             [[0, 0, 255], [0, 0, 0], [255, 255, 255]].into_iter().cycle().take(entries).flatten().collect();

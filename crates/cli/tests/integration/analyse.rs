@@ -45,8 +45,9 @@ fn other_rules_make_it_another_game() {
     assert!(error.contains("cannot read missing.jsonl"), "{error}");
     let error = program::fails(&["analyse", CAUGHT, "--with", UNFINISHED]);
     assert!(
-        error
-            .contains(&format!("{UNFINISHED}: expected another recording of the same game, but they differ in tick 1")),
+        error.contains(&format!(
+            "{UNFINISHED}: expected another recording of the same game, but the recordings differ in tick 1"
+        )),
         "{error}"
     );
 }

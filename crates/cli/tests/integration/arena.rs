@@ -73,7 +73,7 @@ fn markdown_table_is_sorted_by_mean_score() {
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 4);
     assert!(lines[0].starts_with("| planner | ") && lines[1].starts_with("|---|"));
-    // Two maps give a wide interval even if every game is complete.
+    // With only two maps, the interval is wide even if every game is complete.
     let survival = lines[2].strip_prefix("| `survival` | 10005 (").unwrap_or_else(|| panic!("{}", lines[2]));
     let (low, rest) = survival.split_once(" to ").unwrap();
     assert!((3000..4000).contains(&low.parse::<u32>().unwrap()), "{low}");
@@ -118,7 +118,7 @@ fn identical_games_count_once() {
     assert_eq!(few["overall"]["score_difference"], many["overall"]["score_difference"]);
     assert_eq!((&few["overall"]["pairs_played"], &many["overall"]["pairs_played"]), (&30.into(), &60.into()));
     assert_eq!(many["draw_nothing"], serde_json::json!(["safest", "cautious"]));
-    // If one planner is deterministic, the unit is the map.
+    // If one planner is deterministic, all games on a map are one unit of the sign test.
     let report =
         json(&["battle", "safest", "random", "--map", "corner-shop", "--map", "snail", "--samples", "6", "--json"]);
     assert_eq!((&report["overall"]["wins"], &report["overall"]["units"]), (&12.into(), &2.into()));
@@ -198,7 +198,7 @@ fn maps_folder_replaces_the_bundled_maps() {
 #[test]
 fn too_many_threads_for_a_time_budget_give_a_warning() {
     let slow = ["eval", "--map", "snail", "--planner", "random", "--samples", "1", "--threads", "1000"];
-    assert_eq!(getaway(&slow).stderr, b"", "evaluation budgets are not affected");
+    assert_eq!(getaway(&slow).stderr, b"", "a budget in ticks needs no warning");
     let output = getaway(&[&slow[..], &["--budget-ms", "1"]].concat());
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success() && stderr.starts_with("warning: 1000 threads on "), "{stderr}");

@@ -51,7 +51,7 @@ fn answer_is_the_same_on_any_number_of_threads() {
     assert_eq!((&one["arms"], &one["plays_in_all"]), (&Value::from(51), &Value::from(51 * 20)));
     let ranking = one["ranking"].as_array().unwrap();
     assert_eq!(ranking.iter().filter(|row| row["name"].is_null()).count(), 3);
-    // The finalists are different algorithms, not just different expressions.
+    // Different means show that the finalists differ as algorithms, not only as expressions.
     let mut found: Vec<String> =
         ranking.iter().filter(|row| row["name"].is_null()).map(|row| row["mean"].to_string()).collect();
     found.sort_unstable();
@@ -95,7 +95,7 @@ fn killed_discovery_resumes_to_the_same_answer() {
     let whole = start.elapsed();
     for kill in 1..=10 {
         let mut run = command(&[&SMALL[..], &resume].concat()).stdout(Stdio::null()).spawn().unwrap();
-        // Each run gets a little further than the last, so that kills hit all stages.
+        // Each run gets a little more time than the last, so that kills hit different stages.
         sleep(whole / 8 + Duration::from_millis(kill * 3));
         run.kill().unwrap();
         run.wait().unwrap();

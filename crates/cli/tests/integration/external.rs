@@ -54,7 +54,7 @@ fn kinds_of_failure_are_distinguished() {
         ("disconnected on snail, sample 1, tick 1: exit code 0", 1)
     );
     assert_eq!(failure(5), "crashed on snail, sample 1, tick 1: exit code 4 before it connected: nowhere");
-    // Every tenth tick is late; a busy machine may delay a few others.
+    // The bot answers every tenth tick late. A busy machine may delay a few other answers.
     let (late, missed, commands) =
         (count(&found[4], "late_commands"), count(&found[4], "missed_ticks"), count(&found[4], "commands"));
     assert!(late >= 5 && missed >= late && commands > 2 * missed, "{}", found[4]);
@@ -64,7 +64,7 @@ fn kinds_of_failure_are_distinguished() {
 
 #[test]
 fn failed_game_loses_to_an_equal_score_without_failure() {
-    // Neither bot moves, so their scores are equal, but one bot fails.
+    // Neither bot moves, so their scores are equal, but `broken` fails.
     let (bot, broken) = (format!("stays={}", stays("")), "broken=pipe:exit 1");
     let args = ["battle", &bot, broken, "--map", "snail", "--samples", "2", "--restart", "--tick-ms", "1000"];
     let output = getaway(&args);
@@ -89,7 +89,7 @@ fn failed_game_loses_to_an_equal_score_without_failure() {
 #[test]
 #[cfg(target_os = "linux")]
 fn bot_that_exceeds_a_limit_fails_and_costs_are_measured() {
-    // Holds about 40 MB and computes for every answer.
+    // From tick 2, the bot holds about 40 MB. It computes before each answer.
     let heavy = stays(
         "[ $t != 2 ] || x=$(head -c 40000000 /dev/zero | tr '\\0' a); i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done;",
     );
@@ -140,7 +140,7 @@ fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
         (count(&report["external"], "commands"), count(&report["external"], "missed_ticks")),
         (last_tick - 1, 0)
     );
-    // Like a recording of the server, this recording has the commands and the entrant.
+    // Like the server's recordings, the file names the entrant and includes the bot's commands.
     let recording = fs::read_to_string(saved).unwrap();
     let first: Value = serde_json::from_str(recording.lines().next().unwrap()).unwrap();
     assert_eq!(
@@ -156,7 +156,7 @@ fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
     let output = getaway(&["play", "snail", "--planner", "pipe:read -r x; echo oops >&2; exit 3", "--logs", logs]);
     assert_eq!(output.status.code(), Some(1));
     assert_eq!(error_line(&output), "the bot crashed in tick 1: exit code 3: oops");
-    assert!(String::from_utf8_lossy(&output.stdout).contains("0 commands, "), "the game was played without it");
+    assert!(String::from_utf8_lossy(&output.stdout).contains("0 commands, "), "the game was played without the bot");
     let log = dir.path().join("logs/bot.log");
     assert_eq!(fs::read_to_string(&log).unwrap(), "{\"getaway\":\"log\",\"version\":1}\noops\n");
     fs::write(&log, "mine").unwrap();
@@ -186,7 +186,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 #[test]
 #[cfg(target_os = "linux")]
 fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
-    // The bots leave processes in their own and in other sessions, identified by the seconds slept.
+    // Each bot starts processes in its own session and a new one. Their sleep time identifies them.
     let bot = |seconds: u32| format!("pipe:sleep {seconds} & (setsid sleep {seconds} &); sleep {seconds}");
     let ended = || {
         external(&["pipe:sleep 87001 & (setsid sleep 87001 &); exit 1"], &["--samples", "2"]);

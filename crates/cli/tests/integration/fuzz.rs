@@ -1,15 +1,15 @@
-//! Long runs: `cargo run --release --example fuzz -- messages`, or another target.
+//! Short runs of the fuzzers. `cargo run --release --example fuzz -- messages` starts a long run.
 
 use std::path::Path;
 
 use crate::fuzzing;
 
-/// Far from the first seeds of long runs, so that the cases differ.
+/// Far from the seeds of long runs, so that these tests do not repeat their cases.
 const FIRST_SEED: u64 = 1_000_000_000;
 
 #[test]
 fn any_message_gets_an_action_or_a_clear_error() {
-    // Other tests run in parallel, so only long runs test for late answers.
+    // Tests that run in parallel delay answers, so only long runs check for late answers.
     let counts = fuzzing::messages::run(FIRST_SEED, 4000, false).unwrap();
     println!("{counts}");
     assert!(counts.read > 1000 && counts.decisions > 800, "too little was tested: {counts}");

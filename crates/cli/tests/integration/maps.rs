@@ -44,7 +44,7 @@ fn rgba_png(width: u32, height: u32, pixels: &[[u8; 4]]) -> Vec<u8> {
 fn header_only(width: u32, height: u32) -> Vec<u8> {
     let mut bytes = Vec::new();
     let encoder = png::Encoder::new(&mut bytes, width, height);
-    // Dropping the writer completes the file.
+    // Dropping the writer writes the end of the file.
     drop(encoder.write_header().unwrap());
     bytes
 }
@@ -132,7 +132,7 @@ fn broken_map_does_not_hide_the_others() {
     assert!(line.starts_with("2 maps cannot be read: ") && line.contains("good/meta.json"), "{line}");
 }
 
-/// A name that would clear the screen, start a new line, set a colour and reverse the text.
+/// Unescaped, this name would clear the screen, start a new line, set a colour and reverse text.
 #[cfg(unix)]
 const HOSTILE: &str = "a\x1b[2J\nINJECTED\r\x07\u{9b}31m\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\x7fz";
 
@@ -242,7 +242,7 @@ fn text_from_outside_cannot_control_the_terminal() {
             );
         }
     }
-    assert!(escaped > commands.len() / 2, "{escaped} outputs have the name");
+    assert!(escaped > commands.len() / 2, "{escaped} outputs contain the escaped name");
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn game_is_saved_and_reproducible() {
         let ticks = ticks.map(|tick| (tick.game_message, tick.actions, tick.game, tick.decision.unwrap().source));
         ticks.collect::<Vec<_>>()
     });
-    assert!(one == two, "the same seed and ticks play the same game");
+    assert!(one == two, "the same seed and budget give the same game");
     let header = one[0].2.as_ref().unwrap();
     assert_eq!((header.map.as_deref(), header.planner.as_deref()), (Some("snail"), Some("safest")));
     let one = std::fs::read(&files[0]).unwrap();
@@ -95,7 +95,7 @@ fn invalid_input_gives_one_line() {
 fn full_disk_gives_one_line_after_the_whole_game() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl");
-    // Limits files to 32 blocks of 512 bytes. The shell ignores SIGXFSZ, so a longer write fails.
+    // `ulimit` limits files to 32 blocks of 512 bytes. As SIGXFSZ is ignored, a longer write fails.
     let limited = r#"trap "" XFSZ; ulimit -f 32; exec "$0" "$@""#;
     let mut shell = Command::new("sh");
     shell.args([

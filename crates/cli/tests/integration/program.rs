@@ -15,7 +15,7 @@ pub fn getaway(args: &[&str]) -> Output {
     command(args).output().unwrap()
 }
 
-/// Standard error must be empty, because there is no terminal for a progress bar.
+/// Runs a command, which must succeed with an empty standard error. Returns its standard output.
 pub fn succeeds(args: &[&str]) -> String {
     let output = getaway(args);
     let stderr = String::from_utf8(output.stderr).unwrap();

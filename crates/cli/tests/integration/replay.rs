@@ -1,4 +1,4 @@
-//! A changed field is found at its line and path. A truncated file is valid up to that point.
+//! Tests of recordings and of the command `replay`.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -54,7 +54,7 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
         1 + after.max().unwrap_or(0)
     }
     let best = world.moves(state).max_by_key(|&m| {
-        // Ties are broken by the tick, so that the player moves around.
+        // Break ties differently every 20 ticks, so that the player moves around.
         (
             survival_ticks(world, &world.after(state, m), LOOKAHEAD_TICKS),
             (m as usize + usize::from(state.tick() / 20)) % 5,
@@ -63,7 +63,7 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
     best.and_then(Move::direction).map(Action::Move).into_iter().collect()
 }
 
-/// Most targets are unreachable, fractional or off the map.
+/// Tries `MOVE_TO`, mostly to unreachable or fractional targets or off the map, and then strolls.
 fn commute(world: &World, state: &State) -> Vec<Action> {
     let (width, height) = (f64::from(world.layout().width), f64::from(world.layout().height));
     let leg = f64::from(state.tick() / 25);
@@ -71,7 +71,7 @@ fn commute(world: &World, state: &State) -> Vec<Action> {
     vec![far, Action::MoveTo { x: -1.0, y: height }, Action::Unknown].into_iter().chain(stroll(world, state)).collect()
 }
 
-/// Flees, but first tries to enter every adjacent see-through tile, which is refused.
+/// Flees, but first tries to enter each adjacent see-through tile, which only threats can enter.
 fn bump(world: &World, state: &State) -> Vec<Action> {
     let neighbour = |direction| world.layout().tile(world.player(state).towards(direction));
     let blocked = Direction::ALL.into_iter().filter(|&direction| neighbour(direction) == Tile::SeeThrough);
@@ -88,7 +88,6 @@ const GAMES: [(&str, &str, usize, Driver); 5] = [
     ("harbour-flee-and-bump-into-see-through-tiles", "harbour", 200, bump),
 ];
 
-/// Writes the games first if `GETAWAY_WRITE_GAMES` is set.
 #[test]
 fn bundled_games_match_their_drivers() {
     for (name, map, ticks, drive) in GAMES {
@@ -100,7 +99,10 @@ fn bundled_games_match_their_drivers() {
         }
         let mut kept = String::new();
         GzDecoder::new(fs::File::open(&path).unwrap()).read_to_string(&mut kept).unwrap();
-        assert!(kept == lines, "{name}: differs; GETAWAY_WRITE_GAMES=1 cargo test --test replay rewrites it");
+        assert!(
+            kept == lines,
+            "{name}: differs; GETAWAY_WRITE_GAMES=1 cargo test -p getaway-cli bundled_games rewrites it"
+        );
         let report = verify(&path, &Rules::BLITZ_2025).unwrap();
         assert_eq!((report.divergence, report.ticks), (None, lines.lines().count()), "{name}");
         assert!((100..=300).contains(&report.ticks), "{name}: {} ticks", report.ticks);
@@ -237,7 +239,7 @@ fn state_that_its_recorder_refused_is_skipped_if_it_cannot_be_read() {
         let unmarked = verified(&format!("{{\"game_message\":{state},\"actions\":[]}}")).unwrap_err();
         assert!(unmarked.starts_with("FILE, line 21: "), "{unmarked}");
     }
-    // A readable message of the maximum depth is compared, even if the bot reported an error.
+    // Readable messages are compared, even at the maximum depth or on a line with an error.
     assert_eq!(verified(&with_constants(MAX_VERBATIM_DEPTH)).unwrap().divergence.unwrap().path, "tick");
     let again = lines[19].replacen('{', &format!("{{{error},"), 1);
     assert_eq!(verified(&again).unwrap().divergence.unwrap().path, "tick");
@@ -301,7 +303,7 @@ fn see_through_tiles_are_inferred_and_hide_nothing_else() {
     bumps[140]["game_message"]["threats"][2]["position"]["y"] = json!(0);
     let divergence = verify_bytes(text(&bumps).as_bytes()).unwrap().divergence.unwrap();
     assert_eq!((divergence.line, divergence.path.as_str()), (141, "threats[2].position.y"));
-    // The player enters the tile later, so staying must be a divergence.
+    // A tile that the player enters later is not see-through, so staying must be a divergence.
     let mut game = game();
     let stay = (10..50).find(|&line| {
         let position = |line: usize| game[line]["game_message"]["yourCharacter"].clone();
@@ -351,7 +353,7 @@ fn truncated_gzip_file_is_valid_up_to_the_truncation() {
         let report = verify_bytes(&bytes[..sizes[lines] - 6]).unwrap();
         assert!((lines..=lines + 1).contains(&report.ticks) && report.divergence.is_none(), "{report:?}");
     }
-    // Concatenated gzip files decompress to one file.
+    // Concatenated gzip files are read as one recording.
     let (half, rest) = lines.split_at(lines.match_indices('\n').nth(14).unwrap().0 + 1);
     let report = verify_bytes(&[gzip(half.as_bytes()), gzip(rest.as_bytes())].concat()).unwrap();
     assert_eq!((report.ticks, report.divergence), (30, None));
@@ -548,7 +550,7 @@ mod command {
     #[test]
     fn no_jump_option_selects_the_variant() {
         let folder = tempfile::tempdir().unwrap();
-        // In tick 5 the player and the goldfish swap tiles, which the no-jump variant forbids.
+        // In tick 5 the player and the goldfish swap tiles. The no-jump variant ends there.
         let layout = Layout::parse("#####\n#P.g#\n#####").unwrap();
         let right = vec![Action::Move(Direction::Right)];
         let lines = record(&layout, 8, |_, state| if [1, 5].contains(&state.tick()) { right.clone() } else { vec![] });
@@ -558,7 +560,6 @@ mod command {
         let divergence = verify(&path, &Rules::NO_JUMP).unwrap().divergence.unwrap();
         assert_eq!((divergence.line, divergence.expected.as_str()), (6, "no further state: the game ended in tick 5"));
         assert_eq!(texts(&replay(&["--no-jump", path.to_str().unwrap()])).0, Some(1));
-        // In the no-jump variant, the game ends with the fifth line.
         let five: String = lines.lines().take(5).map(|line| format!("{line}\n")).collect();
         fs::write(&path, five).unwrap();
         let (code, out, _) = texts(&replay(&["--no-jump", path.to_str().unwrap()]));

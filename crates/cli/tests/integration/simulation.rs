@@ -6,7 +6,6 @@ use std::process::{Child, Command, Output, Stdio};
 use flate2::read::GzDecoder;
 use getaway::protocol::{Trace, TraceTick, write_line};
 
-/// Starts the program in the root of the repository, which contains the bundled maps.
 pub fn start(args: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_getaway"))
         .arg("simulate")
@@ -33,7 +32,7 @@ pub fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).expect("text")
 }
 
-/// Plays a trace's actions. Every output line must equal the trace's line without the actions.
+/// Plays a trace's actions. Each output line must equal the trace's line without its actions.
 pub fn replay(path: &Path, map_folder: &Path) {
     let mut recorded = String::new();
     let file = File::open(path).expect("a trace");
@@ -44,7 +43,7 @@ pub fn replay(path: &Path, map_folder: &Path) {
         write_line(&mut input, tick.actions.as_ref().expect("actions")).expect("memory can be written to");
         write_line(&mut expected, &TraceTick { actions: None, ..tick }).expect("memory can be written to");
     }
-    // Input after the end of the game is not read.
+    // The program must not read this line, because the game is over.
     if text(&expected).trim_end().ends_with(r#""over":true,"caught":true}"#) {
         input.extend(b"no JSON\n");
     }

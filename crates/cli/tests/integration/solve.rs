@@ -143,7 +143,7 @@ fn verified_certificate_is_about_the_rules_that_the_answer_names() {
     let map = save(dir.path(), "trap", "######\n#P..S#\n######");
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let (rules, others, proof) = (path("rules.json"), path("others.json"), path("trap.proof"));
-    // The two rules files differ only in the contents of the server's messages.
+    // The second file changes only the server's messages, which omit the personalities.
     std::fs::write(&rules, r#"{"no_jump": true, "period_ticks": {"lazy": 1}}"#).unwrap();
     let quiet = r#"{"no_jump": true, "period_ticks": {"lazy": 1}, "wire": {"personalities": "missing"}}"#;
     std::fs::write(&others, quiet).unwrap();

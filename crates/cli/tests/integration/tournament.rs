@@ -12,7 +12,7 @@ fn tournament<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["tournament", "sampling", "random", "safest"], &SMALL[..], more].concat()
 }
 
-/// The result without times. Standard error may report progress on a busy machine.
+/// Returns the report without measured times. A long run may print an estimate on standard error.
 fn json(args: &[&str]) -> Value {
     let output = getaway(&[args, &["--json"]].concat());
     assert!(output.status.success(), "{output:?}");
@@ -51,7 +51,6 @@ fn decided_pairs_end_early() {
     let mut args = tournament(&["--sprt", "--json"]);
     let samples = args.iter().position(|word| *word == "4").unwrap();
     args[samples] = "60";
-    // On a busy machine the program prints an estimate first.
     let output = getaway(&args);
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert!(report["games"].as_u64().unwrap() < 360, "{}", report["games"]);
@@ -140,7 +139,7 @@ fn named_entrants_keep_their_names_everywhere() {
     assert!(csv.lines().nth(1).unwrap().starts_with("old,random,corner-shop,"), "{csv}");
     let report = json(&[&args[..], &["--force"]].concat());
     assert_eq!(report["schema"], 2);
-    // The same file with another planner behind the name.
+    // Resume the same file, but let `old` name another planner.
     let other = args.iter().map(|word| if *word == "old=random" { "old=safest" } else { word }).collect::<Vec<_>>();
     let error = fails(&[&other[..], &["--force"]].concat());
     assert!(error.ends_with("line 2: the planner behind the name is random, but this run has safest"), "{error}");
