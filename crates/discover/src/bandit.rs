@@ -1,8 +1,8 @@
-//! The bandit over arms: it plays the arm with the highest index, mean + C/t, where t counts the
-//! plays of the arm (Maes, Lupien St-Pierre and Ernst, section III-C).
+//! A bandit that always plays the arm with the highest index, mean + C/t, where t is the number of
+//! plays of the arm so far (Maes, Lupien St-Pierre and Ernst, section III-C).
 //!
-//! Guarantees: the plays are the same in parallel as sequentially. An arm's t-th outcome is a
-//! function of the arm and t, so plays that will probably be needed are computed ahead.
+//! Guarantees: a parallel run makes the same plays as a sequential run. The reward of an arm's t-th
+//! play depends only on the arm and t, so threads can compute plays before the bandit needs them.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 pub(crate) type ArmPlay = (usize, u64);
 
-/// Plays computed ahead per thread. With this many, threads seldom wait for the slowest thread.
+/// Plays computed ahead per thread, enough that threads seldom wait for the slowest thread.
 const AHEAD_PER_THREAD: usize = 32;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -35,7 +35,7 @@ impl Arm {
     }
 }
 
-/// An arm in the queue, ordered by index. Ties go to the earlier arm.
+/// An arm in the queue, ordered by the bandit's index. Ties go to the earlier arm.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     index: f64,
@@ -84,7 +84,7 @@ impl Bandit {
         self.queue.peek().expect("every arm is in the queue").arm
     }
 
-    /// Records a finite reward for the arm that is to be played next.
+    /// Records the reward of playing [`Self::next_arm`], which must be finite.
     pub fn record(&mut self, reward: f64) {
         let arm = self.next_arm();
         self.arms[arm] = self.arms[arm].played(reward);
@@ -92,7 +92,7 @@ impl Bandit {
         *self.queue.peek_mut().expect("every arm is in the queue") = Entry { index, arm };
     }
 
-    /// The arms by mean reward, highest first. Arms that were never played come last.
+    /// Returns the arms, sorted by mean reward, highest first. Arms without plays come last.
     pub fn leaders(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.arms.len()).collect();
         let mean = |arm: usize| self.arms[arm].mean().unwrap_or(f64::NEG_INFINITY);
@@ -100,7 +100,7 @@ impl Bandit {
         order
     }
 
-    /// The next `count` plays, on the assumption that every reward equals the mean of its arm.
+    /// Predicts the next `count` plays if each reward is its arm's mean so far, or 0 without plays.
     fn forecast(&self, count: usize) -> Vec<ArmPlay> {
         let mut queue = self.queue.clone();
         let mut ahead: HashMap<usize, Arm> = HashMap::new();
@@ -116,9 +116,9 @@ impl Bandit {
             .collect()
     }
 
-    /// Plays on the current rayon pool until there are `plays` plays in total. `play` is called
-    /// with an arm and the number of its play, from 0, and returns the reward. `report` is called
-    /// after every round with the new arms and rewards, and may end the run by breaking.
+    /// Plays on the current rayon pool until there are `plays` plays in total. `play` takes an arm
+    /// and the number of its earlier plays, and returns the reward. After each round, `report` gets
+    /// the newly recorded arms and rewards, and can return `Break` to end the run.
     pub fn run<B>(
         &mut self,
         plays: u64,
@@ -129,7 +129,7 @@ impl Bandit {
     }
 }
 
-/// Plays computed ahead, locally or remotely, and consumed in the order of the sequential bandit.
+/// Computes plays ahead, locally or remotely, and records them in the order of a sequential run.
 pub(crate) struct Speculation<'a> {
     pub(crate) bandit: &'a mut Bandit,
     plays: u64,
@@ -144,8 +144,8 @@ impl<'a> Speculation<'a> {
         Self { bandit, plays, made, known: HashMap::new(), awaited: HashSet::new() }
     }
 
-    /// At most `count` distinct plays that will probably be needed next. Empty if the forecast
-    /// finds that the known plays and the plays in progress are enough.
+    /// Returns at most `count` distinct plays that the bandit will probably need next. Returns none
+    /// if all forecast plays are known or in progress.
     pub(crate) fn next(&mut self, count: usize) -> Vec<ArmPlay> {
         let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
         let ahead = count.saturating_add(self.known.len() + self.awaited.len()).min(left);
@@ -156,7 +156,7 @@ impl<'a> Speculation<'a> {
         next
     }
 
-    /// Returns the arms and rewards that can now be consumed in order.
+    /// Stores a reward, records all plays whose turn has come, and returns their arms and rewards.
     pub(crate) fn record(&mut self, play: ArmPlay, reward: f64) -> Vec<(usize, f64)> {
         self.awaited.remove(&play);
         self.known.insert(play, reward);
@@ -202,7 +202,6 @@ mod tests {
 
     use crate::seed::mix;
 
-    /// Arms with known means, uniform over 0.2 to 0.8, and rewards uniform within 0.2 of the mean.
     struct Synthetic {
         means: Vec<f64>,
         seed: u64,

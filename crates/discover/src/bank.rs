@@ -1,4 +1,4 @@
-//! Banks of problems, on which expressions are played.
+//! A bank plays expressions of the search grammar on the problems of a distribution.
 
 use std::collections::HashMap;
 use std::sync::{Arc, RwLock};
@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::seed::mix;
 
-/// Maximum number of problems in memory. Further problems are drawn again for each play.
+/// Maximum number of problems kept in memory. Other problems are drawn again for each play.
 const KEPT_MAX: usize = 4096;
 
-/// A set of problems. No decision of a discovery depends on the unseen problems.
+/// A set of problems. Finalists are chosen on training problems, then ranked on unseen problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Split {
@@ -23,15 +23,15 @@ pub enum Split {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Play {
     pub split: Split,
-    /// The number of the problem in its set.
+    /// The number of the problem within the split, from 0.
     pub number: u64,
-    /// The budget in evaluations of whole sequences.
+    /// Maximum number of evaluations of complete sequences.
     pub budget_evals: u64,
 }
 
 pub trait Bank: Send + Sync {
     /// Searches the problem once within the budget, and returns the best score. The score depends
-    /// only on the arguments and the bank's seed, and all expressions use the same random numbers.
+    /// only on the arguments and the bank's seed. All expressions search a problem with one seed.
     fn play(&self, expression: &Expression, play: Play) -> f64;
 
     fn scale(&self) -> f64;
@@ -46,17 +46,17 @@ pub struct DistributionBank<D: Distribution> {
 type Kept<P> = HashMap<(Split, u64), Arc<P>>;
 
 impl<D: Distribution> DistributionBank<D> {
-    /// Creates a bank whose problems and searches derive from `seed`.
+    /// Creates a bank that derives its problems and the seeds of its searches from `seed`.
     pub fn new(distribution: D, seed: u64) -> Self {
         Self { distribution, seed, kept: RwLock::default() }
     }
 
     fn problem(&self, split: Split, number: u64) -> Arc<D::Problem> {
-        if let Some(problem) = self.kept.read().expect("no thread panics with the lock").get(&(split, number)) {
+        if let Some(problem) = self.kept.read().expect("the lock is not poisoned").get(&(split, number)) {
             return Arc::clone(problem);
         }
         let problem = Arc::new(self.distribution.draw(self.seed_of(split, number, 0)));
-        let mut kept = self.kept.write().expect("no thread panics with the lock");
+        let mut kept = self.kept.write().expect("the lock is not poisoned");
         if kept.len() < KEPT_MAX {
             kept.insert((split, number), Arc::clone(&problem));
         }

@@ -1,15 +1,15 @@
-//! Enumerates the candidates: all expressions with a limited number of operators around a rollout,
-//! in the canonical forms of Maes, Lupien St-Pierre and Ernst.
+//! Enumerates the candidates: all expressions with a limited number of operators around a leaf, for
+//! instance a rollout, in the canonical forms of Maes, Lupien St-Pierre and Ernst.
 //!
-//! `repeat(a, repeat(b, S))` becomes `repeat(ab, S)`. `select(p, select(q, S))` becomes `select(p,
-//! S)`, because the inner tree only continues the descent of the outer one. An outermost `repeat`
-//! is dropped, because the outermost component is repeated until the budget is spent.
+//! `repeat(a, repeat(b, S))` becomes `repeat(a * b, S)`. `select(p, select(q, S))` becomes
+//! `select(p, S)`, because the inner tree only continues the descent of the outer tree. A candidate
+//! never starts with `repeat`, because a search repeats the whole expression until its budget ends.
 
 use std::collections::HashSet;
 
 use getaway::search::{Component, Expression, Policy, REPEAT_MAX};
 
-/// Maximum number of operators. With five, the paper's vocabulary has 24,691 candidates.
+/// Maximum number of operators. With five, [`Vocabulary::paper`] has 24,691 candidates.
 pub const OPERATORS_MAX: usize = 5;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -18,16 +18,16 @@ pub struct Vocabulary {
     pub leaves: Vec<Component>,
 }
 
-/// Candidates in the order of enumeration, shorter candidates first.
+/// The candidates of a vocabulary, shortest first.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidates {
     pub expressions: Vec<Expression>,
-    /// The number of canonical forms, including those with an outermost `repeat`.
+    /// The number of canonical forms, including forms that start with `repeat`.
     pub with_repeats_on_top: usize,
 }
 
 impl Vocabulary {
-    /// The vocabulary of the paper, with the constants of its published experiments.
+    /// The vocabulary of Maes, Lupien St-Pierre and Ernst, with the constants of their experiments.
     pub fn paper() -> Self {
         let repeats = [2, 5, 10, 100].map(Component::Repeat);
         let selects = [0.0, 0.3, 0.5, 1.0].map(Component::Select);
@@ -38,8 +38,8 @@ impl Vocabulary {
         }
     }
 
-    /// The paper's vocabulary without its least important constants, extended by beams, nested
-    /// rollout policy adaptation and simulated annealing.
+    /// The operators of [`Self::paper`] with fewer constants, and also beams, greedy rollouts,
+    /// nested rollout policy adaptation and simulated annealing.
     pub fn grown() -> Self {
         let repeats = [2, 10, 100].map(Component::Repeat);
         let selects = [0.0, 0.3, 1.0].map(Component::Select);
@@ -80,7 +80,8 @@ impl Vocabulary {
         }
     }
 
-    /// At most `operators` operators before normalisation. Panics above [`OPERATORS_MAX`].
+    /// Returns the canonical forms of all expressions with at most `operators` operators. Panics if
+    /// `operators` exceeds [`OPERATORS_MAX`].
     pub fn candidates(&self, operators: usize) -> Candidates {
         assert!(operators <= OPERATORS_MAX, "at most {OPERATORS_MAX} operators");
         let mut expressions = Vec::new();
@@ -141,7 +142,7 @@ mod tests {
     fn grown_vocabulary_has_every_leaf_and_operator() {
         let grown = Vocabulary::grown();
         let one = grown.candidates(1).expressions;
-        // Each leaf occurs alone, and within each operator except the three repeats.
+        // Each leaf occurs alone, and inside each operator except the three repeats.
         assert_eq!(one.len(), grown.leaves.len() * (1 + grown.operators.len() - 3));
         assert_eq!(Vocabulary::named("grown"), Some(grown));
         assert_eq!(Vocabulary::named("other"), None);

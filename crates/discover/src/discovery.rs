@@ -19,9 +19,9 @@ use crate::ranking::Comparison;
 use crate::remote::{Cluster, RemotePlay};
 
 const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
-/// Candidate numbers of UCT searches per step. `None` grows one tree from the start.
+/// Numbers of UCT searches per step that tuning tries. `None` grows a single tree, without steps.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
-/// Scores per thread between two checks of the stop flag.
+/// Plays per thread between two checks of the stop flag.
 const CHUNK_PER_THREAD: usize = 16;
 const CURVE_POINTS: usize = 100;
 const CURVE_PROBLEMS_MAX: u64 = 100;
@@ -52,7 +52,7 @@ pub struct Settings {
     pub budget_evals: u64,
     /// Plays per arm, on average.
     pub plays: u64,
-    /// The constant of the bandit's index, in units of the bank's scale.
+    /// The constant C of the bandit's index, as a multiple of the bank's scale.
     pub c: f64,
     pub seed: u64,
     pub unseen: u64,
@@ -60,7 +60,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Fails unless the settings agree, except for the length of the discovery.
+    /// Fails if a setting other than `plays`, `unseen` and `finalists` differs.
     fn check(&self, found: &Self) -> Result<(), String> {
         let &Self { plays, unseen, finalists, .. } = self;
         if (Self { plays, unseen, finalists, ..found.clone() }) == *self {
@@ -74,7 +74,7 @@ impl Settings {
 #[derive(Clone, Debug)]
 pub struct Progress<'a> {
     pub stage: Stage,
-    /// Number of plays or scores so far, including earlier runs.
+    /// Number of plays in this stage so far, including plays of earlier runs.
     pub done: u64,
     pub made: u64,
     pub total: u64,
@@ -86,7 +86,7 @@ pub enum Stage {
     Bandit,
     /// UCT's constant and its number of searches per step are chosen on the training problems.
     Tuning,
-    /// Finalists and named algorithms play the unseen problems.
+    /// The finalists and the named algorithms, such as UCT, play the unseen problems.
     Ranking,
     Budgets,
 }
@@ -102,11 +102,12 @@ impl Stage {
     }
 }
 
-/// The budgets at which the finalists are ranked. `Own` is only the budget in the settings.
+/// The budgets within which algorithms play the unseen problems.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budgets {
+    /// The budget in the settings.
     Own,
-    /// Also other budgets, for the HTML page.
+    /// Also a tenth, a third, 3 times and 10 times that budget, for the chart on the HTML page.
     Several,
 }
 
@@ -115,7 +116,7 @@ pub struct Ranked {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub expression: String,
-    /// The number of plays that the bandit gave the expression; `None` if it is not a candidate.
+    /// How many times the bandit played the expression; `None` if it is not a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plays: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -128,7 +129,7 @@ pub struct Ranked {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Convergence {
     pub expression: String,
-    /// Points of the curve: the total plays of all arms, and the arm's mean score at that time.
+    /// Pairs of the total number of plays so far and the mean score of this expression so far.
     pub points: Vec<(u64, f64)>,
 }
 
@@ -145,9 +146,10 @@ pub struct DiscoveryReport {
     pub settings: Settings,
     pub arms: usize,
     pub plays_in_all: u64,
-    /// Algorithms by mean on the unseen problems, highest first.
+    /// The algorithms, sorted by mean score on the unseen problems, highest first.
     pub ranking: Vec<Ranked>,
-    /// The p-values are corrected as if every finalist were compared with every named algorithm.
+    /// Compares the best finalist with each named algorithm. The p-values are corrected for the
+    /// comparisons of all finalists.
     pub comparisons: Vec<Comparison>,
     #[serde(skip)]
     pub convergence: Vec<Convergence>,
@@ -224,7 +226,7 @@ struct ScoresPlan<'a, R> {
     report: &'a mut R,
 }
 
-/// A set stop flag ends the jobs with `Break(Ok(()))`.
+/// `done` returns `Break(Ok(()))` if the stop flag is set.
 impl<R> Jobs for ScoresPlan<'_, R>
 where
     R: FnMut(&[(usize, Play)], &[f64]) -> Result<(), DiscoveryError>,
@@ -262,15 +264,15 @@ pub struct Discovery<'b> {
 }
 
 impl<'b> Discovery<'b> {
-    /// With a state file, resumes the discovery in the file, which may have other numbers of plays,
-    /// finalists and unseen problems. The result is the same as without a file.
+    /// Creates a discovery, or resumes the one in the file `state`, with the same result. Fails if
+    /// the file is invalid, or differs in a setting other than `plays`, `unseen` and `finalists`.
     pub fn new(
         settings: Settings,
         arms: Vec<Expression>,
         bank: &'b dyn Bank,
         state: Option<&Path>,
     ) -> Result<Self, JournalError> {
-        // The bandit uses the file's scores, because converting them to rewards could round.
+        // Scales the constant, not the scores, because dividing the scores could round them.
         let bandit = Bandit::new(arms.len(), settings.c * bank.scale());
         let (history, scores) = (Vec::new(), HashMap::new());
         let (journal, cluster) = (None, None);
@@ -284,7 +286,7 @@ impl<'b> Discovery<'b> {
         Ok(discovery)
     }
 
-    /// Makes the plays on a cluster that has the same problems.
+    /// Makes the plays on a cluster, whose problems must be those of the bank.
     #[must_use]
     pub fn on_cluster(self, cluster: Cluster<'b>) -> Self {
         Self { cluster: Some(cluster), ..self }
@@ -292,7 +294,7 @@ impl<'b> Discovery<'b> {
 
     fn replay(&mut self, entry: Entry) -> Result<(), String> {
         match entry {
-            // The discovery in the file was longer: ignore its further plays.
+            // The discovery in the file was longer. Ignore its additional plays.
             Entry::Play { .. } if self.history.len() as u64 == self.plays_in_all() => Ok(()),
             Entry::Play { arm, .. } if arm != self.bandit.next_arm() => {
                 Err(format!("arm {arm}, expected {}", self.bandit.next_arm()))
@@ -318,13 +320,13 @@ impl<'b> Discovery<'b> {
         self.settings.plays * self.arms.len() as u64
     }
 
-    /// Plays and scores per second in this run; 0 if there were none.
+    /// Returns the number of new plays per second of running time; 0 if there were none.
     pub fn plays_per_s(&self) -> f64 {
         if self.made == 0 { 0.0 } else { self.made as f64 / self.elapsed.as_secs_f64() }
     }
 
-    /// Runs to the end on this many threads. Calls `progress` whenever plays are done. Fails if the
-    /// stop flag is set, the state file cannot be written, or a cluster or a thread fails.
+    /// Runs all stages, calls `progress` after each group of plays, and returns the report. Fails
+    /// if `stop` is set, the file cannot be written, the cluster fails, or threads cannot start.
     pub fn run(
         &mut self,
         threads: usize,
@@ -411,8 +413,8 @@ impl<'b> Discovery<'b> {
         }
     }
 
-    /// The leading arms. Skips an arm if it scored like an earlier leader in all plays that both
-    /// made, because it is probably the same algorithm written differently.
+    /// Returns the finalists, best mean first. Skips an arm if it scored like a better arm in
+    /// all plays that both made, because it is probably another form of the same algorithm.
     fn leaders(&self) -> Vec<usize> {
         let mut scores = vec![Vec::new(); self.arms.len()];
         for &(arm, score) in &self.history {
@@ -489,7 +491,7 @@ impl<'b> Discovery<'b> {
         Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())
     }
 
-    /// The named algorithms, with every rollout policy that the candidates use.
+    /// Returns sampling, nested search and tuned UCT with each rollout policy of the candidates.
     fn named(
         &mut self,
         stop: &AtomicBool,
@@ -509,7 +511,7 @@ impl<'b> Discovery<'b> {
         for (index, (&policy, tuned)) in policies.iter().zip(scores.chunks(count)).enumerate() {
             let mut variants = variants.by_ref().take(count);
             if scores.chunks(count).take(index).any(|earlier| earlier == tuned) {
-                // The problem does not have this policy, so it would play random rollouts.
+                // Equal scores show that the problem lacks this policy and plays random rollouts.
                 variants.for_each(drop);
                 continue;
             }
@@ -615,7 +617,7 @@ fn uct(repeats: Option<u32>, c: f64) -> Vec<Component> {
     repeats.map_or(vec![select], |count| vec![Component::Step, Component::Repeat(count), select])
 }
 
-/// The mean and its confidence interval. With a single score, the interval has width 0.
+/// Returns the mean and its confidence interval, which has width 0 for fewer than two scores.
 fn interval(scores: &[f64]) -> Interval {
     let estimate = average(scores).unwrap_or(0.0);
     mean(scores, CONFIDENCE).unwrap_or(Interval { estimate, low: estimate, high: estimate })
@@ -650,7 +652,7 @@ mod tests {
     #[test]
     fn tuning_counts_every_play_once_and_finds_a_search_for_each_policy() {
         let maps = MapOptions { generator: GeneratorOptions::default(), rules: Rules::NO_JUMP };
-        // Morpion Solitaire has no policy `greedy`, so its rollouts are random.
+        // Morpion Solitaire has no greedy policy, so only random rollouts remain.
         for (problem, policies) in [("morpion-4d", 1), ("samegame", 2)] {
             let bank = bank(problem, &maps, 1).expect("a bank");
             let arms = Vocabulary::grown().candidates(0).expressions;

@@ -85,7 +85,7 @@ fn ranking(rows: &[Ranked]) -> String {
         ]
     };
     table(&["algorithm", "mean", "95% interval", "training plays", "training mean"], rows.iter().map(row))
-        + "<p class=\"faint\">Student's intervals. Algorithms with a name are those people designed.</p>\n"
+        + "<p class=\"faint\">The intervals are Student's. Algorithms with a name were designed by people.</p>\n"
 }
 
 fn comparisons(rows: &[Comparison]) -> String {

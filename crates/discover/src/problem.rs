@@ -1,5 +1,3 @@
-//! Creates the bank of a problem from its name.
-
 use getaway::game::Rules;
 use getaway::map::{GeneratorError, GeneratorOptions};
 use getaway_problems::morpion::Morpion;
@@ -36,7 +34,7 @@ pub enum ProblemError {
     Maps(#[from] GeneratorError),
 }
 
-/// Its random numbers derive from `seed`. Only `survival` uses `maps`.
+/// Creates the bank of the problem `name`. Only the problem `survival` uses `maps`.
 pub fn bank(name: &str, maps: &MapOptions, seed: u64) -> Result<Box<dyn Bank>, ProblemError> {
     if name == "survival" {
         let maps = SurvivalMaps::new(maps.generator.clone(), maps.rules)?;

@@ -1,10 +1,10 @@
-//! Compares algorithms on the same problems by paired differences, with corrected p-values.
+//! Compares algorithms by the differences of their scores on the same problems.
 
 use getaway_arena::stats::{CONFIDENCE, Interval, mean};
 use serde::Serialize;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// Student's paired t-test, two-sided; 1 if all differences are 0, or with fewer than two.
+/// Returns the two-sided p-value of Student's paired t-test; 1 for fewer than two pairs.
 pub fn paired_test(left: &[f64], right: &[f64]) -> f64 {
     let differences = differences(left, right);
     let count = differences.len() as f64;
@@ -24,7 +24,7 @@ fn differences(left: &[f64], right: &[f64]) -> Vec<f64> {
     left.iter().zip(right).map(|(left, right)| left - right).collect()
 }
 
-/// Returns the p-values, corrected for multiple tests.
+/// Returns the p-values, corrected for multiple tests by Holm's method.
 ///
 /// Source: Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, 1979.
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
@@ -44,7 +44,7 @@ pub struct Comparison {
     pub left: String,
     pub right: String,
     pub right_expression: String,
-    /// The mean difference, left minus right, with its uncorrected confidence interval.
+    /// The mean of left minus right with its uncorrected interval; `None` for fewer than two pairs.
     pub difference: Option<Interval>,
     pub wins: usize,
     pub ties: usize,
@@ -54,7 +54,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Compares scores. [`Comparison::correct`] must then correct `p_corrected`.
+    /// Compares two algorithms. `p_corrected` equals `p` until [`Comparison::correct`] corrects it.
     pub fn new(left: &str, right: &str, right_expression: &str, left_scores: &[f64], right_scores: &[f64]) -> Self {
         let differences = differences(left_scores, right_scores);
         let p = paired_test(left_scores, right_scores);
@@ -85,7 +85,7 @@ mod tests {
 
     #[test]
     fn paired_test_gives_the_p_value_of_students_sleep_data() {
-        // Expected: R, `t.test(extra ~ group, data = sleep, paired = TRUE)`.
+        // Source of the p-value: R, `t.test(extra ~ group, data = sleep, paired = TRUE)`.
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         assert!((paired_test(&first, &second) - 0.002_833).abs() < 5e-7);
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn holm_agrees_with_r() {
-        // Expected: R, `p.adjust(c(0.01, 0.02, 0.03, 0.04, 0.05), "holm")`.
+        // Source of the first result: R, `p.adjust(c(0.01, 0.02, 0.03, 0.04, 0.05), "holm")`.
         let corrected = |p_values: &[f64]| holm(p_values).iter().map(|p| (p * 1e6).round() / 1e6).collect::<Vec<_>>();
         assert_eq!(corrected(&[0.01, 0.02, 0.03, 0.04, 0.05]), [0.05, 0.08, 0.09, 0.09, 0.09]);
         assert_eq!(corrected(&[0.5, 0.001, 0.9]), [1.0, 0.003, 1.0]);

@@ -1,7 +1,7 @@
-//! Plays made by other processes.
+//! Makes plays in other processes.
 //!
-//! Guarantees: a score depends only on the problem and the play, not on the process. Processes of
-//! other versions or builds are refused.
+//! Guarantees: a score depends only on the problem and the play, not on the process. Processes that
+//! run another version or build are refused.
 
 use std::ops::ControlFlow;
 
@@ -42,7 +42,7 @@ pub enum SpecError {
     Problem(#[from] ProblemError),
 }
 
-/// The problems as one line of JSON for [`bank_of_spec`].
+/// Returns one line of JSON that describes a bank, for [`bank_of_spec`].
 pub fn spec(problem: &str, maps: &MapOptions, seed: u64) -> String {
     let MapOptions { generator, rules } = maps;
     let &GeneratorOptions { kind, width, height, threats, ref styles, braid_permille } = generator;
@@ -61,8 +61,8 @@ pub fn spec(problem: &str, maps: &MapOptions, seed: u64) -> String {
     to_json(&Spec { discovery })
 }
 
-/// Creates the bank that a line of JSON from [`spec`] describes. Fails if the line is not a
-/// specification, is from another build, or names an unknown problem.
+/// Creates the bank that a line of JSON from [`spec`] describes. Fails if the line is invalid, is
+/// from another build, or describes a bank that cannot be created.
 pub fn bank_of_spec(spec: &str) -> Result<Box<dyn Bank>, SpecError> {
     let spec: Spec = serde_json::from_str(spec).map_err(|error| SpecError::Spec(error.to_string()))?;
     let SpecProblems { version, problem, seed, kind, width, height, threats, styles, braid_permille, rules } =
@@ -90,7 +90,7 @@ impl RemotePlay {
     }
 }
 
-/// Makes the plays in a JSON array, and returns each score as JSON.
+/// Makes the plays in a JSON array, and returns each score as JSON. Fails on invalid input.
 pub fn scores(bank: &dyn Bank, plays: &str) -> Result<Vec<String>, SpecError> {
     let plays: Vec<RemotePlay> = serde_json::from_str(plays).map_err(|error| SpecError::Spec(error.to_string()))?;
     plays.iter().map(|play| play.score(bank)).collect()

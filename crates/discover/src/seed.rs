@@ -1,7 +1,5 @@
-//! Derives seeds from seeds.
-
-/// A seed that depends on all numbers and their order. It uses the finaliser of SplitMix64 (Steele,
-/// Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
+/// Returns a seed that depends on all numbers and their order. Uses the finaliser of SplitMix64
+/// (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, 2014).
 pub fn mix(numbers: &[u64]) -> u64 {
     numbers.iter().fold(0x9e37_79b9_7f4a_7c15, |state, number| {
         let mut mixed = (state ^ number).wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -1,9 +1,9 @@
-//! Addresses: a complete game and the displayed tick, in the part of a page's address after `#`.
+//! Encodes a complete game and the displayed tick as the part of a page's address after `#`.
 //!
-//! `game=DATA&tick=N`, where DATA is base64url of gzip of the game in JSON.
+//! The format is `game=DATA&tick=N`, where DATA is the game as gzipped JSON in base64url.
 //!
-//! Guarantees: an address opens the game that it was made from, or fails, because gzip's checksum
-//! covers the game. Decoding takes bounded memory.
+//! Guarantees: decoding a damaged address fails or returns the original game, because gzip's
+//! checksum covers the game. Decoding takes bounded memory.
 
 use std::io::{Read, Write};
 
@@ -22,19 +22,19 @@ use crate::Game;
 
 const ADDRESS_CHARS_MAX: usize = 16_000;
 const JSON_BYTES_MAX: u64 = 256 << 10;
-/// The header of gzip: method, no flags, no time, best compression, unknown system. The decoder
-/// expects this header, because gzip's checksum does not cover it.
+/// The gzip header: method, no flags, no time, best compression, unknown system. The decoder
+/// accepts no other header, because gzip's checksum does not cover the header.
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Position {
     pub game: Game,
-    /// The number of moves before the position: 0 for the first tick.
+    /// The number of moves made before the position: 0 in tick 1.
     pub index: usize,
 }
 
-/// Fails if the game is too large for an address.
+/// Returns the address of a position. Fails if the game is too large for an address.
 pub fn encode(position: &Position) -> Result<String, String> {
     let Game { name, map, rules, moves } = &position.game;
     let content = SharedGame { moves: moves.to_string(), ..SharedGame::new(name, map, rules) };
@@ -48,7 +48,7 @@ pub fn encode(position: &Position) -> Result<String, String> {
     Ok(address)
 }
 
-/// The position that an address names; an error in one sentence if the address is damaged.
+/// Returns the position in an address. If the address is damaged, the error is one sentence.
 pub fn decode(address: &str) -> Result<Position, String> {
     read(address).map_err(|reason| format!("This address does not open a game: {reason}."))
 }
@@ -71,7 +71,7 @@ fn read(address: &str) -> Result<Position, String> {
         return Err(damaged());
     }
     let content: SharedGame = serde_json::from_slice(&json).map_err(|_| damaged())?;
-    let map = content.layout().cloned().ok_or_else(|| "its map is not one of this page".to_owned())?;
+    let map = content.layout().cloned().ok_or_else(|| "its map is not one of the bundled maps".to_owned())?;
     let rules: Rules = serde_json::from_value(Value::Object(content.rules)).map_err(|error| error.to_string())?;
     let moves: Plan = content.moves.parse().map_err(|_| damaged())?;
     let game = Game { name: content.name, map, rules, moves };
@@ -103,7 +103,7 @@ mod tests {
         std::iter::repeat_with(next).take(2000).collect()
     }
 
-    /// Games of random moves, up to the catch, on 40 maps and under six sets of rules.
+    /// Positions in 200 games of random moves, on 120 maps and under six sets of rules.
     fn positions() -> impl Iterator<Item = Position> {
         let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
         (0..200_u16).map(move |seed| {
@@ -157,7 +157,7 @@ mod tests {
                 }
                 let damaged = String::from_utf8(damaged).expect("text");
                 match decode(&damaged) {
-                    // Such damage changes the tick, or unused bits of the last compressed byte.
+                    // The damage changed only the tick, or unused bits of the last compressed byte.
                     Ok(opened) => assert_eq!(opened.game, position.game, "{damaged}"),
                     Err(sentence) => {
                         assert!(sentence.starts_with("This address does not open a game: "), "{sentence}");

@@ -1,4 +1,4 @@
-//! The requests of the page, and their answers.
+//! Answers the requests of the page.
 
 use std::sync::Arc;
 
@@ -19,14 +19,14 @@ use crate::game::Game;
 use crate::judge::judge;
 use crate::rules::Form;
 
-/// Simulated ticks between two reports of a solution, as in `getaway solve`.
+/// Maximum number of simulated ticks between two reports of a solution.
 const SLICE_TICKS: u64 = 1_000_000;
 /// Decisions between two reports of a planner's moves.
 const REPORT_TICKS: usize = 20;
-/// Fewer steps than on the command line, because users of a page wait less long.
+/// This limit is lower than on the command line, because users of a page are less willing to wait.
 const VERIFY_STEPS_MAX: u64 = 10_000_000_000;
 
-/// A position: a game, and the number of its moves before the position.
+/// A position: a game, and the number of moves made before the position.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct At {
@@ -51,7 +51,7 @@ struct GenerateRequest {
 #[serde(deny_unknown_fields)]
 struct ReplayRequest {
     game: Game,
-    /// False to start at the first frame that differs from the last answer.
+    /// If false, the replay starts at the first frame that changed since the last replay.
     is_whole: bool,
 }
 
@@ -107,8 +107,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Answers the request `name` with `arguments` in JSON. `attachment` has the bytes of a file,
-    /// and `report` is called with each intermediate answer.
+    /// Answers the request `name`. `arguments` are in JSON, `attachment` contains the bytes of a
+    /// file, and `report` receives each intermediate answer.
     ///
     /// | name | arguments | answer |
     /// |---|---|---|
@@ -116,17 +116,18 @@ impl Engine {
     /// | `generate` | kind, width, height, threats, styles, braid_permille, seed | a map |
     /// | `drawing` | the text | a layout |
     /// | `png` | null, with a file | a layout |
+    /// | `encode_drawing` | a layout | the text |
     /// | `encode_png` | a layout | the image |
     /// | `rules` | rules | a form |
     /// | `replay` | game, is_whole | a packed replay |
     /// | `judge` | game, index | a judgement of the moves in this position |
-    /// | `play` | game, index, planner, seed, budget_ticks | the planner's moves from there on |
+    /// | `play` | game, index, planner, seed, budget_ticks | the planner's further moves |
     /// | `solve` | game, seed, budget_ticks | the longest line, the bound and the certificate |
     /// | `verify` | game, with a file | what the certificate proves about the map |
-    /// | `analyse` | game | why it was lost |
+    /// | `analyse` | game | why the game was lost |
     /// | `recording_replay` | the file's name, with the file | a packed replay |
-    /// | `recording_game` | the file's name, with the file | the game as far as it follows the rules |
-    /// | `recording_analysis` | the file's name, with the file | why it was lost |
+    /// | `recording_game` | the file's name, with the file | the game up to the first divergence |
+    /// | `recording_analysis` | the file's name, with the file | why the game was lost |
     /// | `encode` | game, index | an address |
     /// | `decode` | an address | game, index |
     /// | `signature` | null | the search signature on the bundled maps |
@@ -267,7 +268,7 @@ fn solve(request: &SolveRequest, report: &mut dyn FnMut(&str)) -> Result<Vec<u8>
         let slice = SLICE_TICKS.min(budget_ticks - spent);
         let found = decider.solve(&world, &world.start(), Budget::ticks(slice));
         simulated_ticks += found.simulated_ticks;
-        // Counts at least one tick per slice, so that the loop ends even if slices do no work.
+        // Count at least one tick per slice, so that the loop ends even if the slices do no work.
         spent = budget_ticks.min(spent + found.simulated_ticks.max(1));
         let is_optimal = found.is_optimal();
         let solution = Solution { simulated_ticks, ..found };

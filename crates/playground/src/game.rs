@@ -24,7 +24,8 @@ impl Game {
         Self { name: map.name, map: map.layout, rules, moves: Plan::default() }
     }
 
-    /// The part of a recording that follows the rules, if it starts in the first tick.
+    /// Returns the recorded game up to the first tick that breaks the rules, or `None` if the
+    /// recording does not begin at the start of the game.
     pub fn of_log(log: &GameLog) -> Option<Self> {
         let first = log.ticks.first()?;
         if first.state.as_ref() != Some(&log.world.start()) {
@@ -42,7 +43,7 @@ impl Game {
         })
     }
 
-    /// Fails if the map or the rules are outside their limits.
+    /// Creates the world. Fails if the name is too long, or if the map or the rules are invalid.
     pub fn world(&self) -> Result<World, String> {
         if self.name.chars().count() > NAME_CHARS_MAX {
             return Err(format!("the name of the map is too long: expected at most {NAME_CHARS_MAX} characters"));

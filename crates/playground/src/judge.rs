@@ -1,14 +1,14 @@
-//! The judgement of the five moves of a state.
+//! Judges each of the player's five moves in a state as surviving, doomed or undecided.
 //!
-//! Guarantees: each "survives" has a line that was played to the end. Each "doomed" and each bound
-//! is proven.
+//! Guarantees: a move is judged surviving only if a line that starts with it was played to the end
+//! of the game. Each "doomed" and each bound is proven.
 
 use serde::Serialize;
 
 use getaway::game::{Move, State, World};
 use getaway::planner::{Budget, Decider, Outcome, Solution, SurvivalOptions};
 
-/// Simulated ticks per move, by round. Most moves are decided in the first round.
+/// Budget per move in each round, in simulated ticks. The first round decides most moves.
 const ROUNDS: [u64; 4] = [20_000, 100_000, 1_000_000, 4_000_000];
 const MEMORY_MAX_BYTES: usize = 64 << 20;
 
@@ -21,16 +21,16 @@ pub struct Judgement {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedMove {
     pub letter: char,
-    /// True if the move leads into a wall. It then has the same effect as staying.
+    /// True if the player cannot enter the tile, so that the move has the same effect as staying.
     pub is_blocked: bool,
     pub outcome: Outcome,
-    /// The last tick of the longest line found; 2001 if it survives.
+    /// The last tick of the longest line found; 2001 if the line survives.
     pub final_tick: u16,
-    /// The proven bound: no line after the move ends in a later tick.
+    /// A proven bound: no line that starts with the move ends in a later tick.
     pub bound: u16,
 }
 
-/// `report` is called with the judgement after each round except the last.
+/// Judges in rounds, and calls `report` after each round that does not decide all moves.
 pub fn judge(world: &World, state: &State, mut report: impl FnMut(&Judgement)) -> Judgement {
     let distinct: Vec<Move> = world.moves(state).collect();
     let mut searches: Vec<Search> =
@@ -63,7 +63,7 @@ impl Search {
         Self { player_move, state, decider, solution }
     }
 
-    /// A decided move gets two rounds, because the second may lengthen its line.
+    /// Even a doomed move gets a second round, which may find a longer line.
     fn is_decided(&self, rounds: usize) -> bool {
         self.solution.is_optimal() || (rounds >= 2 && self.solution.outcome != Outcome::Undecided)
     }

@@ -1,9 +1,9 @@
 //! The engine in a browser: one function, [`Engine::answer`], for all requests of the page.
 //!
 //! Guarantees: an answer depends only on its request, except that a replay omits unchanged frames.
-//! So a page can end a worker in the middle of an answer, and send the request to another worker.
-//! Answers equal those of the native program, byte for byte: work is limited in simulated ticks,
-//! never in time. Invalid input returns an error of one sentence.
+//! So a page can terminate a worker during a request, and send the request to another worker. An
+//! answer has the same bytes in a browser and in a native program, because work is limited in
+//! simulated ticks, never in time. For invalid input, the error is one sentence.
 
 mod address;
 mod engine;

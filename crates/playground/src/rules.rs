@@ -1,4 +1,4 @@
-//! The fields of the rules for a form, each with an explanation.
+//! Describes the fields of the rules, so that a page can show them as a form.
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -14,17 +14,17 @@ pub struct Form {
 
 #[derive(Debug, Serialize)]
 struct Field {
-    /// The field in JSON; a dot separates a nested field.
+    /// The name in JSON. Dots separate the names of nested fields.
     name: String,
     value: Value,
-    /// The values to choose from; empty for a number.
+    /// The values to choose from; empty for a number or a boolean.
     options: Vec<Value>,
     sentence: String,
     is_changed: bool,
 }
 
 impl Form {
-    /// Fails if the rules cannot be played.
+    /// Returns the form for these rules. Fails if the rules are invalid.
     pub fn of(rules: &Rules) -> Result<Self, String> {
         rules.validate().map_err(|error| error.to_string())?;
         let to_json = |rules: &Rules| serde_json::to_value(rules).map_err(|error| error.to_string());

@@ -1,8 +1,8 @@
-//! The interface of the WebAssembly module: one engine, and byte buffers in its memory.
+//! The interface of the WebAssembly module, which contains one engine and the buffers of a request.
 //!
 //! A request consists of its name, a line feed and its arguments. The page reserves a buffer for
-//! the request and one for the attachment, fills them, calls `answer`, and reads the answer at
-//! `answer_start` and `answer_length`.
+//! the request and one for the attachment, fills them, calls `answer`, and reads `answer_length`
+//! bytes from `answer_start`.
 
 use std::cell::RefCell;
 
@@ -42,13 +42,13 @@ extern "C" fn reserve_attachment(length: usize) -> *mut u8 {
     })
 }
 
-/// Answers the request in the buffers. Returns 0, or 1 if the answer is the sentence of an error.
+/// Answers the request in the buffers. Returns 1 if the answer is an error message, otherwise 0.
 #[unsafe(no_mangle)]
 extern "C" fn answer() -> u32 {
     let Buffers { request, attachment, .. } = BUFFERS.take();
     let mut pass = |text: &str| {
-        // SAFETY: the page reads `text.len()` bytes from the start of `text`, which lives for the
-        // call.
+        // SAFETY: the page reads `text.len()` bytes from the start of `text`, which stays valid
+        // during the call.
         unsafe { report(text.as_ptr(), text.len()) }
     };
     let answered = match std::str::from_utf8(&request) {

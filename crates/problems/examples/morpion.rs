@@ -1,12 +1,12 @@
-//! Compares the mean score of a search expression on Morpion Solitaire with the published mean.
+//! Prints the mean score of an expression on Morpion Solitaire, and the published mean if known.
 //!
 //! ```text
 //! cargo run --release --example morpion -- \
 //!     --variant 5D --expression "step(lookahead(simulate))" --games 1000
 //! ```
 //!
-//! `--seed N` plays other games. By default, each search makes one pass; with `--evaluations N`, it
-//! restarts until it has made N evaluations.
+//! `--seed N` sets the seed of the first game. By default, each search makes one pass of the
+//! expression; with `--evaluations N`, it makes passes until it has made N evaluations.
 
 #[path = "../tests/published/mod.rs"]
 mod published;

@@ -9,24 +9,23 @@
 //!     --boards boards.txt --with-memory 2 --policy game --runs 2
 //! ```
 //!
-//! The file holds one line per row, top row first, and a blank line between boards. The default is
+//! The file has one line per row, top row first, and a blank line between boards. The default is
 //! `samegame/boards.txt` in the folder that the variable `GETAWAY_SHARED` names, or in `../shared`.
 //!
-//! A run is one pass of the expression per board. `--evaluations N` and `--seconds S` limit a pass.
-//! `--first N` and `--last N` choose boards, counted from 1. With `--moves selective`, groups of
-//! the game's most frequent colour with more than two blocks may be removed only when all blocks of
-//! this colour are connected or no other group is left.
+//! A run makes one pass of the expression on each board. `--evaluations N` and `--seconds S` limit
+//! each pass. `--first N` and `--last N` select a range of boards, counted from 1. With `--moves
+//! selective`, groups of three or more blocks of the board's initially most frequent colour can be
+//! removed only when all blocks of this colour are connected or no other groups are left.
 //!
-//! `--without-memory LEVEL` and `--with-memory LEVEL` run a nested search without or with memory of
-//! the best sequence. Its rollouts follow `--policy`: `random`, `greedy`, or a variant of `greedy`.
-//! The policy `greedy` spares the colour that is most frequent at the start of the rollout; the
-//! variant `game`, the colour that is most frequent at the start of the game. The variant
-//! `connected` stops sparing the colour once its blocks are connected. `game-connected` does both.
-//! `--lanes true` runs many rollouts at a time, which is several times faster but uses other random
-//! numbers.
+//! `--without-memory LEVEL` and `--with-memory LEVEL` run a nested search instead, without or with
+//! memory of the best sequence. `--policy` selects the policy of its rollouts: `random`, `greedy`,
+//! or a variant of `greedy`. The policy `greedy` spares the most frequent colour at the start of
+//! the rollout, and the variant `game` spares the most frequent colour at the start of the game.
+//! The variant `connected` stops sparing the colour once its blocks are connected. `game-connected`
+//! does both. `--lanes true` runs many rollouts at once, which is faster but gives other results.
 
 #[path = "../tests/published/mod.rs"]
-#[allow(dead_code, reason = "the published means are those of Morpion Solitaire")]
+#[allow(dead_code, reason = "the published means are for Morpion Solitaire")]
 mod published;
 
 use std::path::PathBuf;

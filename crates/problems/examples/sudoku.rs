@@ -1,4 +1,4 @@
-//! Prints how many random grids of 16x16 a search solves, and in how many evaluations.
+//! Prints how many random 16x16 grids a search solves, and its mean number of evaluations.
 //!
 //! ```text
 //! cargo run --release --package getaway-problems --example sudoku -- \
@@ -9,7 +9,7 @@
 //! The search restarts until the grid is solved or the evaluations are used up.
 
 #[path = "../tests/published/mod.rs"]
-#[allow(dead_code, reason = "the published means are those of Morpion Solitaire")]
+#[allow(dead_code, reason = "the published means are for Morpion Solitaire")]
 mod published;
 
 use std::process::ExitCode;

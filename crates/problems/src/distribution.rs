@@ -1,11 +1,11 @@
-//! Distributions of problems for tuning and judging search algorithms.
+//! Distributions of problems on which search algorithms are tuned and compared.
 
 use getaway::search::Problem;
 
 pub trait Distribution: Send + Sync {
     type Problem: Problem + Send + Sync;
 
-    /// The problem with this number. It depends only on `number`.
+    /// Returns the problem with this number, which depends only on `number`.
     fn draw(&self, number: u64) -> Self::Problem;
 
     fn start(&self, problem: &Self::Problem) -> <Self::Problem as Problem>::State;
@@ -15,6 +15,6 @@ pub trait Distribution: Send + Sync {
         reward
     }
 
-    /// Roughly the best score that a search can reach. Scores are divided by it to become rewards.
+    /// Returns roughly the best score that a search can reach.
     fn scale(&self) -> f64;
 }

@@ -1,27 +1,27 @@
 //! Morpion Solitaire, the classic benchmark of nested Monte Carlo search.
 //!
-//! The game starts with a cross of dots on a grid. A move adds one dot and draws a line through it
-//! along `LENGTH` consecutive dots, across, down or diagonally. Lines of the same direction may
-//! touch at their ends in the *touching* variants (5T, 4T), but not in the *disjoint* ones (5D,
-//! 4D). The score is the number of moves.
+//! The game starts with a cross of dots on a grid. A move adds one dot and draws a straight line
+//! through this dot and its neighbours, five dots in total (5T, 5D) or four (4T, 4D). Lines of the
+//! same direction may touch at their ends in the *touching* variants (5T, 4T), but not in the
+//! *disjoint* variants (5D, 4D). The score is the number of moves.
 //!
-//! Bit masks along the four directions hold dots and lines, for lookups of nine dots at a time.
+//! Bit masks in each direction store the dots and lines, so a table lookup examines nine points.
 
 use getaway::search::{Generator, Problem};
 
 use crate::distribution::Distribution;
 
 const SIZE: usize = 32;
-/// Maximum number of legal moves, far above the maximum of any known game.
+/// Maximum number of legal moves in a position, far more than in any known game.
 const MOVES_MAX: usize = 128;
 const LANES: usize = 2 * SIZE;
 const STEPS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
 
-/// Number of dot patterns of a window: a point and four dots on either side.
+/// Number of dot patterns in a window of nine consecutive points.
 const WINDOWS: usize = 1 << 9;
 
-/// For lines of four and of five dots, by window: a bit for each start of a line that lacks exactly
-/// one dot.
+/// Indexed by the length of lines minus 4, and by the dots of a window. Bit `start` is set if the
+/// line that starts at this bit of the window lacks exactly one dot.
 const COMPLETABLE: [[u8; WINDOWS]; 2] = [completable(4), completable(5)];
 
 const fn completable(length: usize) -> [u8; WINDOWS] {
@@ -44,7 +44,7 @@ const fn completable(length: usize) -> [u8; WINDOWS] {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Morpion {
     length: usize,
-    /// True if lines of the same direction may share an end point.
+    /// True if two lines of the same direction may share an end point.
     touching: bool,
 }
 
@@ -53,7 +53,7 @@ pub struct Move {
     x: u8,
     y: u8,
     direction: u8,
-    /// The number of dots of the line before the new dot.
+    /// The number of dots that precede the new dot in the line.
     before: u8,
 }
 
@@ -62,7 +62,7 @@ impl Move {
         (usize::from(self.x), usize::from(self.y))
     }
 
-    /// Column and row of dot `index` of the line.
+    /// Returns the column and row of the line's dot `index`, counted from 0.
     pub fn dot(self, index: usize) -> (usize, usize) {
         let (dx, dy) = STEPS[usize::from(self.direction)];
         let steps = index as i32 - i32::from(self.before);
@@ -78,9 +78,9 @@ impl Move {
 
 #[derive(Clone, Copy)]
 pub struct Board {
-    /// For each direction and lane, a bit per dot. A lane is a row of points along the direction.
+    /// For each direction and lane, a bit mask of dots. A lane is a row of points in a direction.
     dots: [[u32; LANES]; 4],
-    /// For each direction and lane, a bit per dot (disjoint) or segment (touching) that lines use.
+    /// The dots (disjoint) or segments (touching) that lines use, in the same form as `dots`.
     used: [[u32; LANES]; 4],
     legal: [Move; MOVES_MAX],
     legal_count: usize,
@@ -114,7 +114,7 @@ impl Morpion {
         self.length
     }
 
-    /// The sum of a column or row and its mirror image.
+    /// Returns the sum of a column, or row, and its mirror image in the starting cross.
     pub fn mirror_sum(&self) -> usize {
         2 * self.corner() + 3 * (self.length - 2)
     }
@@ -144,7 +144,7 @@ impl Morpion {
         board
     }
 
-    /// The outline of a Greek cross whose twelve edges have `length - 1` dots each.
+    /// Returns the first dots: the outline of a Greek cross with `length - 1` dots on each edge.
     pub fn cross(&self) -> Vec<(usize, usize)> {
         let edge = self.length - 2;
         let corner = self.corner();
@@ -163,7 +163,7 @@ impl Morpion {
         dots
     }
 
-    /// A bit mask of the starts of playable lines in a window.
+    /// Returns a bit mask of the points in a window at which a playable line starts.
     fn lines(&self, window: Window) -> u32 {
         let used_length = self.length - usize::from(self.touching);
         let blocked = (0..used_length).fold(0, |blocked, segment| blocked | window.used >> segment);
@@ -191,7 +191,7 @@ impl Morpion {
     }
 }
 
-/// Part of a lane, with the point in question at bit `length - 1`.
+/// Part of a lane, shifted so that the examined point is at bit `length - 1`.
 #[derive(Clone, Copy)]
 struct Window {
     dots: u32,
@@ -253,8 +253,8 @@ impl Problem for Morpion {
         for index in 0..board.legal_count {
             let other = board.legal[index];
             let is_same_dot = other.x == action.x && other.y == action.y;
-            // The direction of the new line is used even for moves of other directions, which
-            // avoids an unpredictable branch.
+            // Computes the lane along the new line even for moves in other directions, to avoid an
+            // unpredictable branch.
             let (other_lane, other_new) = lane_and_bit(direction, usize::from(other.x), usize::from(other.y));
             let other_first = other_new as u32 - u32::from(other.before);
             let is_blocked = (other.direction == action.direction)
@@ -279,13 +279,13 @@ impl Problem for Morpion {
         board.legal[random.below(board.legal_count)]
     }
 
-    /// The code identifies the line and its new dot, independent of when the move is played.
+    /// Returns a code of the line and its new dot, independent of when the move is played.
     fn code(&self, _: &Board, action: Move, _depth: usize, _index: usize) -> u64 {
         u64::from(u32::from_be_bytes([action.x, action.y, action.direction, action.before]))
     }
 }
 
-/// Every number of this distribution gives the same game.
+/// [`Distribution::draw`] returns the same game for every number.
 impl Distribution for Morpion {
     type Problem = Self;
 
@@ -297,7 +297,7 @@ impl Distribution for Morpion {
         problem.start()
     }
 
-    /// For 4D and 4T, the maximum length of a game; for 5D and 5T, a typical good length.
+    /// Returns the maximum length of a game for 4D and 4T, and a typical good length for 5D and 5T.
     fn scale(&self) -> f64 {
         match (self.length, self.touching) {
             (4, false) => 35.0,

@@ -1,17 +1,17 @@
-//! A literal nested Monte Carlo search, as a reference for the grammar's search.
+//! A literal nested Monte Carlo search, with which tests compare the search grammar.
 
 use getaway::search::{Generator, Policy, Problem};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// Each step plays the action that was best in this step. Ties go to the first action.
+    /// Each step plays the action with the best result in this step. Ties go to the first action.
     None,
-    /// The best sequence so far; each step plays its next action.
+    /// Each step plays the next action of the best sequence so far.
     BestSequence,
 }
 
-/// The reward of one nested search of `level` from `state` (Cazenave, *Nested Monte-Carlo Search*,
-/// 2009, section 2). Level 0 is a rollout with `policy`.
+/// Returns the reward of one nested search from `state` (Cazenave, *Nested Monte-Carlo Search*,
+/// 2009, section 2). A search of level 0 is a rollout with `policy`.
 pub fn nested<P: Problem>(
     problem: &P,
     state: &P::State,
@@ -37,7 +37,7 @@ pub fn nested<P: Problem>(
     nested_over(problem, state, level, &rollout, memory, random)
 }
 
-/// Like [`nested`], with a rollout that plays to the end of the game and appends its actions.
+/// Like [`nested`], with a given rollout, which must end the game and append its actions.
 pub fn nested_over<P: Problem>(
     problem: &P,
     state: &P::State,

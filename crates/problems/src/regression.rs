@@ -1,8 +1,8 @@
-//! Symbolic regression: find a formula for given points, symbol by symbol in postfix notation.
+//! Symbolic regression: build a formula that fits given points, one postfix symbol at a time.
 //!
-//! A formula has at most ten symbols and leaves one value on the stack. The reward is 1 / (1 + mean
-//! absolute error) over twenty points, or 0 if a value is not finite (Maes, Lupien St-Pierre and
-//! Ernst, section IV-B).
+//! A formula has at most ten symbols and leaves one value on the stack. The reward is 1 / (1 + e),
+//! where e is the mean absolute error over twenty points, or 0 if e is not finite (Maes, Lupien
+//! St-Pierre and Ernst, section IV-B).
 
 use getaway::search::{Generator, Problem};
 
@@ -32,10 +32,10 @@ pub enum Symbol {
     Exp,
     Log,
     Add,
-    /// The second value from the top minus the topmost.
+    /// Subtracts the top of the stack from the value below it.
     Subtract,
     Multiply,
-    /// The second value from the top divided by the topmost.
+    /// Divides the value below the top of the stack by the top.
     Divide,
     End,
 }
@@ -70,7 +70,7 @@ impl Formula {
         if symbol == Symbol::End {
             return stack == 1;
         }
-        // Leave room for the binary functions that reduce the stack to one value.
+        // Enough symbols must remain for the binary functions that reduce the stack to one value.
         let after = (stack + 1).saturating_sub(symbol.operands());
         stack >= symbol.operands() && length < LENGTH_MAX && length + after <= LENGTH_MAX
     }
@@ -94,7 +94,7 @@ impl Formula {
         let mut top = 0;
         for &symbol in self.symbols() {
             top -= symbol.operands();
-            // The last bits of the standard library's functions depend on the platform.
+            // Uses libm, because the last bits of the standard library's results vary by platform.
             stack[top] = match symbol {
                 Symbol::X => x,
                 Symbol::One => 1.0,
@@ -120,13 +120,13 @@ pub struct Regression {
 }
 
 impl Regression {
-    /// The problem of finding `target` from twenty points, evenly spaced from -1 to 1 inclusive.
+    /// The problem of finding `target` from its values at 20 points, evenly spaced from -1 to 1.
     pub fn of(target: impl Fn(f64) -> f64) -> Self {
         let x = |index: usize| 2.0 * index as f64 / (POINTS - 1) as f64 - 1.0;
         Self { points: std::array::from_fn(|index| (x(index), target(x(index)))) }
     }
 
-    /// The formula depends on x, and its values at all points are finite and at most 100.
+    /// A random problem and its formula, whose values at the points vary between -100 and 100.
     pub fn random(seed: u64) -> (Self, Vec<Symbol>) {
         let mut random = Generator::from_seed(seed);
         let any = Self::of(|x| x);

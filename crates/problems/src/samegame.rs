@@ -1,13 +1,14 @@
-//! SameGame: remove groups of blocks of one colour, as large as possible.
+//! SameGame: remove large groups of connected blocks of the same colour.
 //!
-//! A move removes two or more connected blocks of one colour; the blocks above fall down, and empty
-//! columns close to the left. Removing n blocks scores (n - 2)^2 points, and emptying the board
-//! scores 1,000 more. The game ends when no group is left.
+//! A *group* has at least two blocks, and a move removes a whole group. The blocks above fall down,
+//! and the columns to the right of an empty column move left. Removing n blocks scores (n - 2)^2
+//! points; emptying the board scores another 1,000. The game ends when no group is left.
 //!
-//! A board is three bit sets of cells, one per binary digit of the colours. A column is a lane of
-//! 16 bits, whose highest bit is always clear; the sixteenth lane is always empty. *Corners* are
-//! cells with a neighbour of the same colour above or to the right, but none below or to the left.
-//! Every group has a corner, and most have only one, so groups are drawn by drawing corners.
+//! A board is stored as three sets of cells: one per bit of the cells' colour numbers, lowest bit
+//! first. A set has a 16-bit lane for each of the 15 columns; the highest bit of a lane is always
+//! clear. The sixteenth lane is always empty. *Corners* are cells with a neighbour of the same
+//! colour above or to the right, but none below or to the left. Every group has at least one
+//! corner, and most have exactly one, so a random group is found by drawing a random corner.
 
 pub mod lanes;
 
@@ -19,14 +20,14 @@ pub const SIZE: usize = 15;
 pub const COLOURS: usize = 5;
 pub const EMPTY_BONUS: u32 = 1000;
 
-/// The number of columns of a set. The last column is always empty.
+/// Number of lanes in a set: one per column, and a last lane that is always empty.
 const LANES: usize = SIZE + 1;
 const WINDOW: usize = 4;
 const COLUMN: u16 = (1 << SIZE) - 1;
-/// Binary digits of a colour's number; colours are numbered from 1, and 0 is an empty cell.
+/// Number of bits of a cell's colour number, which is the colour plus 1, or 0 for an empty cell.
 const DIGITS: usize = 3;
 
-/// A set of cells. Row r from the bottom is bit r of the column's lane.
+/// A set of cells. Bit r of a column's lane is row r; row 0 is the bottom row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Cells([u16; LANES]);
 
@@ -51,7 +52,7 @@ impl Cells {
         self.words().iter().map(|word| word.count_ones()).sum()
     }
 
-    /// Four lanes per word: row r of column c is bit `16 (c % 4) + r` of word `c / 4`.
+    /// The set with four lanes per word: row r of column c is bit `16 (c % 4) + r` of word `c / 4`.
     #[inline]
     fn words(self) -> [u64; 4] {
         let lane = |at: usize| u64::from(self.0[at]);
@@ -60,7 +61,7 @@ impl Cells {
         })
     }
 
-    /// Cells are numbered by column and then from the bottom. `index` must be below the length.
+    /// The column and row of the cell at `index`. Cells are ordered by column, then by row.
     #[inline]
     fn nth(self, index: usize) -> (usize, usize) {
         let mut index = index as u32;
@@ -139,7 +140,7 @@ impl Cells {
         while open != 0 {
             let column = open.trailing_zeros() as usize;
             open &= open - 1;
-            // The empty lane lies beyond both borders.
+            // Wrapping around is safe, because the last lane is always empty.
             for next in [(column + LANES - 1) % LANES, (column + 1) % LANES] {
                 let reached = found.0[column] & self.0[next] & !found.0[next];
                 if reached != 0 {
@@ -151,7 +152,7 @@ impl Cells {
         found
     }
 
-    /// Four columns from `first` on, as a word. `first` is at most 12.
+    /// The four lanes that start at column `first` (at most 12), as one word.
     #[inline]
     fn window(&self, first: usize) -> u64 {
         let lane = |at: usize| u64::from(self.0[first + at]);
@@ -167,10 +168,10 @@ impl Cells {
         cells
     }
 
-    /// The cells connected with the given one, as one column and a word of four columns. The given
-    /// cell must be in the leftmost column of its group. `None` if the group may have further
-    /// cells. A shift by 1 bit is a step up or down, because the bit between columns is clear. A
-    /// shift by 16 bits is a step sideways.
+    /// Finds the group of a cell in the group's leftmost column. Returns the first column of a
+    /// window of four columns and the group's lanes in it, or `None` if the group may extend beyond
+    /// the window. A shift by 1 bit is a step up or down, because the highest bit of each lane is
+    /// clear; a shift by 16 bits is a step left or right.
     #[inline]
     fn connected_nearby(&self, column: usize, row: usize) -> Option<(usize, u64)> {
         let first = column.min(LANES - WINDOW);
@@ -178,7 +179,7 @@ impl Cells {
         let grow = |from: u64| (from | from << 1 | from >> 1 | from << 16 | from >> 16) & cells;
         let mut found = grow(1 << (16 * (column - first) + row));
         loop {
-            // Each iteration makes two steps, because its branch is often mispredicted.
+            // Grows twice per iteration, because the branch of the loop is often mispredicted.
             let grown = grow(found);
             if grown == found {
                 break;
@@ -199,7 +200,7 @@ impl Cells {
     }
 }
 
-/// The bits of `column` that are connected with `from`, a subset of it.
+/// The bits of `column` that are connected to bits of `from`, which must be a subset of `column`.
 #[inline]
 fn fill(mut from: u16, column: u16) -> u16 {
     loop {
@@ -225,7 +226,6 @@ impl Group {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Board {
-    /// The binary digits of the colours' numbers, lowest first.
     digits: [Cells; DIGITS],
     corners: Cells,
     points: u32,
@@ -252,7 +252,7 @@ impl Board {
     }
 
     /// Parses one line per row, top row first: colours 0 to 4, or `.` for an empty cell, separated
-    /// by spaces. Missing top rows and right columns are empty.
+    /// by spaces. Rows missing at the top and cells missing on the right are empty.
     pub fn parse(text: &str) -> Result<Self, String> {
         let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         if lines.len() > SIZE {
@@ -282,7 +282,7 @@ impl Board {
         Self::new(&std::array::from_fn(|_| std::array::from_fn(|_| Some(random.below(COLOURS) as u8))))
     }
 
-    /// The colour of a cell, with rows counted from the bottom.
+    /// The colour of a cell, or `None` if it is empty. Row 0 is the bottom row.
     pub fn colour(&self, column: usize, row: usize) -> Option<u8> {
         let number = (0..DIGITS).map(|digit| (self.digits[digit].0[column] >> row & 1) << digit).sum::<u16>();
         (number as u8).checked_sub(1)
@@ -305,7 +305,7 @@ impl Board {
     #[inline]
     fn cells_of(&self, colour: u8) -> Cells {
         let number = u16::from(colour) + 1;
-        // For each digit, the bits of the cells of this colour: all ones or all zeros.
+        // Each bit of the colour's number, copied to all bits of a lane.
         let wanted: [u16; DIGITS] = std::array::from_fn(|digit| (number >> digit & 1).wrapping_neg());
         let [low, middle, high] = &self.digits;
         let differs = |lane: usize| low.0[lane] ^ wanted[0] | middle.0[lane] ^ wanted[1] | high.0[lane] ^ wanted[2];
@@ -328,9 +328,9 @@ impl Board {
         Group { cells: self.cells_of(colour).connected(column, row), colour }
     }
 
-    /// A uniformly random group among those that have cells in `corners`. The set must contain all
-    /// corners of these groups. A drawn corner counts only if it is the lowest cell in the leftmost
-    /// column of its group, so every group is equally likely.
+    /// A uniformly random group among the groups with a corner in `corners`, which must contain all
+    /// corners of these groups. A drawn corner is rejected unless it is the lowest cell in the
+    /// leftmost column of its group, so every group is equally likely.
     #[inline]
     fn draw(&self, mut corners: Cells, random: &mut Generator) -> Group {
         let mut count = corners.len() as usize;
@@ -346,7 +346,7 @@ impl Board {
         }
     }
 
-    /// A random group. Groups of the colour `spared` are excluded while `until` holds.
+    /// A random group, which is not of the colour `spared` until the condition `until` is met.
     #[inline]
     fn draw_sparing(&self, spared: u8, until: Until, random: &mut Generator) -> Group {
         let cells = self.cells_of(spared);
@@ -355,7 +355,7 @@ impl Board {
         self.draw(if is_free { self.corners } else { others }, random)
     }
 
-    /// The most frequent colour; ties go to the first.
+    /// The most frequent colour, or the lowest of several equally frequent colours.
     fn most_frequent(&self) -> u8 {
         let count = |colour: u8| self.cells_of(colour).len();
         (0..COLOURS as u8).rev().max_by_key(|&colour| count(colour)).unwrap_or(0)
@@ -375,11 +375,11 @@ impl Board {
                 continue;
             }
             blocks += gone.count_ones();
-            // Packs all digits of the column into one word, so that they fall together.
+            // Packs the column's three lanes into one word, so that one shift lowers all of them.
             let mut digits =
                 (0..DIGITS).fold(0, |all, digit| all | u64::from(self.digits[digit].0[column]) << (16 * digit));
             let mut gone = u32::from(gone);
-            // Closes gaps from the top, so that the numbers of the lower rows stay valid.
+            // Closes the topmost gap first, because closing a gap renumbers the rows above it.
             while gone != 0 {
                 let top = 32 - gone.leading_zeros();
                 let gap = (gone << (32 - top)).leading_ones();
@@ -425,19 +425,19 @@ fn everywhere(column: u32) -> u64 {
 
 const SPARED_PRIOR: f64 = -5.0;
 
-/// The condition under which a rollout continues to spare a colour.
+/// The condition under which a rollout stops sparing a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     NoOthers,
-    /// While groups of other colours exist and the spared colour's blocks are not connected.
+    /// All blocks of the spared colour are connected, or no group of another colour is left.
     Connected,
 }
 
-/// A variant of the policy `greedy`. That policy finds the most frequent colour at the start of the
-/// rollout, and spares it while groups of other colours exist.
+/// A variant of the policy `greedy`, which spares the colour that is most frequent when the rollout
+/// starts, until no group of another colour is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sparing {
-    /// False if the start of the game determines the most frequent colour.
+    /// True if the rollout's first board determines the spared colour, false if the game's does.
     pub is_by_rollout: bool,
     pub until: Until,
 }
@@ -455,15 +455,15 @@ impl SameGame {
     }
 
     /// The variant with fewer legal moves (Cazenave, *Nested Rollout Policy Adaptation with
-    /// Selective Policies*, 2016). Groups of the initially most frequent colour with more than two
-    /// blocks may be removed only when all blocks of this colour are connected or no other group is
-    /// left.
+    /// Selective Policies*, 2016). A group of three or more blocks of the initially most frequent
+    /// colour may be removed only when all blocks of this colour are connected, or when only such
+    /// groups are left.
     #[must_use]
     pub fn selective(self) -> Self {
         Self { is_selective: true, ..self }
     }
 
-    /// Plays random moves to the end of the game, and appends them to `played`.
+    /// Plays a random rollout that spares a colour, and appends its moves to `played`.
     pub fn play_sparing(&self, board: &mut Board, sparing: Sparing, random: &mut Generator, played: &mut Vec<Group>) {
         let spared = if sparing.is_by_rollout { board.most_frequent() } else { self.spared };
         while !board.is_over() {
@@ -490,9 +490,9 @@ impl Problem for SameGame {
                 let row = corners.0[column].trailing_zeros() as usize;
                 let colour = board.colour(column, row).expect("a corner is occupied");
                 let cells = &cells[usize::from(colour)];
-                // The first cell of a group comes before its other corners.
+                // The first corner of a group is in its leftmost column.
                 if let Some((first, window)) = cells.connected_nearby(column, row) {
-                    // Goes lane by lane, because reading the set back as words is slow.
+                    // Clears lane by lane, because converting lanes to words and back is slow.
                     for (at, lane) in corners.0[first..first + WINDOW].iter_mut().enumerate() {
                         *lane &= !((window >> (16 * at)) as u16);
                     }
@@ -542,13 +542,13 @@ impl Problem for SameGame {
     }
 
     /// Draws groups of the spared colour last, so that they combine into one large group
-    /// (`TabuColorRandom` of Schadd and others, *Single-Player Monte-Carlo Tree Search*, 2008). The
-    /// rule also applies to selective games.
+    /// (`TabuColorRandom` of Schadd and others, *Single-Player Monte-Carlo Tree Search*, 2008).
+    /// Selective games use the same rule.
     fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
         board.draw_sparing(board.spared, Until::NoOthers, random)
     }
 
-    /// The code identifies the cells and the colour of a group, independent of when it is removed.
+    /// The code depends on the cells and the colour of the group, but not on the board or the step.
     #[inline]
     fn code(&self, _: &Board, group: Group, _depth: usize, _index: usize) -> u64 {
         const ODD: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -556,7 +556,7 @@ impl Problem for SameGame {
         group.cells.words().into_iter().fold(u64::from(group.colour), mix)
     }
 
-    /// Pairs of the spared colour keep a normal prior, because removing them costs little.
+    /// Pairs of the spared colour have the usual prior 0, because removing them costs little.
     fn prior(&self, _: &Board, group: Group) -> f64 {
         if group.colour == self.spared && group.cells.len() > 2 { SPARED_PRIOR } else { 0.0 }
     }

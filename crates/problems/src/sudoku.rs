@@ -1,9 +1,9 @@
 //! Sudoku as a game: fill as many cells as possible.
 //!
-//! The next cell to fill is the first cell with the fewest possible values. Filling it removes the
-//! value from the other cells of its row, column and box. The game ends when a cell has no value
-//! left, or all cells are filled. The score is the number of filled cells (Cazenave, *Nested
-//! Monte-Carlo Search*, 2009, section 5).
+//! A move fills the cell with the fewest possible values, or the first of several such cells. The
+//! value is then impossible in the other cells of the row, column and box. The game ends when a
+//! cell has no possible value, or all cells are filled. The score is the number of filled cells,
+//! including the given cells (Cazenave, *Nested Monte-Carlo Search*, 2009, section 5).
 
 use getaway::search::{Generator, Problem};
 
@@ -15,7 +15,7 @@ const CELLS_MAX: usize = ORDER_MAX * ORDER_MAX * ORDER_MAX * ORDER_MAX;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sudoku {
     order: usize,
-    /// The given values, numbered from 0, row by row.
+    /// The value of each cell, from 0, or `None` if it is not given; row by row.
     givens: Vec<Option<u8>>,
 }
 
@@ -27,7 +27,7 @@ pub struct Fill {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// For each cell, a bit for each possible value. A filled cell has a single bit.
+    /// For each cell, a bit for each possible value. A filled cell has only the bit of its value.
     possible: [u16; CELLS_MAX],
     is_filled: [bool; CELLS_MAX],
     filled: u16,
@@ -35,12 +35,12 @@ pub struct Grid {
 }
 
 impl Sudoku {
-    /// `order` is from 2 to 4, and values are numbered from 0.
+    /// A puzzle whose boxes are `order` (2 to 4) cells wide and high. Values start at 0.
     pub fn new(order: usize, givens: Vec<Option<u8>>) -> Result<Self, String> {
         let side = order * order;
         if !(2..=ORDER_MAX).contains(&order) || givens.len() != side * side {
             return Err(format!(
-                "order {order} with {} cells: expected order 2 to {ORDER_MAX}, and its fourth power of cells",
+                "order {order} with {} cells: expected an order from 2 to {ORDER_MAX}, and order^4 cells",
                 givens.len()
             ));
         }
@@ -50,7 +50,7 @@ impl Sudoku {
         Ok(Self { order, givens })
     }
 
-    /// Parses digits, row by row, with `.` or 0 for an empty cell. `order` is at most 3.
+    /// Parses one digit per cell, row by row, with `.` or 0 for an empty cell. `order` is 2 or 3.
     pub fn parse(order: usize, text: &str) -> Result<Self, String> {
         let cell = |character: char| match character {
             '.' | '0' => Ok(None),
@@ -65,8 +65,8 @@ impl Sudoku {
         )
     }
 
-    /// Each cell is given with probability `share`. The solution is the cyclic pattern with
-    /// permuted values, and with rows and columns permuted so that boxes stay intact.
+    /// A puzzle in which each cell is given with probability `share`. The solution is a cyclic
+    /// pattern with shuffled values, and with rows and columns shuffled so that boxes stay valid.
     pub fn random(order: usize, share: f64, seed: u64) -> Self {
         let mut random = Generator::from_seed(seed);
         let side = order * order;
@@ -142,7 +142,7 @@ fn permutation(count: usize, random: &mut Generator) -> Vec<usize> {
     numbers
 }
 
-/// The rows or columns in a random order that keeps the boxes intact.
+/// Row or column numbers in a random order that keeps the lines of each box together.
 fn lines(order: usize, random: &mut Generator) -> Vec<usize> {
     let bands = permutation(order, random);
     bands

@@ -1,4 +1,4 @@
-//! This game on generated maps.
+//! The pursuit game on generated maps, as a problem for the search grammar.
 
 use getaway::game::{LAST_TICK, Move, POINTS_PER_TICK, Rules, State, World};
 use getaway::map::{GeneratorError, GeneratorOptions, generate_nth};
@@ -77,7 +77,7 @@ pub struct SurvivalMaps {
 }
 
 impl SurvivalMaps {
-    /// Fails if the generator rejects the options.
+    /// Fails if the generator rejects the options or has no room for the threats on its first map.
     pub fn new(options: GeneratorOptions, rules: Rules) -> Result<Self, GeneratorError> {
         generate_nth(&options, 0, 0)?;
         Ok(Self { options, rules })
@@ -87,7 +87,7 @@ impl SurvivalMaps {
 impl Distribution for SurvivalMaps {
     type Problem = Survival;
 
-    /// Skips seeds for which the generator finds no room for the threats.
+    /// The first map of the seed `number` on which the generator finds room for the threats.
     fn draw(&self, number: u64) -> Survival {
         let map = (0..).find_map(|index| generate_nth(&self.options, number, index).ok());
         let map = map.expect("one of the maps has room for the threats");

@@ -1,11 +1,11 @@
-//! Nested search of SameGame with many rollouts at a time.
+//! Nested search of SameGame that advances 32 rollouts at a time.
 //!
-//! A *lane* plays one rollout, and 32 lanes advance together. A `Vector` has 16 bits per lane. A
-//! lane whose game is over starts the next rollout. Searches of lower levels also advance together,
-//! so that the lanes never run out of rollouts.
+//! A *lane* plays one rollout after another, and 32 lanes advance together. A `Vector` has 16 bits
+//! per lane. Searches of lower levels also advance together, so that few lanes are idle.
 //!
-//! Guarantees: the order of the rollouts does not affect the result. It equals the result of the
-//! literal search if each rollout has its own generator, seeded by level, step and action.
+//! Every rollout has its own generator, seeded from the steps and actions that lead to the rollout,
+//! so the order of the rollouts does not affect the result. The tests check that a plain recursive
+//! search with the same generators gives the same result.
 
 #![allow(clippy::needless_range_loop, reason = "loops over the lanes of many vectors become vector instructions")]
 
@@ -24,11 +24,12 @@ const ZERO: Vector = [0; LANES];
 
 const NO_COLOUR: u16 = (1 << DIGITS) - 1;
 
-/// No move: no game, a growing group, or a drawn cell that is not the first cell of its group.
+/// Marks a lane without a move: its game is over, its group may be incomplete, or the drawn cell is
+/// not the first cell of its group.
 const REJECTED: u16 = u16::MAX;
 
-/// The random numbers of one rollout: hashes (Wellons, *Hash Prospector*, 2018) of a counter that
-/// advances by an odd step. The period is 2^32.
+/// The random number generator of a rollout. It hashes (Wellons, *Hash Prospector*, 2018) a counter
+/// that advances by an odd step. The period is 2^32.
 #[derive(Clone, Copy, Debug)]
 struct LaneRandom {
     state: u32,
@@ -41,8 +42,8 @@ impl LaneRandom {
     }
 }
 
-/// The next state of the generator, and a random index below `count`, or 0 if `count` is 0. The
-/// relative error of an index's probability is at most `count / 2^16`.
+/// The generator's next state, and a random index that is less than `count` (0 if `count` is 0).
+/// The relative error of an index's probability is at most `count / 2^16`.
 #[inline]
 fn below(state: u32, step: u32, count: u16) -> (u32, u16) {
     let state = state.wrapping_add(step);
@@ -74,7 +75,7 @@ fn remove_at(board: &mut Board, (column, row): Cell) {
 struct Start {
     board: Board,
     key: u64,
-    /// The moves of the result are needed only if it has more points than this.
+    /// The rollout's moves are needed only if it scores more points than this.
     beat: Option<u32>,
 }
 
@@ -86,22 +87,21 @@ struct MoveLine {
 
 #[repr(C, align(64))]
 struct Lanes {
-    /// The cells by digit and column, as in [`Board`].
+    /// The bits of the cells' colour numbers, by bit and column, as in [`Board`].
     digits: [[Vector; SIZE]; DIGITS],
     corners: [Vector; SIZE],
-    /// For each lane, nonzero if the board has a corner.
     any_corner: Vector,
-    /// The digits of the spared colour's number, each in all bits.
+    /// Each bit of the spared colour's number, copied to all bits of the lane.
     spared: [Vector; DIGITS],
     points: Vector,
     column: Vector,
     /// For each lane, the bit of the drawn cell's row, or 0 if the lane has no game.
     row: Vector,
-    /// The digits of the drawn cell's colour, each in all bits.
+    /// Each bit of the drawn cell's colour number, copied to all bits of the lane.
     colour: [Vector; DIGITS],
-    /// The known cells of the drawn cell's group, with an empty column on either side.
+    /// The cells found so far of the drawn cell's group, with an empty column on either side.
     found: [Vector; SIZE + 2],
-    /// For each lane, all bits are set if the group may have further cells.
+    /// For each lane, all ones if its group may be incomplete, otherwise 0.
     is_growing: Vector,
     gone: [Vector; SIZE],
     states: [u32; LANES],
@@ -140,7 +140,7 @@ impl Lanes {
         for digit in 0..DIGITS {
             self.spared[digit][lane] = (number >> digit & 1).wrapping_neg();
         }
-        // A lane can hold the maximum score, which is reached by removing everything in one move.
+        // The maximum score, for removing a full board in one move, fits into 16 bits.
         const { assert!((SIZE * SIZE - 2).pow(2) + EMPTY_BONUS as usize <= u16::MAX as usize) };
         self.points[lane] = board.points as u16;
         let LaneRandom { state, step } = LaneRandom::from_key(*key);
@@ -155,7 +155,7 @@ impl Lanes {
         over
     }
 
-    /// Returns the drawn columns and rows, or [`REJECTED`] in lanes without a move.
+    /// Returns each lane's move (the column in the high byte, then the row), or [`REJECTED`].
     fn play(&mut self) -> Vector {
         self.draw();
         self.grow_groups();
@@ -165,7 +165,7 @@ impl Lanes {
         played
     }
 
-    /// Draws a corner in every lane whose group is complete. The spared colour comes last.
+    /// Draws a corner in each lane whose group is complete. Corners of the spared colour come last.
     #[inline]
     fn draw(&mut self) {
         let Self { digits, corners, spared, is_growing, states, steps, .. } = self;
@@ -190,11 +190,11 @@ impl Lanes {
         }
         let mut index = ZERO;
         for lane in 0..LANES {
-            // A lane whose group is still growing does not advance its generator.
+            // A lane whose group may be incomplete does not advance its generator.
             let step = steps[lane] & u32::from(is_growing[lane] == 0).wrapping_neg();
             (states[lane], index[lane]) = below(states[lane], step, count[lane]);
         }
-        // After a cell is found, the index wraps around and exceeds every further count.
+        // After the cell is found, the index wraps around, so it exceeds all later counts.
         let (mut at, mut set, mut within) = (ZERO, ZERO, ZERO);
         let mut numbers = [ZERO; DIGITS];
         for column in 0..SIZE {
@@ -248,7 +248,7 @@ impl Lanes {
                 found[column + 1][lane] = found[column + 1][lane] & is_growing[lane] | first;
             }
         }
-        // Most groups are complete after a pass right and a pass back. A third pass checks this.
+        // Most groups are complete after a pass in each direction. A third pass checks this.
         let mut added = ZERO;
         (0..SIZE).for_each(|column| grow(column, &same, found, &mut added));
         (0..SIZE).rev().for_each(|column| grow(column, &same, found, &mut added));
@@ -259,7 +259,7 @@ impl Lanes {
         }
     }
 
-    /// Accepts complete groups whose first cell is the drawn cell.
+    /// Marks complete groups as gone if their first cell is the drawn cell, and returns the moves.
     #[inline]
     fn accept(&mut self) -> Vector {
         let Self { column: at, row, found, is_growing, gone, .. } = self;
@@ -315,7 +315,7 @@ impl Lanes {
                 break;
             }
         }
-        // Closes the first empty column of each lane until no gap is left.
+        // Closes the first empty column of each lane's board until no gap is left.
         loop {
             let mut moves = ZERO;
             let mut open = ZERO;
@@ -405,7 +405,7 @@ struct Progress {
     start: Start,
     board: Board,
     played: Vec<Cell>,
-    /// The most points so far, and the moves to them from the current board, last move first.
+    /// The best score so far, and the moves from the current board that reach it, last move first.
     best: Option<(u32, Vec<Cell>)>,
 }
 
@@ -489,7 +489,7 @@ impl Nested<'_> {
                     self.lanes.load(lane, &starts[waiting], self.policy);
                     rollouts[lane] = Some((waiting, self.history.len()));
                     waiting += 1;
-                    // The game of a start may already be over.
+                    // If the game was over at the start, the loop visits this lane again.
                     if !starts[waiting - 1].board.is_over() {
                         over &= over - 1;
                     }
@@ -505,9 +505,9 @@ impl Nested<'_> {
     }
 }
 
-/// The score of one nested search with rollouts of `policy`. Equals
-/// [`nested`](crate::nested::nested) except for the random numbers. Panics if the game is selective
-/// and the policy is `random`, because random rollouts ignore selectivity.
+/// The score of one nested search with rollouts of `policy`. The search is the same as in
+/// [`nested`](crate::nested::nested), but with other random numbers. Panics if the game is
+/// selective and the policy is `random`, because random rollouts in lanes ignore selectivity.
 pub fn nested(game: &SameGame, level: usize, policy: Policy, memory: Memory, seed: u64) -> u32 {
     assert!(!game.is_selective || policy == Policy::Greedy, "random rollouts of a selective game are not supported");
     let mut nested = Nested { game, policy, memory, lanes: Box::new(Lanes::EMPTY), history: Vec::new() };
@@ -648,7 +648,7 @@ mod tests {
                 counts[usize::from(index)] += 1;
             }
         }
-        // 70,000 draws; the standard deviation is 93.
+        // Each count has the mean 10,000 and the standard deviation 93.
         assert!(counts.iter().all(|count| count.abs_diff(10_000) < 400), "{counts:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Compares Morpion Solitaire with published numbers of positions and mean scores.
+//! Compares Morpion Solitaire with published counts, published scores and a direct implementation.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::published::{Sample, published_mean};
 use getaway::search::{Budget, Problem, Search};
 use getaway_problems::morpion::{Board, Morpion, Move};
 
-/// Lines as sorted end points, which determine a position up to the symmetries of the cross.
+/// A position as its sorted lines, each given by its two end points in ascending order.
 type Position = Vec<[(usize, usize); 2]>;
 
 fn canonical(morpion: &Morpion, moves: &[Move]) -> Position {
@@ -120,8 +120,8 @@ fn legal_moves_match_the_direct_implementation() {
     }
 }
 
-/// The maximum length of a game, by enumeration (4D, 4T: Michael Quist) or as an upper bound (5D:
-/// Kawamura and others, arXiv 1307.8192).
+/// Maximum number of moves in a game: exact for 4D and 4T (enumerated by Michael Quist), an upper
+/// bound for 5D (Kawamura and others, arXiv 1307.8192).
 fn longest_game(name: &str) -> f64 {
     match name {
         "4D" => 35.0,

@@ -1,4 +1,4 @@
-//! Validates symbolic regression: the number of formulas and their values.
+//! Tests symbolic regression: the number of formulas, their values and the rewards of solutions.
 
 use getaway::search::Problem;
 use getaway_problems::distribution::Distribution;
@@ -37,8 +37,8 @@ fn count(formula: &Formula, most: usize, counts: &mut Vec<u64>) {
 
 #[test]
 fn number_of_formulas_follows_the_recurrence_of_the_grammar() {
-    // With two operands, four unary functions and four binary functions: a(n) = 4 a(n-1) + 4 sum
-    // a(i) a(n-1-i).
+    // Two operands, four unary and four binary functions make a(n) formulas of n symbols, where
+    // a(1) = 2 and a(n) = 4 a(n-1) + 4 sum a(i) a(n-1-i).
     let mut expected = vec![0_u64, 2];
     for length in 2..=5 {
         let pairs: u64 = (1..length - 1).map(|left| expected[left] * expected[length - 1 - left]).sum();

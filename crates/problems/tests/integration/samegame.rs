@@ -1,4 +1,4 @@
-//! Compares SameGame with a direct implementation, and by exhaustive search of small boards.
+//! Compares SameGame with a direct implementation of its rules, and solves small boards.
 
 use getaway::search::{Budget, Generator, Problem, Search};
 use getaway_problems::distribution::Distribution;
@@ -130,7 +130,7 @@ fn assert_equally_likely(groups: &[Group], mut draw: impl FnMut() -> Group) {
         counts[groups.iter().position(|&group| group == drawn).expect("one of the groups")] += 1;
     }
     let squares = counts.iter().map(|&count| (f64::from(count) - expected).powi(2)).sum::<f64>() / expected;
-    // Chi-squared: the mean and half of the variance are the degrees of freedom.
+    // A chi-squared variable with f degrees of freedom has mean f and variance 2f.
     let freedom = (groups.len() - 1) as f64;
     assert!(squares < freedom + 4.5 * (2.0 * freedom).sqrt(), "{squares} with {freedom} degrees of freedom");
 }
@@ -170,7 +170,7 @@ fn greedy_removes_the_spared_colour_when_nothing_else_is_left() {
 
 #[test]
 fn connected_blocks_are_spared_no_longer() {
-    // The blocks of colour 0 are connected; those of the less frequent colour 1 are not.
+    // The blocks of colour 0, the most frequent colour, are connected; the other blocks are not.
     let game = SameGame::new(Board::parse("1 0 1\n1 0 1\n0 0 0").expect("a board"));
     let draw = |until| {
         let mut colours: Vec<u8> = (0..50)
@@ -212,13 +212,13 @@ fn greedy_rollouts_spare_the_colour_that_is_most_frequent_where_they_start() {
     let mut actions = Vec::new();
     game.actions(&later, &mut actions);
     game.apply(&mut later, *actions.iter().find(|group| group.colour == 1).expect("three blocks of colour 1"));
-    // Colours 0 and 2 are equally frequent when the rollout starts, so it spares colour 0.
+    // When the rollout starts, colours 0 and 2 are equally frequent, so it spares the lower one.
     for seed in 0..20 {
         let mut search = Search::new("simulate(greedy)".parse().expect("an expression"), seed);
         let line = search.run(&game, &later, Budget::passes(1)).best.expect("a game");
         assert_eq!(line.actions[0].colour, 2);
     }
-    // No rollout has started here, so the spared colour comes from the initial board.
+    // Outside a rollout, the spared colour is 1, the most frequent colour of the initial board.
     let drawn = |seed| game.greedy(&later, &mut Vec::new(), &mut Generator::from_seed(seed), &mut 0).colour;
     assert!((0..50).any(|seed| drawn(seed) == 0) && (0..50).any(|seed| drawn(seed) == 2));
 }
@@ -233,11 +233,11 @@ fn selective_game_spares_larger_groups_until_the_colour_is_connected() {
         assert!((0..20).all(|seed| actions.contains(&random(seed))));
         actions.iter().map(|group| (group.colour, group.cells.len())).collect::<Vec<_>>()
     };
-    // The larger group of colour 0 is spared.
+    // The group of three blocks of colour 0 is spared.
     assert_eq!(colours_of("0 1 2\n0 1 0\n0 1 0"), [(1, 3), (0, 2)]);
-    // All blocks of colour 0 are connected.
+    // All blocks of colour 0 are connected, so their group is legal.
     assert_eq!(colours_of("0 1 2\n0 1 3\n0 1 4\n0 2 4"), [(0, 4), (1, 3), (4, 2)]);
-    // No other group is left.
+    // Only groups of three blocks of colour 0 are left, so they are legal.
     assert_eq!(colours_of("0 1 0\n0 2 0\n0 1 0"), [(0, 3), (0, 3)]);
 }
 
@@ -299,6 +299,6 @@ fn random_boards_have_all_colours_about_equally_often() {
             counts[usize::from(board.colour(column, row).expect("a full board"))] += 1;
         }
     }
-    // 9,000 cells; the standard deviation is 38.
+    // Each count has the mean 1,800 and the standard deviation 38.
     assert!(counts.iter().all(|count| count.abs_diff(1800) < 190), "{counts:?}");
 }

@@ -1,4 +1,4 @@
-//! Tests with the twenty standard SameGame boards of the shared folder.
+//! Tests with the twenty standard SameGame boards, which are in the shared folder.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn standard_boards_are_full_boards_of_five_colours() {
     assert_eq!(boards.len(), 20);
     for board in boards {
         assert_eq!(board.blocks(), 225);
-        // The published best score of each board is below 6,000.
+        // The best published scores of all twenty boards are below 6,000.
         let mut search = Search::new("simulate(greedy)".parse().expect("an expression"), 1);
         let best = search.run(&SameGame::new(board), &board, Budget::evaluations(20)).best.expect("games").reward;
         assert!(best > 300.0 && best < 6000.0, "{best}");

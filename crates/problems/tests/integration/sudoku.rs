@@ -1,4 +1,4 @@
-//! Validates Sudoku with the published number of full grids and a published puzzle.
+//! Compares Sudoku with the known number of full 4x4 grids and with a published puzzle.
 
 use getaway::search::{Budget, Problem, Search, StopReason};
 use getaway_problems::distribution::Distribution;
@@ -62,8 +62,8 @@ fn random_grids_come_from_valid_solutions() {
         assert!(is_solved(&Sudoku::random(4, 1.0, seed).start(), 4), "seed {seed}");
         assert!(is_solved(&Sudoku::random(3, 1.0, seed).start(), 3), "seed {seed}");
         let given = RandomGrids.draw(seed).start().filled();
-        // Each of the 256 cells is given with probability 1/3: mean 85.3, standard deviation 7.5.
-        // The range is ±5 standard deviations.
+        // Each of the 256 cells is given with probability 1/3, so the number of given cells has
+        // mean 85.3 and standard deviation 7.5. The range is the mean ±5 standard deviations.
         assert!((48..=123).contains(&given), "{given} cells given");
     }
     let one = Sudoku::random(3, 0.4, 5);
