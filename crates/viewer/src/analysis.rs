@@ -1,16 +1,16 @@
-//! The cause of a loss: the last tick from which survival was possible, the decision that lost the
-//! game, and a line that survives.
+//! Finds the cause of a loss: the last tick from which survival was possible (the *last savable
+//! tick*), the decision that lost the game, and a line of moves that survives.
 //!
-//! If no line survives from a tick, none survives from any later tick. To find the last savable
-//! tick within the budget, the solver decides single ticks: first backwards from the end in growing
-//! strides, then by bisection.
+//! If no line survives from a tick, none survives from any later tick of the game. The analysis
+//! therefore searches from single ticks: first backwards from the end in growing strides, then by
+//! bisection.
 //!
 //! *Room left* is the number of tiles on which the player can be alive [`ROOM_TICKS`] ticks later.
-//! The count keeps one state per tile and tick, so it misses tiles that only a dropped state
-//! reaches, except the tile of a known surviving line.
+//! The count keeps only one state per tile and tick, so it can be too low. It always includes the
+//! tile that the game itself, or a known surviving line, reaches.
 //!
-//! Guarantees: the line, when played, survives to the end. `is_proven` means that no line survives
-//! from the next tick on. With a budget in ticks, the result depends only on the recording.
+//! Guarantees: the line, when played, survives to the end. If a lost game has `is_proven`, no line
+//! survives from any later tick. With a budget in ticks, the analysis is deterministic.
 
 use std::collections::BTreeMap;
 
@@ -24,15 +24,15 @@ use getaway::planner::{Budget, Decider, Outcome, SurvivalOptions};
 use getaway::search::BudgetMeter;
 
 pub const ROOM_TICKS: u16 = 16;
-/// Simulated ticks per probe in the first round. Each further round quadruples this number.
+/// Maximum simulated ticks per probe in the first round. Each further round quadruples the limit.
 const PROBE_TICKS: u64 = 250_000;
 const SLICE_TICKS: u64 = 50_000;
 const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
-/// In a fall, a move divides room of at least `FALL_MIN` by at least `FALL_RATIO`.
+/// A fall is steep if a move divides room of at least `FALL_MIN` tiles by `FALL_RATIO` or more.
 const FALL_RATIO: u16 = 3;
 const FALL_MIN: u16 = 9;
 
-/// The default budget in simulated ticks: two to three seconds.
+/// Default budget of an analysis in simulated ticks, which take two to three seconds.
 pub const ANALYSIS_TICKS: u64 = 16_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -40,12 +40,12 @@ pub const ANALYSIS_TICKS: u64 = 16_000_000;
 #[non_exhaustive]
 pub enum LossKind {
     BotGone,
-    /// The command of the deciding tick was late.
+    /// The command of the last savable tick arrived too late.
     LateCommand,
-    /// No command arrived in the deciding tick.
+    /// No command arrived in the last savable tick.
     MissingCommand,
     UnreadableCommand,
-    /// The server did not play the move that the bot recorded.
+    /// The server did not play the recorded command.
     IgnoredCommand,
     Misprediction,
     DoomedMap,
@@ -73,7 +73,7 @@ pub struct CommandCounts {
     /// Ticks without a command while the bot was connected.
     pub missing: usize,
     pub unreadable: usize,
-    /// Commands that the server did not play for an unrecorded reason.
+    /// Commands that the server did not play, for reasons that are not recorded.
     pub ignored: usize,
     pub mispredicted: usize,
     pub left_tick: Option<u32>,
@@ -84,35 +84,36 @@ pub struct Analysis {
     pub map: Option<String>,
     #[serde(serialize_with = "serialize_end")]
     pub end: Status,
-    /// The tick in which the game ended: 2001 if every tick was survived.
+    /// The tick in which the game or its recording ended: 2001 if the player survived every tick.
     pub final_tick: u16,
-    /// The last tick at whose start survival was possible, if one was found.
+    /// The last tick from which a surviving line was found; `None` if there is no such tick.
     pub last_savable_tick: Option<u16>,
-    /// True if survival is proven impossible from the next tick on.
+    /// For a lost game: true if it is proven that no line survives from any tick after the last
+    /// savable tick.
     #[serde(rename = "proven")]
     pub is_proven: bool,
-    /// Moves that survive to the end of the game, from `last_savable_tick` on.
+    /// Moves from `last_savable_tick` on that survive to the end of the game.
     pub line: Option<Plan>,
-    /// The cause of the loss; `None` if the game was not lost.
+    /// The cause of the loss; `None` if the game was not lost or cannot be replayed.
     pub kind: Option<LossKind>,
     pub sentence: String,
     pub score: u32,
     pub played: Option<Move>,
     /// The styles of the threats that caught the player.
     pub catchers: Vec<String>,
-    /// The styles of the threats that could reach the player after the last message.
+    /// The styles of the threats at most one tile from the player before or after its last move.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// If no line survives: the last tick of the longest known line, or of the game.
+    /// If no surviving line was found: the last tick of the game or of a longer known line.
     pub longest_tick: Option<u16>,
-    /// The room left, by tick from `first_tick` on.
+    /// The room left at the start of each tick from `first_tick` on.
     pub room: Vec<u16>,
     pub room_ticks: u16,
-    /// The tick of the first number in `room`.
+    /// The tick of the first entry of `room`.
     pub first_tick: u16,
     pub falls: Vec<Fall>,
     pub commands: CommandCounts,
-    /// The first tick after a misprediction or a missing message.
+    /// The first tick with an uncertain state, because a message is missing or a prediction failed.
     pub uncertain_tick: Option<u16>,
     pub simulated_ticks: u64,
 }
@@ -140,7 +141,7 @@ enum Answer {
 
 impl Analysis {
     pub fn of_log(log: &GameLog, budget: Budget) -> Self {
-        // Only states before the first gap can be followed.
+        // The states after the first gap in the recording are ignored.
         let known = log.ticks.iter().take_while(|tick| tick.state.is_some()).count();
         let ticks = &log.ticks[..known];
         let mut states: Vec<State> = ticks.iter().filter_map(|tick| tick.state.clone()).collect();
@@ -162,7 +163,7 @@ impl Analysis {
         Self::new(world, states, &moves, &[], map, &styles, budget)
     }
 
-    /// The surviving line as a branch of the game `states`; `None` if no line survives.
+    /// The surviving line as a branch of the game `states`; `None` if no such line was found.
     pub fn line_replay<'a>(&self, world: &World, mut states: impl Iterator<Item = &'a State>) -> Option<Replay> {
         let tick = self.last_savable_tick?;
         let from = states.find(|state| state.tick() == tick)?;
@@ -189,11 +190,11 @@ impl Analysis {
             (_, Some(index)) => Some(index + 1).filter(|&next| next < states.len()),
             (_, None) => Some(0),
         };
-        // If the game ends within the tick, no next tick has to be proven doomed.
+        // No proof is needed if the game was survived or if its last state is savable.
         let is_proven = first_doomed.is_none_or(|next| boundary.doomed.is_some_and(|doomed| doomed <= next));
         let exact = ticks.iter().take_while(|tick| tick.is_exact).count();
         let uncertain_tick = ticks.get(exact).and_then(|tick| u16::try_from(tick.tick).ok());
-        // The state after the last recorded line is as certain as that line.
+        // The final state has no recorded tick of its own, so it is as certain as the last tick.
         let is_sure = |index: usize| ticks.get(index).or(ticks.last()).is_none_or(|tick| tick.is_exact);
         let is_certain = index.map_or_else(|| is_sure(0), |index| is_sure(index) && is_sure(index + 1));
         let catchers = catchers(world, last);
@@ -222,8 +223,8 @@ impl Analysis {
         if end != Status::Complete && first_doomed.is_some() {
             analysis.kind = Some(analysis.classify(&game, index, ticks));
         } else if end == Status::Running && analysis.commands.mispredicted > 0 && !analysis.close_threats.is_empty() {
-            // This is the bot's own recording of an unpredicted catch, which the server does not
-            // report to the bot.
+            // The server does not report a catch to the bot, so the bot's own recording of a lost
+            // game ends while the game is still running.
             analysis.kind = Some(LossKind::Misprediction);
         }
         analysis.sentence = analysis.explain(index, ticks, styles);
@@ -239,7 +240,7 @@ impl Analysis {
             is_proven: false,
             line: None,
             kind: None,
-            sentence: "The recording cannot be replayed from its first line on.".to_owned(),
+            sentence: "The recording cannot be replayed: its first line is not a playable state.".to_owned(),
             score: 0,
             played: None,
             catchers: Vec::new(),
@@ -302,15 +303,15 @@ impl Analysis {
         };
         if kind == LossKind::Misprediction && self.end == Status::Running {
             let count = self.commands.mispredicted;
-            let ticks = if count == 1 { "1 tick".to_owned() } else { format!("{count} ticks") };
+            let ticks = if count == 1 { "1 earlier tick".to_owned() } else { format!("{count} earlier ticks") };
             return format!(
-                "Probably lost in tick {final_tick} because a threat moved in a way that the rules do not predict: the {} could reach the car, and threats had not moved as predicted in {ticks} before.",
+                "Probably lost in tick {final_tick} because a threat moved in a way that the rules do not predict: the {} could reach the car, and threats had not moved as predicted in {ticks}.",
                 self.close_threats.join(" or the ")
             );
         }
         let caught = match self.end {
             Status::Caught if self.catchers.is_empty() => format!("the car was caught in tick {final_tick}"),
-            Status::Caught => format!("the {} caught it in tick {final_tick}", self.catchers.join(" and the ")),
+            Status::Caught => format!("the {} caught the car in tick {final_tick}", self.catchers.join(" and the ")),
             _ => format!("the recording ends in tick {final_tick}"),
         };
         let (Some(index), Some(tick)) = (index, self.last_savable_tick) else {
@@ -319,7 +320,7 @@ impl Analysis {
                     "Lost before the first move: no line survives this map; the longest known line ends in tick {}, and {caught}.",
                     self.longest_tick.unwrap_or(final_tick)
                 ),
-                _ => format!("No surviving line was found from any tick, but none was ruled out; {caught}."),
+                _ => format!("No surviving line was found from any tick, but survival was not ruled out; {caught}."),
             };
         };
         let logged = ticks.get(index);
@@ -535,8 +536,8 @@ impl PlayedGame<'_> {
         boundary.savable.as_ref().map_or(end == 0, |&(index, _)| index + 1 == end)
     }
 
-    /// Probes single states from the end backwards until one survives, then bisects the undecided
-    /// range. Continues on both sides of states that stay undecided.
+    /// Probes single states backwards from the end until a surviving line is found. Then bisects
+    /// the range below the lowest undecided state, and after that the range above the highest.
     fn round(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, probe_ticks: u64, seed: u64) {
         let end = |boundary: &Boundary| boundary.doomed.unwrap_or(self.states.len());
         let low = |boundary: &Boundary| boundary.savable.as_ref().map_or(0, |&(index, _)| index + 1);
@@ -553,7 +554,6 @@ impl PlayedGame<'_> {
                 undecided.push(index);
             }
         }
-        // Probes towards the undecided states: upwards from the last savable state, then downwards.
         for is_upwards in [true, false] {
             loop {
                 let (first, end) = (low(boundary), end(boundary));
@@ -601,7 +601,7 @@ impl PlayedGame<'_> {
             let slice = meter.remaining().and(Budget::ticks(SLICE_TICKS));
             let solution = decider.solve(self.world, &self.states[index], slice);
             meter.add_search(solution.simulated_ticks);
-            // A slice counts as at least one tick, so that the loop ends.
+            // A slice counts as at least one tick, so that the loop ends even without simulation.
             spent += solution.simulated_ticks.max(1);
             if index == 0 {
                 boundary.longest_tick = boundary.longest_tick.max(Some(solution.final_tick));
@@ -640,7 +640,7 @@ impl PlayedGame<'_> {
     }
 
     fn room(&self, boundary: &Boundary) -> Vec<u16> {
-        // Near the end of the game, room is counted only along a surviving line.
+        // The room of a tick depends on the state `ROOM_TICKS` later, but on no later state.
         let (surviving_from, surviving) = match &boundary.savable {
             Some((index, line)) => {
                 let line = &line[..line.len().min(usize::from(ROOM_TICKS))];

@@ -1,4 +1,4 @@
-//! The intents of threats, their earliest arrivals, and the tiles that are fatal next tick.
+//! What the threats intend, how soon they can reach each tile, and which tiles are fatal to enter.
 
 use getaway::game::{Direction, LAST_TICK, Position, State, Style, Threat, World};
 use getaway::planner::{CautiousRules, ObservedThreat};
@@ -13,13 +13,13 @@ pub enum IntentKind {
     GoldfishWandering,
     SharkChasing,
     OwlLooking,
-    /// An owl on its way to the position that it saw at its last look.
+    /// An owl on its way to the position where it saw the player at its last look.
     OwlReturning,
-    /// An owl that has arrived or has not looked yet.
+    /// An owl that has reached the position of its last look, or has not looked yet.
     OwlWaiting,
     DeerSingleOption,
     DeerApproaching,
-    /// A deer within the shy distance that heads for its spawn.
+    /// A deer that heads for its spawn because the player is close.
     DeerShy,
     HawkChasing,
     /// A hawk on its way to the position where it last saw the player.
@@ -29,7 +29,7 @@ pub enum IntentKind {
 }
 
 impl IntentKind {
-    /// Every kind, in the order of its number in a packed replay.
+    /// All kinds, ordered by their numbers in a packed replay.
     pub const ALL: [Self; 15] = [
         Self::Unknown,
         Self::BullStraightOn,
@@ -48,7 +48,7 @@ impl IntentKind {
         Self::HawkWaiting,
     ];
 
-    /// The text in the viewer; `{n}` stands for [`Intent::count`].
+    /// The text that the viewer shows; `{n}` stands for [`Intent::count`].
     pub const fn text(self) -> &'static str {
         match self {
             Self::Unknown => "unknown style",
@@ -75,15 +75,15 @@ pub struct Intent {
     pub kind: IntentKind,
     pub target: Option<Position>,
     pub path: Vec<Direction>,
-    /// A number that depends on the kind: the remaining moves of a waiting hawk.
+    /// For a waiting hawk, the number of moves until it patrols; 0 for all other kinds.
     pub count: u8,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Annotation {
     pub intents: Vec<Intent>,
-    /// For each open tile, by x and then by y, the number of ticks during which no threat can reach
-    /// the tile. `None` if no threat can ever reach it.
+    /// For each open tile, ordered by x and then by y, the number of ticks until a threat can be on
+    /// it, or `None` if no threat can ever reach it.
     pub arrivals: Vec<Option<u16>>,
     pub deadly: Vec<Position>,
     /// True if the player has at least three moves and all but one are fatal.
@@ -97,12 +97,12 @@ pub(super) struct Annotator {
 }
 
 impl Annotator {
-    /// Creates the annotator for a world whose threats have these indices in the replay.
+    /// `indices` holds, for each threat of the world, its index in the replay.
     pub fn new(indices: Vec<usize>) -> Self {
         Self { caution: CautiousRules::new(), indices }
     }
 
-    /// The annotation of a state. `positions` are the positions of all threats in the replay.
+    /// The annotation of a state. `positions` includes the threats of unknown style.
     pub fn annotate(&mut self, world: &World, state: &State, positions: &[Position]) -> Annotation {
         let pursuers: Vec<ObservedThreat> = positions.iter().copied().map(ObservedThreat::at).collect();
         let mut intents = vec![Intent::of(IntentKind::Unknown); positions.len()];
@@ -179,8 +179,8 @@ fn deer(world: &World, at: Position, home: Position, player: Position) -> Intent
     }
 }
 
-/// The tiles that a threat would enter if the player were on them. The no-jump variant adds the
-/// tiles of the threats.
+/// The tiles on which a threat would catch the player if the player moved there in this tick. In
+/// the no-jump variant, these include the tiles of the threats.
 fn deadly(world: &World, state: &State) -> Vec<Position> {
     let (tick, stale) = (state.tick(), world.player(state));
     if tick > LAST_TICK {

@@ -8,11 +8,11 @@ use super::replay::Replay;
 use getaway::game::{Move, Plan, State, World};
 use getaway::planner::{Budget, PlannerError, PlannerSpec};
 
-/// Number of annotated frames at the end. Only these are shown while the branch grows.
+/// Only this many frames at the end of a branch are annotated.
 const ANNOTATED_FRAMES: usize = 60;
-/// Simulated ticks of a planner per decision of a branch.
+/// Budget of a planner per decision of a branch, in simulated ticks.
 const DECISION_TICKS: u64 = 20_000;
-/// Simulated ticks of a planner for a whole branch: a few seconds.
+/// Budget of a planner for a whole branch, in simulated ticks, which take a few seconds.
 const BRANCH_TICKS: u64 = 20_000_000;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,8 +30,9 @@ pub enum BranchError {
 }
 
 impl Branch {
-    /// Parses a page's request: an `m` (browsers drop a segment that is a dot), the letters of the
-    /// moves, and a planner's name or expression, or `-`.
+    /// Parses a page's request. `moves` is an `m` and the letters of the moves; the `m` is needed
+    /// because browsers drop the address segment `.`. `planner` is a planner's name or expression,
+    /// or `-` for no planner.
     pub fn parse(moves: &str, planner: &str) -> Result<Self, BranchError> {
         let moves = moves.strip_prefix('m').and_then(|moves| moves.parse::<Plan>().ok()).ok_or(BranchError::Moves)?.0;
         let planner = if planner == "-" { None } else { Some(planner.parse()?) };
@@ -60,7 +61,7 @@ fn planned_moves(world: &World, mut state: State, planner: &PlannerSpec) -> Vec<
     let (mut moves, mut spent) = (Vec::new(), 0);
     while !state.is_over() && spent < BRANCH_TICKS {
         let choice = planner.decide(world, &state, Budget::ticks(DECISION_TICKS));
-        // Decisions without simulation also take time, so each counts as at least 100 ticks.
+        // Even a decision without simulation takes time, so each decision counts as 100 ticks more.
         spent += choice.simulated_ticks + 100;
         world.step(&mut state, choice.player_move);
         moves.push(choice.player_move);

@@ -1,4 +1,4 @@
-//! The drawing style of replays, in one file for the page and the image renderer.
+//! The drawing style of replays, which the page and the image renderer read from the same file.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -8,18 +8,18 @@ use serde::Deserialize;
 
 pub(crate) const DRAWING: &str = include_str!("page/drawing.json");
 
-/// The parsed file. Colours are `#rrggbb` or `#rrggbbaa`.
+/// The content of `page/drawing.json`. Colours are `#rrggbb` or `#rrggbbaa`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Drawing {
-    /// Keyed by `player`, a style's name, or `unknown`.
+    /// The keys are `player`, `unknown` and the names of the threats' styles.
     pub sprites: BTreeMap<String, Sprite>,
-    /// Keyed by `light` and `dark`.
+    /// The keys are `light` and `dark`.
     pub themes: BTreeMap<String, BTreeMap<String, String>>,
     pub layers: LayerStyle,
 }
 
-/// A sprite: a square of 100 by 100 around (0, 0), facing right.
+/// A sprite that faces right, in a square of 100 by 100 units around (0, 0).
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Sprite {
@@ -34,7 +34,7 @@ pub(crate) struct Part {
     /// SVG path data.
     pub d: String,
     pub paint: Paint,
-    /// If given, the width of a stroke that replaces the fill.
+    /// If given, the part is drawn as a line of this width and is not filled.
     #[serde(default)]
     pub line: Option<f32>,
 }
@@ -68,7 +68,7 @@ impl Paint {
     }
 }
 
-/// Clockwise angle in degrees; 0 is right.
+/// The clockwise angle from `Right` to the direction, in degrees.
 pub(crate) const fn angle(direction: Direction) -> i16 {
     match direction {
         Direction::Right => 0,
@@ -86,37 +86,37 @@ pub(crate) enum Paint {
     Pale,
 }
 
-/// Durations, and sizes as shares of a tile's side.
+/// Durations are in ticks; sizes are fractions of a tile's side unless stated otherwise.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LayerStyle {
-    /// The real server's pace, which is speed 1.
+    /// The real server's pace, which is playback speed 1.
     pub ticks_per_second: f64,
     pub plan_ticks: usize,
     pub path_ticks: usize,
     pub trail_ticks: usize,
-    /// Arrivals this many ticks away or later are not shaded.
+    /// Tiles that threats need at least this many ticks to reach are not shaded.
     pub heat_ticks: f32,
     /// Opacity of a tile that a threat can reach immediately.
     pub heat_opacity: f32,
     pub trail_opacity: f32,
-    /// Radius of the oldest dot of the trail, and the increase up to the latest dot.
+    /// Radius of the oldest dot of the trail, and how much larger the latest dot is.
     pub trail_radius: [f32; 2],
-    /// Distance from the cross on a fatal tile to the tile's edge.
+    /// Distance from the crossed box on a fatal tile to the tile's edge.
     pub deadly_inset: f32,
     pub deadly_width: f32,
     pub path_width: f32,
     pub plan_width: f32,
-    /// Width of the plan's outline, in line widths of the plan.
+    /// Width of the plan's outline as a multiple of `plan_width`.
     pub plan_outline: f32,
-    /// Dash and gap of the plan, in line widths of the plan.
+    /// Lengths of the plan's dashes and gaps as multiples of `plan_width`.
     pub plan_dash: [f32; 2],
     pub player_size: f32,
     pub threat_size: f32,
     pub outlines: Outlines,
 }
 
-/// Line widths around a sprite's parts, in hundredths of its side.
+/// Widths of the lines around a sprite's parts, in hundredths of the sprite's side.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Outlines {

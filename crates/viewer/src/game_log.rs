@@ -20,9 +20,9 @@ const TICKS_MAX: usize = 10_000;
 pub struct LoggedTick {
     pub tick: u32,
     pub positions: Positions,
-    /// The state at the start of the tick; `None` if the recording cannot be followed.
+    /// The state at the start of the tick; `None` if the recording cannot be followed to this tick.
     pub state: Option<State>,
-    /// True if everything before this tick followed the rules, so the state is certain.
+    /// True if the recording follows the rules up to this tick, so that the state is certain.
     pub is_exact: bool,
     pub mispredicted: Vec<Misprediction>,
     /// The move that the recorded actions resolve to.
@@ -59,7 +59,7 @@ pub struct GameLog {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected another recording of the same game, but they differ in tick {tick}")]
+#[error("expected another recording of the same game, but the recordings differ in tick {tick}")]
 pub struct OtherGame {
     pub tick: u32,
 }
@@ -117,8 +117,8 @@ impl GameLog {
         Ok(log)
     }
 
-    /// Adds the notes of another recording of the same game: the server's has the commands, and the
-    /// bot's has the decisions.
+    /// Adds the notes of another recording of the same game: the server records the commands, and
+    /// the bot its decisions. Fails if the recordings differ in a tick or have no tick in common.
     pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
         let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());
         let (mut log, other) = if is_server(&other) && !is_server(&self) { (other, self) } else { (self, other) };
@@ -207,7 +207,7 @@ impl GameLog {
         }
     }
 
-    /// The player's position comes from the message, even if it contradicts the bot's command.
+    /// The player's position comes from the message, even if the bot commanded another move.
     fn successor(&self, state: &State, commanded: Move, message: &GameMessage) -> Option<After> {
         let world = &self.world;
         let found = message.your_character.position;
@@ -219,7 +219,7 @@ impl GameLog {
             let mut others = world.moves(state).map(|player_move| (player_move, world.after(state, player_move)));
             others.find(|(_, next)| world.player(next) == found).unwrap_or((commanded, predicted))
         };
-        // Ticks whose messages were not recorded were played without a command.
+        // The player is assumed to stay in ticks whose messages are missing.
         for _ in 0..missed {
             if !next.is_over() {
                 world.step(&mut next, Move::Stay);
@@ -234,8 +234,8 @@ impl GameLog {
         Some(After { state, played, is_exact: false, mispredicted })
     }
 
-    /// The state after the last line. The last command counts as ignored if the server has ignored
-    /// a command before, and nothing else explains why no line follows.
+    /// The state after the last line. The last command counts as ignored if the player is caught
+    /// only without this command, and the server ignored an earlier command, too.
     fn end(&self, state: &State, commanded: Move, line: &RecordedTick) -> After {
         let (next, stayed) = (self.world.after(state, commanded), self.world.after(state, Move::Stay));
         let has_lost = || self.ticks.iter().any(|tick| tick.played.is_some() && tick.commanded != tick.played);
@@ -333,8 +333,8 @@ fn known_map<'a>(message: &GameMessage, notes: Option<&GameNotes>, maps: &'a [Ma
     shown.first().copied()
 }
 
-/// The world of a recording. Messages do not distinguish see-through tiles from open tiles.
-/// See-through tiles come from the known map, otherwise from the recording.
+/// The world of a recording. Messages do not distinguish see-through tiles from open tiles, so the
+/// see-through tiles come from the known map or, without one, are inferred from the recording.
 fn world_of(
     path: &Path,
     first: &GameMessage,

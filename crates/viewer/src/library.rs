@@ -20,7 +20,7 @@ use getaway::protocol::to_json;
 use getaway::recording::RecordingError;
 
 const ANALYSIS_TIME: Duration = Duration::from_secs(4);
-/// Maximum number of games. A game takes a few megabytes after it has been viewed.
+/// Maximum number of games. A game takes a few megabytes of memory once it has been viewed.
 const GAMES_MAX: usize = 1000;
 const INDEX: &str = "index";
 
@@ -72,7 +72,7 @@ struct ListGame {
     rows: Vec<String>,
     place: [i32; 2],
     has_incidents: bool,
-    /// Present only if the game was analysed.
+    /// Present only if the game has been analysed.
     #[serde(skip_serializing_if = "Option::is_none")]
     analysis: Option<ListAnalysis>,
 }
@@ -84,7 +84,7 @@ struct ListAnalysis {
 }
 
 impl GameLibrary {
-    /// `rules` override the rules of the recordings.
+    /// If given, `rules` override the rules that the recordings name.
     pub fn new(rules: Option<Rules>, maps: Vec<Map>) -> Self {
         Self { entries: Mutex::default(), maps, rules }
     }
@@ -93,13 +93,13 @@ impl GameLibrary {
         self.add_log(GameLog::read(source, self.rules.as_ref(), &self.maps)?)
     }
 
-    /// Adds a file. The list shows the error of a file that cannot be read.
+    /// Adds a file. If the file cannot be read, the list shows the error in its place.
     pub fn add_file(&self, path: &Path) -> Result<(), LibraryError> {
         let read = GameLog::read(&RecordingSource::File(path.to_owned()), self.rules.as_ref(), &self.maps);
         match read {
             Ok(log) => self.add_log(log).map(drop),
             Err(error) => {
-                // A gallery does not reveal the folders of its files.
+                // A gallery may be published, so it must not show the folders of its files.
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let error = error.to_string().replace(&path.display().to_string(), &name);
                 self.add_entry(&file_stem(path), Err(error)).map(drop)
@@ -117,7 +117,7 @@ impl GameLibrary {
         if entries.len() == GAMES_MAX {
             return Err(LibraryError::Full);
         }
-        // In a gallery, the names are file names, and some systems ignore the case of file names.
+        // A gallery uses the names as file names, and some systems ignore the case of file names.
         let is_free = |name: &str| {
             let name = name.to_lowercase();
             name != INDEX && entries.iter().all(|entry| entry.name.to_lowercase() != name)
@@ -161,13 +161,13 @@ impl GameLibrary {
         Some(pack(replay, number, from))
     }
 
-    /// The analysis of a game as JSON; takes a few seconds the first time.
+    /// The analysis of a game as JSON. The first call for a game takes a few seconds.
     pub fn analysis(&self, number: u64) -> Option<String> {
         let game = self.game(number)?;
         Some(to_json(game.analysis.get_or_init(|| Analysis::of_log(&game.log, analysis_budget()))))
     }
 
-    /// The states of a game up to a frame, from the last gap in the recording on.
+    /// The states of a game between the last gap in the recording and frame `index`, inclusive.
     pub fn states(&self, number: u64, index: usize) -> Option<GameStates> {
         let LibraryGame { log, .. } = &*self.game(number)?;
         let ticks = log.ticks.get(..=index).unwrap_or(&log.ticks);

@@ -1,7 +1,7 @@
 //! The replay of the game in progress.
 //!
-//! Guarantees: the game only pushes each state, and never waits. The requesting thread computes
-//! annotations, once for all clients, and never under a lock that the game takes.
+//! Guarantees: the game's thread only stores each state and never waits for an annotation. The
+//! thread that requests a frame annotates it for all clients, without holding the game's lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,7 +12,7 @@ use super::replay::{ReplayBuilder, forecast, shareable};
 use getaway::game::{State, World};
 use getaway::recording::WireNotes;
 
-/// Minimum time between forecasts, which take milliseconds of a processor that the bot may need.
+/// Minimum time between forecasts: the milliseconds that a forecast takes may delay the bot.
 const FORECAST_INTERVAL: Duration = Duration::from_millis(250);
 /// A forecast that still matches the game is kept while it has at least this many future ticks.
 const FORECAST_TICKS_MIN: usize = 20;
@@ -74,17 +74,17 @@ impl LiveReplay {
         }
     }
 
-    /// A copy of the game so far. `None` if it is not the current game.
+    /// A copy of the states of game `number` so far; `None` if another game is the current one.
     pub fn states(&self, number: u64) -> Option<GameStates> {
         let game = lock(&self.game);
         let game = game.as_ref().filter(|game| game.number == number)?;
         Some(GameStates { title: game.title.clone(), world: Arc::clone(&game.world), states: game.states.clone() })
     }
 
-    /// The packed replay from a frame on, or from the start if `game` is not the current game;
-    /// `None` before the first game.
+    /// The packed replay of the current game: from frame `from` on if `game` is the number of this
+    /// game, otherwise from the start. `None` before the first game.
     ///
-    /// Takes a few tens of microseconds per new frame, and sometimes milliseconds for a forecast.
+    /// Takes tens of microseconds per new frame, and sometimes tens of milliseconds for a forecast.
     pub fn pack(&self, game: u64, from: usize) -> Option<(String, Vec<u8>)> {
         let mut built = lock(&self.built);
         let (states, notes) = self.catch_up(&mut built)?;
@@ -137,7 +137,7 @@ impl Built {
     }
 }
 
-/// Locks a mutex even if it is poisoned, because the next request repairs inconsistent data.
+/// Locks a mutex even if it is poisoned, so that the replay continues after a failed request.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

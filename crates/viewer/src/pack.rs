@@ -1,13 +1,13 @@
 //! The packed format of a replay: a JSON header and binary frames, unpacked by the page.
 //!
-//! Numbers are differences from the previous frame, as zigzag-encoded 7-bit varints. The first
-//! frame of a range is relative to zeros, so each range can be decoded separately.
+//! Numbers are stored as differences from the previous frame, in zigzag-encoded 7-bit varints. The
+//! first frame of a range has differences from 0, so each range can be decoded separately.
 //!
 //! A frame holds a flags byte, the tick, the player's x and y, and each threat's x, y and
 //! direction. An annotation adds, for each threat, the intent's kind and count, the target's x and
-//! y (-1 for none), the path's length, and the path with two bits per step. The number of deadly
-//! tiles, their x and y, and the earliest arrival on each open tile follow. Paths and deadly tiles
-//! are stored directly, not as differences. Forecast frames have neither tick nor annotation.
+//! y (-1 for none), the path's length, and the path with two bits per step. After the threats, it
+//! holds the number of deadly tiles, their x and y, and the earliest arrival on each open tile.
+//! Paths and deadly tiles are not differences. A forecast frame holds positions and directions.
 
 use serde::Serialize;
 
@@ -29,11 +29,11 @@ struct Header<'a> {
     no_jump: bool,
     width: i32,
     height: i32,
-    /// Row by row: `#` is a wall, `.` is open, `~` is see-through.
+    /// One string per row of tiles: `#` is a wall, `.` is open, `~` is see-through.
     rows: Vec<String>,
     styles: &'a [String],
     intent_texts: [&'a str; IntentKind::ALL.len()],
-    /// For each phase: its first tick, its name, and the ticks between moves.
+    /// For each phase: its first tick, its name, and the period of the threats' moves in ticks.
     phases: Vec<(u32, &'a str, u8)>,
     points_per_tick: u32,
     last_tick: u16,
@@ -46,13 +46,13 @@ struct Header<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     shareable: &'a Option<Shareable>,
     game: u64,
-    /// Index of the first packed frame, and the number of frames.
+    /// Index of the first packed frame; `count` is the number of packed frames.
     from: usize,
     count: usize,
     forecast: usize,
 }
 
-/// Packs the frames from `from` on. `game` is the number of the game on the page's server.
+/// Packs the frames from index `from` on. `game` is the number that the server gave the game.
 pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
     let from = from.min(replay.frames.len());
     let layout = &replay.layout;
@@ -233,7 +233,6 @@ mod tests {
             let deadly = (0..self.number()).map(|_| Position::new(self.number(), self.number())).collect();
             self.advance(arrivals);
             let arrivals = arrivals.iter().map(|&arrival| (arrival != NEVER).then_some(arrival as u16)).collect();
-            // The kind is encoded as its number.
             let intents = read.into_iter().map(|(kind, intent)| Intent {
                 count: intent.count,
                 kind: IntentKind::ALL[kind as usize],

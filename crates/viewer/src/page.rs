@@ -34,8 +34,8 @@ pub enum PageSource<'a> {
     /// An embedded replay with its analysis and, if there is one, the surviving line.
     Analysed(&'a Replay, &'a Analysis, Option<&'a Replay>),
     InGallery(&'a Replay, &'a Analysis, Option<&'a Replay>),
-    /// The list of a gallery, from [`GameLibrary::list`](crate::GameLibrary::list). Each game has
-    /// its own page in the same folder, under the game's name.
+    /// The list of a gallery, from [`GameLibrary::list`](crate::GameLibrary::list). The page of
+    /// each game is in the same folder and has the game's name.
     Gallery(&'a str),
     Library,
     /// A game in progress, requested from the page's server.
@@ -54,21 +54,21 @@ pub struct Page {
 }
 
 impl Page {
-    /// Builds a page, which links to the playground if its address is given.
+    /// Builds a page, which links to the playground if the playground's address is given.
     pub fn new(source: PageSource, playground: Option<&str>) -> Self {
         let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
         let ([before, after], policy) = Self::around(if is_served { "'self'" } else { "'none'" }, playground);
         Self { html: [before, game_json(source), after].concat(), policy }
     }
 
-    /// The page before and after its data ([`game_json`]), for documents with one viewer and many
+    /// The HTML before and after the data ([`game_json`]), for documents with one viewer and many
     /// games. The document may add fields to the data: `tick`, the tick to open, and `beside`, a
     /// second game with its `title`.
     pub fn halves(playground: Option<&str>) -> [String; 2] {
         Self::around("'none'", playground).0
     }
 
-    /// The page before and after its data, and its policy. Scripts may connect to `connect`.
+    /// The HTML before and after the data, and the policy, which lets scripts connect to `connect`.
     fn around(connect: &str, playground: Option<&str>) -> ([String; 2], String) {
         let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
         let policy = format!(
@@ -88,9 +88,9 @@ fn hash(text: &str) -> String {
     format!("sha256-{}", BASE64.encode(Sha256::digest(text.as_bytes())))
 }
 
-/// The data for the script: `{"header": ..., "data": <base64 of gzip>}`, with `analysis` and `line`
-/// if the game was analysed, `{"gallery": [...]}`, `{"library": true}`, or `{"live": {"socket":
-/// true}}`.
+/// The data for the script: `{"gallery": [...]}`, `{"library": true}`, `{"live": {"socket": true,
+/// "human": false}}`, or `{"header": ..., "data": <base64 of gzip>}`. The last form also has an
+/// `analysis` if the game was analysed, and a `line` if a surviving line was found.
 pub fn game_json(source: PageSource) -> String {
     let (replay, analysis, line) = match source {
         PageSource::Live { socket, human } => return format!("{{\"live\":{{\"socket\":{socket},\"human\":{human}}}}}"),
@@ -120,7 +120,7 @@ fn packed_json(replay: &Replay) -> String {
     let (header, bytes) = pack(replay, 0, 0);
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
     let zipped = zipped.write_all(&bytes).and_then(|()| zipped.finish()).expect("writing to memory cannot fail");
-    // A name may contain any text, including the end of the script element.
+    // The header is escaped because a name may contain any text, even `</script>`.
     let mut json = format!("{{\"header\":{},\"data\":\"", for_script(&header));
     let _ = write!(json, "{}\"}}", BASE64.encode(&zipped));
     json

@@ -16,12 +16,12 @@ use super::recorded::Positions;
 use super::replay::{Replay, phase};
 use getaway::game::{Direction, POINTS_PER_TICK, Position, State, Status, World};
 
-/// Frames per second of a GIF; the format counts in hundredths of a second.
+/// Frames per second of a GIF, whose delays are whole hundredths of a second.
 const GIF_FRAMES_PER_SECOND: f64 = 20.0;
 const GIF_FRAME_HUNDREDTHS: u16 = 5;
 const LAST_GIF_FRAME_HUNDREDTHS: u16 = 200;
 const MAX_SIDE: u32 = 4096;
-/// Maximum size of a tile in pixels, for a PNG and for a GIF. Tiles are smaller on large maps.
+/// Maximum sides of a tile and of the map in pixels. On large maps, tiles shrink down to one pixel.
 const PNG_TILE: u32 = 48;
 const PNG_SIDE: u32 = 1600;
 const GIF_TILE: u32 = 28;
@@ -90,7 +90,7 @@ pub struct PictureOptions {
 pub struct GifOptions {
     pub from: Option<u32>,
     pub to: Option<u32>,
-    /// Playback speed: 1 is ten ticks per second.
+    /// Playback speed; speed 1 shows ten ticks per second.
     pub speed: f64,
 }
 
@@ -108,8 +108,8 @@ pub struct Pixels {
     pub rgb: Vec<u8>,
 }
 
-/// Draws a state with its caption, on tiles of `tile` pixels, with the player facing `heading`.
-/// Fails if a side would have no pixels or more than 4,096.
+/// Draws a state and its caption. A tile has `tile` by `tile` pixels, and the player faces
+/// `heading`. Fails if the longer side of the map would have no pixels or more than 4,096.
 pub fn pixels(world: &World, state: &State, heading: Direction, tile: u32) -> Result<Pixels, PictureError> {
     let replay = Replay::of_state(world, state);
     let tiles = replay.layout.width.max(replay.layout.height) as u32;
@@ -121,7 +121,7 @@ pub fn pixels(world: &World, state: &State, heading: Direction, tile: u32) -> Re
     Ok(Pixels { width: canvas.width(), height: canvas.height(), rgb: samples(&canvas) })
 }
 
-/// The canvas is fully painted, so it has no transparent pixels.
+/// Omits the alpha channel, because the canvas is fully painted.
 fn samples(canvas: &Pixmap) -> Vec<u8> {
     canvas.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect()
 }
@@ -137,7 +137,7 @@ fn encode_png(canvas: &Pixmap) -> Result<Vec<u8>, png::EncodingError> {
     Ok(bytes)
 }
 
-/// Renders an endless GIF. Returns the number of frames.
+/// Writes a GIF that repeats endlessly, and returns the number of its frames.
 pub fn gif(
     replay: &Replay,
     range: GifOptions,
@@ -191,7 +191,7 @@ struct DrawnPart {
 struct StreetLine {
     color: Color,
     width: f32,
-    /// Offset to the right and down, which keeps lines in the same street apart.
+    /// Offset to the right and down in pixels, which separates lines in the same street.
     shift: f32,
     dash: Option<[f32; 2]>,
 }
@@ -515,7 +515,7 @@ fn paths_of(sprite: &Sprite) -> Vec<DrawnPart> {
     parts.filter_map(|part| Some(DrawnPart { path: path_of(&part.d)?, paint: part.paint, line: part.line })).collect()
 }
 
-/// Parses path data; `None` if it is invalid. A test checks that all path data is valid.
+/// Parses SVG path data; `None` if it is invalid. A test checks that all sprites have valid data.
 fn path_of(data: &str) -> Option<Path> {
     let mut path = PathBuilder::new();
     let f = |point: kurbo::Point| (point.x as f32, point.y as f32);
@@ -582,7 +582,7 @@ fn difference(shown: &mut [Option<u8>], pixels: &[u8], width: usize, delay: u16)
     let changed = |index: &usize| shown[*index] != Some(pixels[*index]);
     let indices: Vec<(usize, usize)> =
         (0..pixels.len()).filter(changed).map(|index| (index % width, index / width)).collect();
-    // Without changes, the frame is a single transparent pixel that keeps the timing.
+    // If nothing has changed, the frame is a single transparent pixel, shown for the usual delay.
     let bounds = |axis: fn(&(usize, usize)) -> usize| {
         let (least, most) = (indices.iter().map(axis).min(), indices.iter().map(axis).max());
         (least.unwrap_or(0), most.unwrap_or(0))
@@ -627,7 +627,7 @@ impl Palette {
         ranked.sort_by_key(|&(color, count)| (std::cmp::Reverse(count), color));
         let mut colors: Vec<[u8; 3]> = ranked.into_iter().map(|(color, _)| color).take(GIF_COLORS).collect();
         let known = colors.iter().enumerate().map(|(index, &color)| (color, index as u8)).collect();
-        // The last entry is the transparent "unchanged" colour.
+        // The last entry is transparent and stands for unchanged pixels.
         colors.resize(GIF_COLORS + 1, [0; 3]);
         Self { colors, known }
     }

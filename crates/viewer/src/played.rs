@@ -1,4 +1,4 @@
-//! A game that is played move by move. Moves can be taken back.
+//! A game that is played move by move, and whose moves can be taken back.
 //!
 //! Guarantees: each frame is annotated only once, so adding a move takes the time of one frame and
 //! one forecast.
@@ -26,7 +26,7 @@ impl PlayedGame {
         Self { world, states: vec![start], moves: Vec::new(), builder }
     }
 
-    /// Replaces the moves of the game. Returns the index of the first frame that changed.
+    /// Replaces the moves of the game. Returns the index of the first frame that may have changed.
     pub fn play(&mut self, moves: &[Move]) -> usize {
         let kept = self.moves.iter().zip(moves).take_while(|(before, now)| before == now).count();
         self.moves.truncate(kept);

@@ -20,7 +20,7 @@ pub(super) fn note_on(report: &VerifyReport) -> Option<String> {
     ))
 }
 
-/// The name of a file without extensions: `a` for `games/a.jsonl.gz`.
+/// The name of a file without `.jsonl` and `.gz`: `a` for `games/a.jsonl.gz`.
 pub(super) fn file_stem(path: &Path) -> String {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let name = name.strip_suffix(".gz").unwrap_or(&name);

@@ -1,4 +1,4 @@
-//! A recorded or played game frame by frame, with the simulator's annotations.
+//! The frames of a recorded or played game, with the simulator's annotations.
 
 use std::path::Path;
 
@@ -12,16 +12,16 @@ use getaway::game::{LAST_TICK, Layout, Personality, Position, Rules, State, Stat
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::recording::{RecordingError, WireNotes};
 
-/// Number of ticks that are forecast after the last frame.
+/// Maximum number of ticks that are forecast after the last frame.
 pub(super) const FORECAST_TICKS: usize = 60;
-/// Maximum simulated ticks of the forecast's search: a few tens of milliseconds.
+/// Maximum simulated ticks of the forecast's search, which take a few tens of milliseconds.
 const FORECAST_TICKS_MAX: u64 = 200_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub tick: u32,
     pub positions: Positions,
-    /// The annotation; `None` from the tick in which a recording diverges from the rules.
+    /// `None` if the frame is not annotated, as after a recording has diverged from the rules.
     pub annotation: Option<Annotation>,
 }
 
@@ -52,10 +52,10 @@ pub struct Mark {
 
 #[derive(Clone, Debug)]
 pub struct Replay {
-    /// The title: the map's name, or the recording's name if the map is unknown.
+    /// For a recorded game: the map's name, or the recording's name if the map is unknown.
     pub title: String,
     pub subtitle: String,
-    /// The map. Only threats with a known style are spawned on it.
+    /// The map, which includes only the threats with a known style.
     pub layout: Layout,
     pub styles: Vec<String>,
     pub rules: Rules,
@@ -63,11 +63,11 @@ pub struct Replay {
     pub forecast: Vec<Positions>,
     pub marks: Vec<Mark>,
     pub status: Status,
-    /// True if the game is in progress, so more frames may follow.
+    /// True if the game is in progress, so that more frames may follow.
     pub is_live: bool,
     pub note: Option<String>,
     pub header: GameHeader,
-    /// The part of the game that fits into an address of the playground.
+    /// The data for a link to the playground; `None` if the playground cannot show the game.
     pub shareable: Option<Shareable>,
 }
 
@@ -83,13 +83,13 @@ pub struct GameHeader {
     /// The server's time limit for a command, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_ms: Option<f64>,
-    /// For each frame, if recorded, the time of the decision in milliseconds, and its source.
+    /// For each frame, if recorded: the duration of the decision in milliseconds, and its source.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Option<(f64, String)>>,
     /// For each frame, if recorded, the delay of the command in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
-    /// The rules that the bot had learnt, as sentences by the frame from which they hold.
+    /// Indices of frames, each with sentences on the rules that the bot had learnt by this frame.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<(usize, Vec<String>)>,
 }
@@ -153,7 +153,7 @@ impl Replay {
         replay
     }
 
-    /// A replay with a single frame for this state, without an annotation.
+    /// A replay with a single frame, which shows `state` without an annotation.
     #[cfg(feature = "picture")]
     pub(crate) fn of_state(world: &World, state: &State) -> Self {
         let mut builder = ReplayBuilder::new("", "", world);
@@ -179,8 +179,8 @@ impl Replay {
         replay
     }
 
-    /// Annotates a recorded game up to its first divergence from the rules. Fails if the file
-    /// cannot be read, or its first line is not a playable state.
+    /// Reads a recorded game, and annotates it up to its first divergence from the rules. Fails if
+    /// the file cannot be read, or if its first line is not a playable state.
     pub fn of_recording(path: impl AsRef<Path>, rules: &Rules) -> Result<Self, RecordingError> {
         let source = RecordingSource::File(path.as_ref().to_owned());
         Ok(Self::of_log(&GameLog::read(&source, Some(rules), &[])?))
@@ -218,7 +218,7 @@ impl Replay {
         self.frames.last().map_or(0, |frame| frame.tick * getaway::game::POINTS_PER_TICK)
     }
 
-    /// The frames after this frame: played frames, then the forecast.
+    /// The positions after frame `index`, at most 60 ticks ahead: first played, then forecast ones.
     pub fn following(&self, index: usize) -> impl Iterator<Item = &Positions> {
         let played = self.frames.iter().skip(index + 1).map(|frame| &frame.positions);
         played.chain(&self.forecast).take(FORECAST_TICKS)
@@ -234,7 +234,7 @@ pub(super) struct ReplayBuilder {
 }
 
 impl ReplayBuilder {
-    /// Starts the replay of a game without unknown threats.
+    /// Starts the replay of a game in which every threat has a known style.
     pub fn new(title: impl Into<String>, subtitle: impl Into<String>, world: &World) -> Self {
         Self::with(Replay::new(title, subtitle, world), (0..world.threat_count()).collect())
     }
@@ -243,7 +243,7 @@ impl ReplayBuilder {
         Self { replay, annotator: Annotator::new(indices.clone()), indices, has_left: false }
     }
 
-    /// Appends a state of a game that follows the rules.
+    /// Appends an annotated frame for a state that follows the rules.
     pub fn push(&mut self, world: &World, state: &State) {
         let mut positions = positions_of(world, state);
         let unknown_threats = self.replay.styles.len() != positions.threats.len();
@@ -270,7 +270,7 @@ impl ReplayBuilder {
         self.add(Frame { tick: state.tick().into(), positions: positions_of(world, state), annotation: None });
     }
 
-    /// `replayed` is the predicted state, if it agrees with the recording.
+    /// `replayed` is the state of the tick, if the game has followed the rules so far.
     fn push_logged(&mut self, world: &World, tick: &LoggedTick, replayed: Option<&State>) {
         let positions = tick.positions.clone();
         let annotation = replayed.map(|state| self.annotator.annotate(world, state, &threat_positions(&positions)));
@@ -287,7 +287,7 @@ impl ReplayBuilder {
         let marks = wire_marks(wire, self.has_left);
         self.has_left |= wire.left.is_some();
         let marks = marks.into_iter().map(|(kind, text)| Mark { index, kind, text });
-        // Marks are ordered by frame, and marks of later frames may exist.
+        // Marks are ordered by frame, and there may already be marks of later frames.
         let end = self.replay.marks.partition_point(|mark| mark.index <= index);
         self.replay.marks.splice(end..end, marks);
     }
@@ -301,7 +301,7 @@ impl ReplayBuilder {
     }
 }
 
-/// `None` unless the game starts in the first tick.
+/// Returns `None` if `first` is not the start of the game, or if the map is too large.
 pub(super) fn shareable(name: &str, world: &World, first: Option<&State>) -> Option<Shareable> {
     first.filter(|&first| *first == world.start()).and_then(|_| Shareable::of_world(name, world))
 }

@@ -1,4 +1,4 @@
-//! Games in the form in which the playground's addresses contain them.
+//! Games in the form that addresses of the playground contain.
 
 use std::sync::LazyLock;
 
@@ -16,12 +16,12 @@ static BUNDLED: LazyLock<Vec<Map>> = LazyLock::new(|| {
     entries.iter().filter_map(|entry| entry.load().ok()).collect()
 });
 
-/// A game in few bytes. Serialized as an object with these fields; empty fields are omitted.
+/// A game in few bytes, serialised as an object with these fields. Empty fields are omitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedGame {
     pub name: String,
-    /// The map, unless it is the bundled map of this name.
+    /// The map; `None` if it is the bundled map with this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<Layout>,
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
@@ -63,13 +63,13 @@ fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
 pub struct Shareable {
     #[serde(flatten)]
     game: SharedGame,
-    /// The number of moves from the first frame on that follow the rules. `None` if all moves do.
+    /// The number of moves before the game differs from the rules; `None` if it never does.
     #[serde(skip_serializing_if = "Option::is_none")]
     move_count: Option<usize>,
 }
 
 impl Shareable {
-    /// All frames of a game from its first tick on, if the map fits into an address.
+    /// A game that follows the rules from its first tick on; `None` if the map is too large.
     pub(super) fn of_world(name: &str, world: &World) -> Option<Self> {
         let Layout { width, height, .. } = *world.layout();
         let name: String = name.chars().take(NAME_CHARS_MAX).collect();
@@ -77,8 +77,8 @@ impl Shareable {
         fits.then(|| Self { game: SharedGame::new(&name, world.layout(), world.rules()), move_count: None })
     }
 
-    /// The frames of a recording that starts in the first tick, up to the first frame that the
-    /// rules do not explain.
+    /// The part of a recorded game that follows the rules. Returns `None` if the recording does not
+    /// begin with the start of the game, if a style is unknown, or if the map is too large.
     pub(super) fn of_log(log: &GameLog) -> Option<Self> {
         let is_known = log.styles.len() == log.world.threat_count();
         if !is_known || log.ticks.first()?.state.as_ref() != Some(&log.world.start()) {

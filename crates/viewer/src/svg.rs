@@ -1,4 +1,4 @@
-//! Games as SVG that notebooks, browsers and most editors can draw and animate. The text has no
+//! Games as SVG that notebooks, browsers and most editors can draw and animate. The SVG has no
 //! script, loads no files, and has no identifiers that could clash with another drawing.
 
 use std::fmt::Write;
@@ -8,10 +8,10 @@ use super::recorded::Positions;
 use super::replay::{phase, positions_of};
 use getaway::game::{Direction, Layout, State, Status, Tile, World};
 
-/// The side of a tile in units of the drawing, the same as a sprite's.
+/// Side of a tile in units of the drawing; a sprite has the same side.
 const TILE: i32 = 100;
 const CAPTION: i32 = 100;
-/// The width of a drawing, in pixels per column, up to a limit.
+/// Width of a drawing in pixels per column of tiles, until `WIDTH_PIXELS_MAX` is reached.
 const TILE_PIXELS: i32 = 32;
 const WIDTH_PIXELS_MAX: i32 = 800;
 
@@ -19,8 +19,8 @@ pub fn svg(world: &World, state: &State, heading: Direction) -> String {
     draw(world, std::slice::from_ref(state), heading, 1.0)
 }
 
-/// Draws consecutive states (at least one) as an endless animation, `speed` times as fast as the
-/// server.
+/// Draws consecutive states as an endless animation, `speed` times as fast as the server. Panics if
+/// `states` is empty.
 pub fn svg_animation(world: &World, states: &[State], speed: f64) -> String {
     draw(world, states, Direction::Right, speed)
 }
@@ -39,7 +39,7 @@ fn draw(world: &World, states: &[State], heading: Direction, speed: f64) -> Stri
     draw_streets(&mut out, layout);
     let seconds = (frames.len() - 1) as f64 / (drawing().layers.ticks_per_second * speed);
     let animation = Animation { seconds };
-    // The actors' origin is the middle of the first tile, and their unit is a tile.
+    // For the actors, the origin is the middle of the top left tile, and a tile has side 1.
     let _ = write!(out, "<g transform=\"translate({0} {0}) scale({TILE})\">", TILE / 2);
     for (threat, spawn) in layout.threats.iter().enumerate() {
         let places = frames.iter().map(|frame| frame.threats[threat]).map(|(at, facing)| ([at.x, at.y], facing));
@@ -135,7 +135,7 @@ impl Animation {
         }
         let _ = write!(out, "<g transform=\"rotate({})\">", angle(facing));
         if turns.windows(2).any(|pair| pair[0] != pair[1]) {
-            // An actor turns before it moves, so it already faces the direction of the next frame.
+            // An actor turns before it moves, so each frame shows the direction of the next frame.
             let values = list(turns[1..].iter().map(i16::to_string));
             self.movement(out, "rotate", "discrete", &values);
         }

@@ -11,9 +11,9 @@ class AnalysisPanel {
     /** True if the user plays from the first tick, so there is no recorded game to go back to. */
     this.isGameOfUser = false;
     /**
-     * The branch on the board: `{ index, moves, wanted, replay, game, analysis, hadPlan, history
-     * }`. `game` is the replay that the branch leaves in frame `index`. `wanted` holds the moves
-     * requested from the server, or null.
+     * The displayed branch: `{ index, moves, wanted, replay, game, analysis, hadPlan, history }`.
+     * It leaves the replay `game` in frame `index`. `wanted` holds the moves that were requested
+     * from the server, or null.
      */
     this.branch = null;
     player.takeOver = this;
@@ -90,7 +90,7 @@ class AnalysisPanel {
   async showLine() {
     const { player, source, analysis, branch } = this;
     const index = player.replay.indexOfTick(analysis.last_savable_tick);
-    // The server knows only the frames of the game, not those of a branch.
+    // The server can start only from frames of the game, not from frames of a branch.
     const start = Math.min(index, branch?.index ?? index);
     const moves = (branch?.moves.slice(0, index - start) ?? "") + analysis.line;
     const replay = source.line ? await Replay.fromPage(source.line) : await this.fetchBranch(start, moves, "-");
@@ -123,7 +123,7 @@ class AnalysisPanel {
     if (!source?.game || this.branch) return;
     const answer = await this.fetchBranch(index, "", "-");
     if (!answer || this.source !== source || this.branch) return;
-    // The plan would tell the user the moves.
+    // The plan layer would show the user which moves to make.
     const hadPlan = player.setLayer("plan", false);
     this.branch = { index, moves: "", wanted: null, replay: null, game: player.replay, analysis: this.analysis, hadPlan, history: [] };
     this.leaveGame(index, answer);

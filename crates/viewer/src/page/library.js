@@ -1,4 +1,4 @@
-// A list of recorded games, and recordings dropped onto the page.
+// Lists recorded games, and adds recordings that the user drops onto the page.
 
 /** The reason for a loss in a few words, by its kind; `T` stands for the deciding tick. */
 const REASONS = {
@@ -117,7 +117,7 @@ class Library {
     link.href = this.isGallery ? `${encodeURIComponent(game.name)}.html` : `#${new URLSearchParams({ game: game.name })}`;
     link.textContent = game.map;
     link.setAttribute("aria-label", `Open ${game.map}, ${game.player}, ${game.name}`);
-    // The address may already name this game.
+    // If the address already names this game, the link does nothing, so the click closes the list.
     if (!this.isGallery) link.addEventListener("click", () => game.name === this.shown?.name && this.toggle(false));
     cell(thumbnail(game));
     cell(link);

@@ -1,4 +1,4 @@
-// The source of the replay: the page itself, or the game in progress.
+// Loads what the page shows: the data in the page itself, or the game in progress.
 
 const POLL_INTERVAL_MS = 250;
 /** Close code of the websocket after the server's last game. */
@@ -29,7 +29,7 @@ class Follower {
   async poll() {
     try {
       const { following, replay } = this.player;
-      // A user who is playing, or looking at the end of a game, stays in this game.
+      // A user who plays a branch, or looks back at a finished game, stays in this game.
       const stays = this.panel.branch || (!following && replay && (replay.isOver || this.isNextOn));
       if (this.hasNewState && !stays && !this.hasEnded) {
         await this.fetch();
@@ -54,7 +54,7 @@ class Follower {
       if (this.isNextOn) return;
       const replay = new Replay(header);
       replay.append(header, { frames, forecast });
-      // A new game without a state is requested again later, as a new game.
+      // The new game has no state yet: the next poll requests it again as a new game.
       if (replay.last < 0) return;
       this.gameNumber = header.game;
       this.annotatedCount = replay.frames.length;
@@ -76,7 +76,7 @@ class Follower {
       this.annotatedCount = header.from + frames.length;
       if (!header.isLive) player.replay.frames.length = this.annotatedCount;
     }
-    // Without a websocket the server plays a single game.
+    // A server without a websocket plays only one game.
     if (!this.hasSocket && player.replay.isOver) this.hasEnded = true;
     if (player.replay.isOver && !this.wasOver) {
       this.wasOver = true;
@@ -96,7 +96,7 @@ class Follower {
     socket.addEventListener("message", (event) => this.receive(JSON.parse(event.data)));
     socket.addEventListener("close", ({ code }) => {
       if (code === CLOSE_AWAY) return this.end();
-      // Without its websocket, the page polls. This shows whether the server is still running.
+      // Until the websocket is open again, polls show whether the server is still running.
       this.hasNewState = true;
       setTimeout(() => this.connect(), RECONNECT_DELAY_MS);
     });

@@ -1,4 +1,4 @@
-// Draws a frame: streets, layers, and the sprites between two frames.
+// Draws a frame: the streets, the layers, and the sprites on their way to the next frame.
 
 const STEP = [[-1, 0], [1, 0], [0, -1], [0, 1]];
 const TURN = [Math.PI, 0, -Math.PI / 2, Math.PI / 2];

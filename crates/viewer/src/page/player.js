@@ -1,4 +1,4 @@
-// Plays a replay: clock, controls, keyboard, pointer and texts.
+// Plays a replay: its clock, controls, keyboard, pointer and texts.
 
 const ORDINALS = ["th", "st", "nd", "rd"];
 const ordinal = (number) => `${number}${(number % 100 > 10 && number % 100 < 14 ? null : ORDINALS[number % 10]) ?? "th"}`;
@@ -249,7 +249,7 @@ class Player {
     if (this.other) {
       const { replay, offset } = this.other;
       const at = this.playhead - offset;
-      // Before the branch, both boards show the same game.
+      // Before the tick in which the branch starts, both boards show the same game.
       if (at < 0) this.otherView.draw(this.replay, this.playhead, this.layers, this.chosen);
       else this.otherView.draw(replay, Math.min(at, replay.last), this.layers, this.chosen);
     }
@@ -269,7 +269,7 @@ class Player {
       this.playhead = Math.min(this.target, this.playhead + seconds * GLIDE_TICKS_PER_SECOND);
       if (this.playhead >= this.target) this.target = null;
     } else if (this.following) {
-      // Stays about one tick behind the game. The further behind, the faster it catches up.
+      // The display stays behind the game; the further behind it is, the faster it catches up.
       this.playhead = Math.min(last, this.playhead + Math.max((last - this.playhead) * Math.min(1, seconds * 8), seconds * 2));
     } else if (this.playing) {
       this.playhead += seconds * LAYERS.ticks_per_second * this.speed;
@@ -355,7 +355,7 @@ class Player {
     const { ratio, canvas, tile } = this.mapView;
     const [x, y, reach] = [place.x / ratio, place.y / ratio, tile / ratio];
     if (canvas.clientWidth < 480) {
-      // Not enough room next to the threat: use the other half of the map.
+      // There is no room next to the threat, so the card moves to the other half of the map.
       card.style.transform = `translate(0, ${y > canvas.clientHeight / 2 ? 0 : canvas.clientHeight - card.offsetHeight}px)`;
       return;
     }
@@ -390,7 +390,7 @@ class Player {
     try {
       if (location.hash !== hash) history.replaceState(null, "", hash);
     } catch {
-      // Some hosts forbid changes of the address, and browsers limit how often it changes.
+      // Some hosts forbid changing the address, and browsers limit how often it may change.
     }
   }
 
@@ -414,7 +414,7 @@ class Player {
 
   toggle() {
     if (!this.replay) return;
-    // While following a live game, pausing stops here.
+    // If the page follows a live game, pausing stops at the displayed frame.
     const wasFollowing = this.following && this.replay.header.isLive;
     this.follow(false);
     if (wasFollowing) {
@@ -492,7 +492,7 @@ class Player {
     });
     click("help-button", () => element("help").showModal());
     click("help-close", () => element("help").close());
-    // By now, the page may already have written the displayed tick into its address again.
+    // `newURL` is used because `updateHash` may have changed the current address again by now.
     addEventListener("hashchange", (event) => this.followHash(event.newURL));
     still.addEventListener("change", () => this.refresh());
     addEventListener("keydown", (event) => this.key(event));
@@ -524,7 +524,7 @@ class Player {
     if (element("help").open || ["number", "search", "text"].includes(event.target.type)) return;
     if (this.takeOver?.key(event)) return event.preventDefault();
     const box = element("layers").querySelectorAll("input")[Number(event.key) - 1];
-    // A focused button or checkbox keeps the space key.
+    // If a button or checkbox has the focus, the space key operates it.
     const controlHandlesKey = ["BUTTON", "INPUT"].includes(event.target.tagName) && event.target.id !== "scrub";
     const stride = event.shiftKey ? 10 : 1;
     const actions = {

@@ -1,4 +1,4 @@
-// The link to the playground. crates/playground/src/address.rs reads its addresses.
+// The link that opens the game in the playground. crates/playground/src/address.rs decodes it.
 
 class PlaygroundLink {
   constructor(player) {
@@ -32,8 +32,8 @@ class PlaygroundLink {
     const stream = new Blob([JSON.stringify({ ...game, moves })]).stream().pipeThrough(new CompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     if (this.replay !== replay || this.count !== count) return;
-    // Browsers differ in these two bytes of the gzip header: the compression level and the system.
-    // The playground expects these values.
+    // Browsers set these two bytes of the gzip header, the compression level and the system, to
+    // different values. The playground expects 2 and 255.
     bytes.set([2, 255], 8);
     this.data = btoa(String.fromCharCode(...bytes)).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
     this.update();

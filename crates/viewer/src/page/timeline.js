@@ -141,7 +141,7 @@ class Timeline {
     const at = (tick) => this.x(replay.indexOfTick(tick), end);
     const y = (room) => height - 2 - (room / most) * (height - 4);
     context.beginPath();
-    // While a game is being judged, some of its frames have no room value yet.
+    // In the playground, frames that have not been judged yet have no room value.
     analysis.room.forEach((room, i) => {
       const isKnown = (index) => (analysis.room[index] ?? null) !== null;
       if (!isKnown(i)) return;

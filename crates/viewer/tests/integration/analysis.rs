@@ -1,5 +1,5 @@
-//! Guarantees: the analysis finds the causes of lost games with known causes. It finds the same
-//! decisive tick as an exhaustive search, and its line survives to the end.
+//! Guarantees: for games that are lost in a known way, the analysis names the right cause. An
+//! exhaustive search confirms the deciding tick, and the analysis's line survives to the end.
 
 use std::collections::HashSet;
 
@@ -31,7 +31,7 @@ fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
     (solution.moves, states)
 }
 
-/// The last reachable tick from a state by exhaustive search; `None` if it exceeds `states_max`.
+/// Returns the last tick that any line from `state` reaches, or `None` above `states_max` states.
 fn exhaustive_end(world: &World, state: &State, states_max: usize) -> Option<u16> {
     let (mut layer, mut last, mut count) = (vec![state.clone()], state.tick(), 0);
     while !layer.is_empty() {
@@ -73,8 +73,8 @@ fn is_doomed(world: &World, state: &State) -> bool {
     state.is_caught() || exhaustive_end(world, state, 200_000).is_some_and(|tick| tick <= LAST_TICK)
 }
 
-/// Finds the first tick from `from` on in which a single move dooms the game and the catch follows
-/// at least `delay` ticks later. Returns the index and the move.
+/// Finds the first move accepted by `is_move`, from index `from` on, that dooms the player but
+/// leaves it at least `delay` more ticks. Returns the index of the state, and the move.
 fn find_blunder(
     world: &World,
     states: &[State],
@@ -159,7 +159,7 @@ fn replay_says_what_the_bot_had_learnt_from_which_frame_on() {
     assert_eq!(Replay::of_log(&log).header.learnt, [(2, learnt)]);
 }
 
-/// After the lines, the player stays until the game is over; `rest` makes the lines of these ticks.
+/// Analyses a recording of `lines`, followed by lines from `rest` until the game is over.
 fn analyse(world: &World, lines: Vec<RecordedLine>, rest: impl Fn() -> RecordedLine) -> (GameLog, Analysis) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl.gz");
@@ -188,7 +188,7 @@ fn check(name: &str, world: &World, log: &GameLog, analysis: &Analysis, kind: Lo
     assert_eq!((analysis.last_savable_tick, analysis.is_proven), (Some(tick), true), "{name}: {}", analysis.sentence);
     assert!(analysis.sentence.starts_with(sentence), "{name}: {}", analysis.sentence);
     assert!(
-        analysis.sentence.ends_with(&format!("caught it in tick {}.", analysis.final_tick)),
+        analysis.sentence.ends_with(&format!("caught the car in tick {}.", analysis.final_tick)),
         "{}",
         analysis.sentence
     );
@@ -198,7 +198,7 @@ fn check(name: &str, world: &World, log: &GameLog, analysis: &Analysis, kind: Lo
     assert_eq!(world.play_moves(&mut state, line), line.len(), "{name}: the line is played to its end");
     assert_eq!(state.status(), Status::Complete, "{name}: the line survives");
     let next = log.ticks.get(index + 1).map_or(log.last.as_ref(), |tick| tick.state.as_ref()).unwrap();
-    assert!(is_doomed(world, next), "{name}: exhaustive search finds no line from the next tick on");
+    assert!(is_doomed(world, next), "{name}: exhaustive search finds no surviving line from the next tick on");
     let decisive: Vec<u16> = analysis.falls.iter().filter(|fall| fall.is_decisive).map(|fall| fall.tick).collect();
     assert_eq!(decisive, [tick], "{name}");
     assert_eq!(analysis.room.len(), log.ticks.len() + 1);
@@ -253,7 +253,7 @@ fn lost_games_are_explained_by_their_causes() {
     for line in &mut lines[5..8] {
         let late = CommandNote { ms: 4.0, tick: Some(3), actions: Vec::new() };
         let wire = line.notes.wire.as_mut().unwrap();
-        // The states remain those of a command that arrived in time.
+        // The car still moves as if these commands had arrived in time.
         wire.command = None;
         wire.late.push(late);
     }
@@ -292,7 +292,7 @@ fn lost_games_are_explained_by_their_causes() {
         assert_eq!(analysis.sentence.contains("although"), usize::from(tick) > left + 1, "{}", analysis.sentence);
     }
 
-    // The bot's own recording: the server ignored two of its commands.
+    // In the bot's own recording, the server ignores one of the bot's commands.
     let (moves, _, index, _) = blunder(&world, 400, 1, is_stay);
     let tick = index as u16 + 1;
     let mut lines: Vec<RecordedLine> =
@@ -314,7 +314,7 @@ fn loss_in_the_last_tick_is_explained() {
             let fatal = world.moves(&states[last]).find(|&m| world.after(&states[last], m).is_caught())?;
             Some(((last, fatal), states, moves))
         })
-        .expect("a seed after which a move of tick 1999 is fatal");
+        .expect("a seed for which some move of tick 1999 is fatal");
     let (index, fatal) = found;
     assert_eq!(states[index].tick(), LAST_TICK - 1);
     let lines = moves[..index].iter().chain([&fatal]).map(|&player_move| heard(player_move)).collect();
@@ -331,16 +331,16 @@ fn doomed_map_is_explained() {
     assert_eq!((analysis.kind, analysis.is_proven), (Some(LossKind::DoomedMap), true));
     assert_eq!((analysis.last_savable_tick, &analysis.line), (None, &None));
     let longest = analysis.longest_tick.unwrap();
-    assert!(longest >= analysis.final_tick, "this game is known, too");
+    assert!(longest >= analysis.final_tick, "the played game is a known line, too");
     assert_eq!(exhaustive_end(&world, &world.start(), 100_000), Some(longest));
     let expected = format!(
-        "Lost before the first move: no line survives this map; the longest known line ends in tick {longest}, and the shark caught it in tick {}.",
+        "Lost before the first move: no line survives this map; the longest known line ends in tick {longest}, and the shark caught the car in tick {}.",
         analysis.final_tick
     );
     assert_eq!(analysis.sentence, expected);
 }
 
-/// The threats draw other random numbers than the bot expects. Also returns the catchers.
+/// Plays a game in which the planner assumes a wrong seed. Also returns the catchers' styles.
 fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<String>) {
     let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
     let truth = World::new(believed.layout(), &rules).unwrap();
@@ -366,7 +366,7 @@ fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<
     (log, analysis, catchers)
 }
 
-/// The server ends the game without a message, so the bot does not see which threat caught it.
+/// The server sends no message after a catch, so the bot's recording does not show the catcher.
 #[test]
 fn catch_that_the_rules_do_not_predict_is_explained_from_the_bots_own_recording() {
     let believed = world("cul-de-sacs");
@@ -392,7 +392,7 @@ fn misprediction_is_explained() {
         let (log, analysis, _) = surprised_game(&believed, first_seed);
         (analysis.kind == Some(LossKind::Misprediction) && analysis.end == Status::Caught).then_some((log, analysis))
     });
-    let (log, analysis) = found.expect("a game that is lost by a surprise");
+    let (log, analysis) = found.expect("a game that is lost by a misprediction");
     let index = log.ticks.iter().position(|tick| Some(tick.tick) == analysis.last_savable_tick.map(u32::from)).unwrap();
     let surprise = log.ticks[index + 1].mispredicted[0];
     let expected = format!(
@@ -404,7 +404,7 @@ fn misprediction_is_explained() {
     );
     assert!(analysis.sentence.starts_with(&expected), "{}", analysis.sentence);
     assert!(is_doomed(&believed, log.ticks[index + 1].state.as_ref().unwrap()));
-    assert!(analysis.commands.mispredicted > 0 && !analysis.is_proven, "what the threats remember is not certain");
+    assert!(analysis.commands.mispredicted > 0 && !analysis.is_proven, "the threats' memories are not certain");
 }
 
 #[test]
@@ -448,6 +448,6 @@ fn recordings_of_the_server_and_of_the_bot_are_merged() {
     let (other, _) = analyse(&world, moves(4).map(heard).collect(), without_command);
     assert_eq!(
         server.merged(other).unwrap_err().to_string(),
-        "expected another recording of the same game, but they differ in tick 6"
+        "expected another recording of the same game, but the recordings differ in tick 6"
     );
 }

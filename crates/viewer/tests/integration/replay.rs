@@ -1,5 +1,5 @@
-//! Guarantees: for every map, recording and variant, the viewer shows the game as the rules
-//! determine it.
+//! Guarantees: on every bundled map and in both variants, replays follow the rules. Recordings are
+//! shown as recorded, even if they diverge from the rules.
 
 use std::io::Write;
 use std::path::Path;
@@ -51,7 +51,7 @@ fn threats_follow_their_annotated_intents() {
     let mut seen = std::collections::BTreeMap::new();
     for map in common::our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
-        // A surviving plan is long enough to contain every kind of intent.
+        // A game that survives to the end is long enough to contain every kind of intent.
         let moves = getaway::planner::SurvivalSearch::new(Default::default())
             .solve(&world, &world.start(), Default::default())
             .moves;
@@ -199,7 +199,7 @@ fn jumps_catches_and_phases_are_marked() {
         assert_eq!(kinds, expected);
         let catch = replay.marks.last().unwrap();
         assert_eq!((catch.index, catch.text.as_str()), (states.len() - 1, "caught by the shark"));
-        // No-jump: the game ends within the tick, so the tick has two frames.
+        // In the no-jump variant, the catch ends the game within its tick, which has two frames.
         let [.., before, last] = replay.frames.as_slice() else { panic!("at least two frames") };
         assert_eq!(before.tick == last.tick, rules.no_jump);
         assert_eq!(replay.index_of_tick(last.tick), Some(states.len() - 1));
