@@ -1,7 +1,7 @@
-//! Steps thousands of games at once, and describes each game to a learner. [`Batch::parts`] lends
-//! disjoint parts of the games to threads. Games may have different worlds. A game depends only on
-//! its own moves. The step after its end resets it and ignores its move (Gymnasium's next-step
-//! autoreset).
+//! Steps thousands of games at once, and writes observations of them for machine learning.
+//! [`Batch::parts`] lends disjoint parts of the games to threads. Games may have different worlds.
+//! A game depends only on its own moves. The step after a game's end resets the game and ignores
+//! its move (Gymnasium's next-step autoreset).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -32,14 +32,14 @@ pub use observation::{
 use observation::{Observer, read_state};
 pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
-/// Games stepped before their results are read. They fit into the first-level cache.
+/// The number of games to step before reading their results. Their states fit into the L1 cache.
 const CHUNK_GAMES: usize = 64;
 
 /// Games that are stepped together: see the [module documentation](self).
 #[derive(Clone, Debug)]
 pub struct Batch {
     setups: Arc<[WorldSetup]>,
-    /// For each game, the index of its setup.
+    /// For each game, the index of its setup in `setups`.
     setup_of: Arc<[u32]>,
     states: Vec<State>,
     shape: Shape,
@@ -53,19 +53,19 @@ struct WorldSetup {
 }
 
 impl Batch {
-    /// Creates games at their start, game `i` in `worlds[world_of[i]]`. Stepping is fastest if
-    /// games in the same world are adjacent.
+    /// Creates one game per element of `world_of`: game `i` starts in `worlds[world_of[i]]`.
+    /// Stepping is fastest if games in the same world are adjacent.
     ///
     /// # Panics
-    /// If a world does not exist.
+    /// If an element of `world_of` is not an index of `worlds`.
     pub fn new(worlds: Vec<Arc<World>>, world_of: Vec<usize>) -> Self {
         Self::with_window(worlds, world_of, WINDOW_SIDE)
     }
 
-    /// Like [`Batch::new`], with windows of this many rows and columns.
+    /// Like [`Batch::new`], with windows of `side` rows and `side` columns.
     ///
     /// # Panics
-    /// If a world does not exist, or if the side is even or above [`WINDOW_SIDE_MAX`].
+    /// In the same cases as [`Batch::new`], and if `side` is even or above [`WINDOW_SIDE_MAX`].
     pub fn with_window(worlds: Vec<Arc<World>>, world_of: Vec<usize>, side: usize) -> Self {
         assert!(side % 2 == 1 && side <= WINDOW_SIDE_MAX, "window of {side}: expected an odd number up to 63");
         let shape = Shape { window: side, ..Shape::of(worlds.iter().map(Arc::as_ref)) };
@@ -86,7 +86,7 @@ impl Batch {
         self.states.is_empty()
     }
 
-    /// The dimensions of every observation.
+    /// The dimensions of the observations, equal for all games.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -104,7 +104,7 @@ impl Batch {
         &self.setups[self.setup_of[game] as usize].world
     }
 
-    /// Continues a game from a state of its world.
+    /// Sets the state of a game to `state`, which must be a state of the game's world.
     ///
     /// # Panics
     /// If the game does not exist.
@@ -112,10 +112,10 @@ impl Batch {
         self.states[game] = state;
     }
 
-    /// Builds a state of a game's world from numbers in the form of [`BatchPart::write_states`].
+    /// Builds a state of a game's world from numbers in the format of [`BatchPart::write_states`].
     ///
     /// # Errors
-    /// If the numbers are not a state of the world.
+    /// If the numbers do not describe a state of the world.
     ///
     /// # Panics
     /// If the game does not exist.
@@ -123,7 +123,7 @@ impl Batch {
         read_state(self.world(game), numbers)
     }
 
-    /// These games as one part.
+    /// Borrows the games in this range as one part.
     ///
     /// # Panics
     /// If one of the games does not exist.
@@ -132,7 +132,7 @@ impl Batch {
         BatchPart { setups: &self.setups, setup_of, states, shape: self.shape }
     }
 
-    /// Divides the games into at most `count` parts of nearly equal length, in order.
+    /// Divides the games, in order, into at most `count` parts of [`Batch::part_games`] games.
     pub fn parts(&mut self, count: usize) -> impl Iterator<Item = BatchPart<'_>> {
         let games = self.part_games(count);
         let (setups, shape) = (&self.setups, self.shape);
@@ -140,7 +140,7 @@ impl Batch {
         parts.map(move |(states, setup_of)| BatchPart { setups, setup_of, states, shape })
     }
 
-    /// The number of games in each part of [`Batch::parts`]. The last may be shorter.
+    /// The number of games in each part of [`Batch::parts`]. The last part may have fewer.
     pub fn part_games(&self, count: usize) -> usize {
         self.len().div_ceil(count.max(1)).max(1)
     }
@@ -199,7 +199,7 @@ impl BatchPart<'_> {
     /// false.
     ///
     /// # Panics
-    /// If the numbers of moves, rewards and terminations differ from the number of games.
+    /// If the number of moves, rewards or terminations differs from the number of games.
     pub fn step(&mut self, moves: &[Move], rewards: &mut [f32], terminations: &mut [bool]) {
         let games = self.len();
         let lengths = [moves.len(), rewards.len(), terminations.len()];
@@ -217,50 +217,50 @@ impl BatchPart<'_> {
         }
     }
 
-    /// Writes the compact observation of every game: [`Shape::compact`] numbers each.
+    /// Writes the compact observation of every game: [`Shape::compact`] numbers per game.
     ///
     /// # Panics
-    /// If `out` has a different length.
+    /// If `out` does not have the right length.
     pub fn write_compact(&self, out: &mut [i16]) {
         self.write(out, self.shape.compact(), Observer::write_compact);
     }
 
-    /// Writes the state of every game: [`Shape::state`] numbers each.
+    /// Writes the complete state of every game: [`Shape::state`] numbers per game.
     ///
     /// # Panics
-    /// If `out` has a different length.
+    /// If `out` does not have the right length.
     pub fn write_states(&self, out: &mut [i16]) {
         self.write(out, self.shape.state(), Observer::write_state);
     }
 
-    /// Writes the planes of every game: the product of [`Shape::planes`] numbers each.
+    /// Writes every game as an image with the planes, rows and columns of [`Shape::planes`].
     ///
     /// # Panics
-    /// If `out` has a different length.
+    /// If `out` does not have the right length.
     pub fn write_planes(&self, out: &mut [u8]) {
         self.write(out, self.shape.planes().iter().product(), Observer::write_planes);
     }
 
-    /// Writes the window of every game: the product of [`Shape::windows`] numbers each.
+    /// Writes the window of every game, with the planes, rows and columns of [`Shape::windows`].
     ///
     /// # Panics
-    /// If `out` has a different length.
+    /// If `out` does not have the right length.
     pub fn write_windows(&self, out: &mut [u8]) {
         self.write(out, self.shape.windows().iter().product(), Observer::write_windows);
     }
 
-    /// Writes the features of every game: [`FEATURES`] numbers each.
+    /// Writes the features of every game: [`FEATURES`] numbers per game.
     ///
     /// # Panics
-    /// If `out` has a different length.
+    /// If `out` does not have the right length.
     pub fn write_features(&self, out: &mut [i16]) {
         self.write(out, FEATURES, Observer::write_features);
     }
 
-    /// Writes a number for every game and move, in the order of [`Move::ALL`]: 1 unless blocked.
+    /// Writes one number per game and move of [`Move::ALL`]: 0 if the move is blocked, otherwise 1.
     ///
     /// # Panics
-    /// If `out` has a different length.
+    /// If `out` does not have the right length.
     pub fn write_action_masks(&self, out: &mut [u8]) {
         self.write(out, Move::ALL.len(), Observer::write_action_mask);
     }

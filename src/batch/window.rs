@@ -4,13 +4,13 @@ use crate::game::{Direction, LAST_TICK, Move, Position, State, Style, Tile, Worl
 
 use super::observation::{Shape, scaled_tick, ticks_until_move};
 
-/// The default number of rows and columns.
+/// The default number of rows and columns of a window.
 pub const WINDOW_SIDE: usize = 9;
-/// The largest number of rows and columns.
+/// The largest number of rows and columns of a window.
 pub const WINDOW_SIDE_MAX: usize = 63;
-/// Number of planes of a window: tiles that the player may enter; tiles that threats may enter;
-/// threats by style (six); threats by direction (four); and constant planes with the ticks until
-/// the threats move and the tick, scaled to 0 to 255.
+/// The number of planes of a window: tiles that the player may enter; tiles that threats may enter;
+/// threats by style (six planes); threats by direction (four planes); a constant plane with the
+/// ticks until the threats move; and a constant plane with the tick, scaled to 0 to 255.
 pub const WINDOW_PLANES: usize = PLANE_TICK + 1;
 
 const PLANE_STYLES: usize = 2;
@@ -22,7 +22,7 @@ const PLANE_TICK: usize = PLANE_WAIT + 1;
 pub(super) struct Windows {
     side: usize,
     places: Vec<[i16; 2]>,
-    /// For each tile of the player, the two planes of streets around this tile.
+    /// For each tile, the two planes of streets around a player on this tile.
     streets: Vec<u8>,
     /// For each tick, the ticks until the threats move, and the scaled tick.
     ticks: Vec<[u8; 2]>,
@@ -61,7 +61,7 @@ impl Windows {
         for (index, &style) in self.styles.iter().enumerate() {
             let (tile, direction) = world.threat_pose(state, index);
             let [x, y] = self.places[usize::from(tile)];
-            // The casts turn negative numbers into large numbers, so one comparison is enough.
+            // The casts turn negative offsets into large numbers, so one comparison is enough.
             let (x, y) = ((x - left) as u16 as usize, (y - top) as u16 as usize);
             if x < self.side && y < self.side {
                 let place = y * self.side + x;

@@ -1,11 +1,11 @@
-//! The beliefs about threats. Messages show a threat's position and direction, but not its draws or
-//! memory. In a game tracked from tick 1, the hidden state is known, so the threat has a single
-//! *hypothesis*. Otherwise it has one per possible hidden state. The style's rules predict each
-//! hypothesis, which is dropped if it disagrees with the observation. Planning uses the first that
-//! remains, the *best* one.
+//! The beliefs about threats. Messages show a threat's position and direction, but not its hidden
+//! state: the number of its draws, and its memory. The tracker keeps one *hypothesis* per possible
+//! hidden state; if it has seen the game from tick 1, only one state is possible. In every tick, it
+//! predicts the next pose under each hypothesis, and drops the hypotheses whose pose differs from
+//! the observed pose. Planning uses the *best* hypothesis, the first of those left.
 //!
 //! A threat of unknown style, or with too many mispredictions, is *unmodelled*: its moves are not
-//! predicted. It gets the first of the six styles that explains enough of its moves.
+//! predicted. The tracker tries the six styles in turn until one explains the threat's last moves.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -26,14 +26,14 @@ const MISPREDICTIONS_MAX: u32 = 3;
 const HYPOTHESES_MAX: usize = 10_000;
 /// Maximum total number of hypotheses. Predicting this many takes a few milliseconds per tick.
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
-/// Per threat after the deadline: sixty threats then take under a millisecond.
+/// Maximum hypotheses per threat after the deadline, so sixty threats take under a millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
-/// Maximum mispredictions of the best hypothesis while another hypothesis is right.
+/// While another hypothesis is right, the best one may fail this often without a misprediction.
 const BEST_WRONG_MAX: u32 = 8;
 
-/// Maximum hidden states of a threat to check against a path. The check takes about a millisecond.
+/// Maximum hidden states per threat to check against a path, which takes about a millisecond.
 const STATES_TRIED_MAX: usize = 600;
-/// Maximum draw counts to try when the count is unknown. They cover every possible pick.
+/// Maximum draw counts to try when the count is unknown. The counts 1 to 24 cover every pick.
 const DRAWS_TRIED_MAX: u16 = 24;
 const CATCHES_MAX: usize = 3;
 
@@ -44,7 +44,7 @@ const IDENTIFY_TILES_MAX: usize = 1024;
 pub(super) struct Beliefs {
     threats: Vec<ThreatBelief>,
     pub world: World,
-    /// A number that changes with the world. It shows whether other data comes from an older world.
+    /// Increases whenever `world` changes, so that planners for an older world can be replaced.
     pub world_count: u32,
     pub message_indices: Vec<usize>,
     pub best: Vec<Threat>,
@@ -63,13 +63,13 @@ struct StyleTrial {
 
 pub(super) struct BeliefStep<'a> {
     pub first_tick: u16,
-    /// From the earlier to the later observation. Empty if nothing has to be predicted.
+    /// The player's positions since the last step. Empty if no prediction is possible or needed.
     pub path: &'a [Position],
-    /// The latest observations, of consecutive ticks. The update uses the last observation.
+    /// The latest observations, one per tick, without gaps. The step processes the last of them.
     pub log: &'a [Observation],
-    /// The message index and the new style of each threat whose style a message changed.
+    /// For each threat whose style has changed: its index in the messages, and its new style.
     pub restyled: &'a [(usize, Option<Style>)],
-    /// True if a disagreement counts as a misprediction, false if missing information explains it.
+    /// False after missed messages or a late join: a wrong prediction then does not count.
     pub counts_mispredictions: bool,
     /// True if a long gap has made all earlier hypotheses invalid.
     pub is_rejoin: bool,
@@ -77,7 +77,7 @@ pub(super) struct BeliefStep<'a> {
 
 impl Beliefs {
     /// `world` must be built from the map's layout; unknown styles are `None`. After `deadline`,
-    /// only a few hypotheses are kept. The caller has checked that the world can be built.
+    /// only a few hypotheses are kept. Fails if no world can be built with the predictable threats.
     pub fn new(
         world: World,
         map: &mut KnownMap,
@@ -115,12 +115,12 @@ impl Beliefs {
         self.message_indices.iter().any(|&index| is_ambiguous(&self.threats[index]))
     }
 
-    /// A deer keeps its best hypothesis's home, which is part of the world.
+    /// Draws a random hypothesis for each predictable threat. Earlier hypotheses are likelier. The
+    /// home of a deer is not drawn, because it is part of the world.
     pub fn draw(&self, tick: u16, random: &mut Generator) -> Vec<Threat> {
         let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
         let mut draw = |&index: &usize| {
             let hypotheses = &self.threats[index].hypotheses;
-            // Earlier hypotheses are likelier.
             let most = 1 + random.below(hypotheses.len().max(1));
             let drawn = hypotheses.get(random.below(most))?;
             let draws = if drawn.are_draws_known { drawn.threat.draws } else { 1 + random.below(draws_max) as u16 };
@@ -129,7 +129,7 @@ impl Beliefs {
         self.message_indices.iter().filter_map(&mut draw).collect()
     }
 
-    /// The best hypothesis and the spawn of each predictable threat. A deer's spawn is its home.
+    /// The spawn and the best hypothesis of each predictable threat. A deer's spawn is its home.
     pub fn likeliest(&self) -> Vec<(Spawn, Threat)> {
         let hypotheses = self.message_indices.iter().filter_map(|&index| {
             let threat = &self.threats[index];
@@ -138,8 +138,8 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// Threats in possible hidden states that catch a player on this path from `tick`: moves before
-    /// the catch, spawn (a deer's home), and threat. `None` if the deadline passes.
+    /// Hidden states that lead to a catch on `path` from `tick`: the number of moves before the
+    /// catch, the threat's spawn (a deer's home), and the threat. `None` if the deadline passes.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -158,7 +158,6 @@ impl Beliefs {
         self.refresh(map);
     }
 
-    /// Predicts along the player's path, updates the beliefs, and identifies unmodelled threats.
     pub fn step(&mut self, step: &BeliefStep<'_>, map: &mut KnownMap, deadlines: Deadlines) {
         let Some(observation) = step.log.last() else { return };
         if !step.restyled.is_empty() {
@@ -275,7 +274,7 @@ impl Beliefs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Hypothesis {
     threat: Threat,
-    /// False if the number of draws is unknown. The next draw then tries every number.
+    /// False if the draw count is unknown. The next draw splits the hypothesis into one per count.
     are_draws_known: bool,
     home: Option<Position>,
 }
@@ -316,7 +315,7 @@ impl<'a> PriorContext<'a> {
         self.world.clock().moves_before(tick)
     }
 
-    /// True if a step along the shared path to `target` can have led to this pose.
+    /// True if a step along the shared path to `target` may have led the threat to this pose.
     fn is_led_to(&self, position: Position, direction: Direction, target: Position) -> bool {
         let (graph, before) = (self.world.graph(), position.towards(direction.reverse()));
         let (Some(before), Some(target)) = (graph.tile(before), graph.tile(target)) else { return false };
@@ -325,7 +324,7 @@ impl<'a> PriorContext<'a> {
         order.find(|&step| nearer >> step as u8 & 1 == 1) == Some(direction)
     }
 
-    /// True if the player can have been on this tile at the last look of the owls.
+    /// True if the player may have been on this tile when the owls last looked.
     fn could_be_seen(&self, tile: Position) -> bool {
         let Some(looked) = *self.last_look.get_or_init(|| self.find_last_look()) else { return false };
         let graph = self.world.graph();
@@ -355,7 +354,7 @@ struct HypothesisLimit {
 }
 
 impl HypothesisLimit {
-    /// `threats` is the number of threats times the number of ticks to predict.
+    /// The total is divided by `threats`, which counts a threat once per tick to predict.
     fn new(threats: usize, deadline: Deadline) -> Self {
         Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
     }
@@ -367,7 +366,7 @@ impl HypothesisLimit {
 }
 
 impl StyleTrial {
-    /// Returns true if the style explains every move; `None` if more work is needed.
+    /// Predicts one more tick. Returns true if the style explains the whole log, false if it fails.
     fn advance(&mut self, log: &[Observation], scratch: &World) -> Option<bool> {
         let next = log.partition_point(|observation| observation.tick <= self.tick);
         let Some(before) = next.checked_sub(1).map(|before| &log[before]) else { return Some(false) };
@@ -391,12 +390,12 @@ struct ThreatBelief {
     is_spawn_known: bool,
     position: Position,
     direction: Direction,
-    /// The hypotheses, best first. Empty if the threat is unmodelled.
+    /// Best first. Empty if the threat is unmodelled.
     hypotheses: Vec<Hypothesis>,
-    /// Moves that no hypothesis predicted, plus repeated failures of the best hypothesis.
+    /// Counts the ticks that no hypothesis predicted, and failures in excess of [`BEST_WRONG_MAX`].
     mispredictions: u32,
     best_wrong_count: u32,
-    /// The first tick that a new style must explain, and the number of moves at the last attempt.
+    /// A new style must explain the moves from this tick on.
     unexplained_since: u16,
     moves_at_last_attempt: u16,
 }
@@ -473,7 +472,7 @@ impl ThreatBelief {
         Some(catches)
     }
 
-    /// One tick ahead, in which the player moves from `stale` to `now`. Applies the limit.
+    /// Predicts a tick in which the player moves from `stale` to `now`. Drops surplus hypotheses.
     fn predict(
         &mut self,
         world: &World,
@@ -505,7 +504,7 @@ impl ThreatBelief {
         self.hypotheses = predicted;
     }
 
-    /// Drops the hypotheses that disagree with the observation, as mispredictions if `counts`.
+    /// Drops the hypotheses that disagree with the observation. Counts mispredictions if `counts`.
     fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);
@@ -517,7 +516,7 @@ impl ThreatBelief {
         if self.hypotheses.iter().any(agrees) {
             self.hypotheses.retain(agrees);
             if self.hypotheses.len() > 1 {
-                // Hypotheses can become equal: an owl that has looked remembers one tile.
+                // Hypotheses can become equal, for example when an owl has just seen the player.
                 let mut known = HashSet::new();
                 self.hypotheses.retain(|hypothesis| known.insert(*hypothesis));
             }
@@ -570,8 +569,8 @@ impl ThreatBelief {
         self.hypotheses = self.prior(context, false);
     }
 
-    /// Every possible hidden state, likeliest first. If `draws_on_schedule`, the number of draws is
-    /// known for styles that draw on every move.
+    /// Returns possible hidden states, likeliest first. If `draws_on_schedule`, the threat is
+    /// assumed to follow its style, so a style that draws on every move has a known draw count.
     fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = context.moves_before(context.tick);
@@ -590,8 +589,8 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // Tiles near the player, or ahead of the threat, are likelier sightings. A threat that
-        // keeps the rules remembers a tile that they allow.
+        // The likeliest sightings are tiles to which the threat's last step leads, then tiles near
+        // the player.
         let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();
@@ -654,7 +653,6 @@ fn moves_before_catch(
     None
 }
 
-/// The order in which styles are tried: the most specific style comes first.
 fn identify_order() -> impl Iterator<Item = Style> {
     let mut order = Style::ALL;
     order.sort_by_key(|style| style.specificity_rank());
@@ -682,7 +680,7 @@ mod tests {
         let clock = install(ManualTimeSource::new());
         let deadline = |ms| Deadline::new(clock.now() + Duration::from_millis(ms), clock.now());
         let (now, later) = (deadline(0), deadline(1));
-        // Eleven numbers of idle rounds, ten posts, and every tile as the last sighting.
+        // Eleven counts of idle rounds, ten posts, and each of the 900 tiles as the last sighting.
         assert_eq!(hypotheses(6, later), 11 + 10 + 900);
         assert_eq!(hypotheses(60, later), HYPOTHESES_TOTAL_MAX / 60);
         assert_eq!(hypotheses(6, now), HYPOTHESES_MAX_LATE);

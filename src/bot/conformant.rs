@@ -1,7 +1,7 @@
-//! Conformant moves: checks a planned move against all other explanations of the game. Each, with
-//! its own rules or hidden memories, is a *future* with a world and a state. A move is fatal in a
-//! future if the player is soon caught in every line that begins with it. Lines may differ between
-//! futures, because the threats' next moves will reveal the true one.
+//! Conformant moves: checks a planned move against other explanations of the game, with other
+//! rules or hidden memories. Each explanation is a *future*: a world and a state. A move is fatal
+//! in a future if no line that begins with this move survives for long. The line may differ
+//! between futures, because the threats' next moves will show which future is the true one.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::{Choice, Source};
@@ -10,12 +10,12 @@ use crate::search::BudgetMeter;
 use super::lines::longest_survival;
 
 const FUTURE_TICKS: u16 = 40;
-/// Several times what most checks need, because a move for which no line is found counts as fatal.
+/// Most checks need several times fewer. If a search finds no line, the move counts as fatal.
 const FUTURE_STATES_MAX: u64 = 1_000;
 const END_STATES_MAX: u64 = 20_000;
 
-/// Replaces a move that is fatal in some future by one that is fatal in fewer, and that survives
-/// the game in the first future, the best explanation.
+/// Replaces a move that is fatal in some future if another move is fatal in fewer futures and can
+/// survive the game in the first future, which is the best explanation.
 pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> Choice {
     let Some(&(world, state)) = futures.first() else { return choice };
     let mut best = (count(choice.player_move, futures, meter), choice.player_move);

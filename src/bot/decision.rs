@@ -6,7 +6,7 @@ use crate::game::{Action, Move, Position};
 use crate::planner::{PlannerFailure, Source};
 use crate::protocol::ProtocolError;
 
-/// The reason for a message without a decision.
+/// The error for a message on which the bot cannot decide.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BotError {
@@ -30,15 +30,15 @@ pub struct Decision {
     pub player_move: Move,
     /// How the move was found.
     pub source: Source,
-    /// The last tick of the bot's plan, if the bot planned; 2001 if the plan survives the game.
+    /// The tick in which the bot's plan ends, if it has one; above 2000 if the plan survives.
     pub planned_tick: Option<u16>,
-    /// The number of mispredicted threats since the previous message.
+    /// The number of mispredictions since the previous message, over all threats.
     pub mispredictions: u32,
     /// The number of states that the planner simulated for this decision.
     pub simulated_ticks: u64,
     /// The time from the arrival of the message to the decision.
     pub elapsed: Duration,
-    /// The learnt differences from the expected rules, as sentences.
+    /// New findings about the server's rules, as sentences.
     pub learnt: Vec<String>,
 }
 

@@ -1,13 +1,13 @@
-//! Exploration: finds tiles that the player cannot enter before a plan depends on them.
+//! Exploration: finds see-through tiles, which the player cannot enter, before a plan needs them.
 //!
-//! Messages do not distinguish see-through tiles from open tiles. Once a tile has refused the
-//! player, every unvisited tile is an *unknown tile*. While threats are slow, the player explores
-//! the nearest, if it would survive on visited tiles for some time even if refused. Once the player
-//! can survive the game on visited tiles, these become the *safe set*: all other tiles are
-//! excluded, and exploration stops.
+//! Messages show see-through tiles like open tiles. Once a tile has *refused* the player (a command
+//! to enter it had no effect), every unvisited tile is an *unknown tile*. While threats are slow,
+//! the player tries to enter the nearest unknown tile, if it can survive for some time even if that
+//! tile refuses it. Once the visited tiles are enough to survive the game, they become the *safe
+//! set*: the bot avoids all other tiles, and exploration stops.
 //!
-//! Without a safe exploring step, the plan is kept if it survives with unknown tiles open
-//! (optimistic) and is not much worse than another step with only visited tiles open (pessimistic).
+//! Without a safe exploring step, the planned step is kept if the player survives the game with
+//! unknown tiles open (*optimistic*), and some time with unknown tiles closed (*pessimistic*).
 
 use std::cell::{OnceCell, RefCell};
 
@@ -21,15 +21,15 @@ use super::tracker::Tracker;
 
 const EXPLORE_UNTIL_TICK: u16 = 700;
 const PESSIMISTIC_TICKS: u16 = 60;
-/// Minimum ticks of survival after a detour, with unknown tiles open.
+/// The player must survive an exploring step for this many ticks if unknown tiles are open.
 const OPTIMISTIC_TICKS: u16 = 300;
-/// Several times more states than a search on the bundled maps needs.
+/// A search on the bundled maps needs several times fewer states.
 const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
 /// With this limit, a search takes well under a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
-/// A search is due after `SAFE_SET_RETRY_TICKS`, or once the visited tiles have grown by
-/// `SAFE_SET_GROWTH_MIN` and by 1 / `SAFE_SET_GROWTH_DIVISOR`.
+/// The next search for a safe set is due after `SAFE_SET_RETRY_TICKS`, or once the visited tiles
+/// have grown by at least `SAFE_SET_GROWTH_MIN` tiles and 1 / `SAFE_SET_GROWTH_DIVISOR`.
 const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_DIVISOR: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;
@@ -47,7 +47,7 @@ pub(super) struct Exploration {
 }
 
 impl Exploration {
-    /// Searches for a safe set if due, otherwise returns a safe step to or towards an unknown tile.
+    /// Searches for a safe set if due. If it finds none, returns a safe exploring step, if any.
     pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
         if !tracker.map.should_explore() {
             return None;
@@ -81,7 +81,7 @@ impl Exploration {
     }
 }
 
-/// Replaces an unsafe planned move once a tile has refused the player.
+/// Replaces an unsafe planned move if a tile has refused the player and unvisited tiles are left.
 pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits<'_>) -> Choice {
     if !choice.survives() || !tracker.map.should_explore() {
         return choice;
@@ -115,7 +115,7 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// The last tick survived on visited tiles if the player stays or a tile refuses it.
+    /// The last tick that the player survives on visited tiles if it does not move in this tick.
     survival_staying: OnceCell<u16>,
 }
 
@@ -142,8 +142,8 @@ impl<'a> Explorer<'a> {
         Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
     }
 
-    /// The first step that is safe in both worlds, starting with the planned step. Otherwise, the
-    /// step safe in the optimistic world that survives longest in the pessimistic world.
+    /// Returns the first step that is safe in both worlds, starting with the planned step. If there
+    /// is none, returns the step safe in the optimistic world that survives longest in the other.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
         let is_known = |player_move| player_move == planned && self.unknown_target(planned).is_none();

@@ -1,4 +1,4 @@
-//! Fallback: decides from positions alone, without predictions.
+//! Fallback: decides from the current positions alone, without predictions.
 
 use crate::game::{Layout, Position};
 use crate::planner::{CautiousRules, Choice, ObservedThreat, Sighting};
@@ -18,7 +18,7 @@ pub(super) fn decide_from_positions(
         Some(layout) => (layout.clone(), Position::new(0, 0)),
         None => window(decoded.map, observation.player),
     };
-    // A message may report a threat at any coordinates.
+    // A message may report a threat at any coordinates, so a plain subtraction could overflow.
     let in_window = |at: Position| Position::new(at.x.saturating_sub(from.x), at.y.saturating_sub(from.y));
     let threats: Vec<ObservedThreat> =
         observation.threats.iter().map(|threat| ObservedThreat::at(in_window(threat.position))).collect();

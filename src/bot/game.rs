@@ -10,7 +10,7 @@ use super::plan::Planning;
 use super::records::{History, Sent};
 use super::tracker::{Tracker, Tracking, track};
 
-/// Maximum sent moves to keep while no message can be observed.
+/// The maximum number of sent moves to keep while messages cannot be tracked.
 const SENT_MAX: usize = 16;
 
 pub(super) struct Game {
@@ -35,7 +35,7 @@ pub(super) enum Observed {
     New { learnt: Vec<String> },
 }
 
-/// A message that does not continue the game starts a new game. A repeated message changes nothing.
+/// Adds a message to the game, or starts a new game. A repeated message changes nothing.
 pub(super) fn observe(
     game: &mut Option<Game>,
     decoded: &Decoded<'_>,
@@ -99,7 +99,7 @@ impl Game {
         }
     }
 
-    /// True if the messages stopped before the plan ended, probably because of an unexpected catch.
+    /// True if the messages ended before the plan did, probably because of an unexpected catch.
     pub fn has_ended_unexpectedly(&self) -> bool {
         self.answer.as_ref().is_some_and(|Answer { decision, .. }| {
             decision.tick < LAST_TICK.into()

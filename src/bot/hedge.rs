@@ -1,12 +1,12 @@
-//! Hedged plans for joined games: lines that survive under several memories of the threats.
+//! Hedged plans, for games that the bot joined late: lines that survive whatever threats remember.
 //!
 //! Given the player's path, threats are independent. So a line survives *every* combination of
-//! memories if it survives in a world with a copy of each threat per memory. Few memories matter:
-//! the world begins with the likeliest, and after each search gets copies for those that defeat the
-//! line found, until none does or no line survives longer (counterexample-guided refinement).
+//! memories if it survives in a world with one copy of each threat per memory. A few copies are
+//! usually enough: the first search uses only the likeliest memories, and each further search adds
+//! copies with memories that defeat the line found before (counterexample-guided refinement).
 //!
-//! A hedged plan follows this line for some ticks, and then a line to the end of the game under the
-//! likeliest memories. It is renewed before its hedged part ends.
+//! A hedged plan follows this line for some ticks, and then a line that survives under the
+//! likeliest memories. The plan is renewed before its hedged part ends.
 
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
 use crate::planner::{Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
@@ -17,10 +17,10 @@ use super::tracker::Tracker;
 
 const HEDGED_TICKS: u16 = 100;
 const HEDGED_TICKS_MIN: u16 = 12;
-/// A plan is renewed when fewer hedged ticks than this are left.
+/// A plan is renewed when it has fewer hedged ticks left than this.
 const RENEW_TICKS: u16 = 40;
 const RETRY_TICKS: u16 = 4;
-/// Under the likeliest memories, a plan must survive for this many ticks or to the end of the game.
+/// Under the likeliest memories, a plan must survive this many ticks, or the rest of the game.
 const LIKELY_TICKS: u16 = 300;
 const ROUNDS_MAX: u64 = 20;
 const SEARCH_DIVISOR: u32 = 6;
@@ -66,7 +66,7 @@ impl HedgedPlanner {
 }
 
 impl HedgedPlan {
-    /// By hedged ticks up to a sufficient number, then likely survival, then hedged ticks.
+    /// The key by which plans are compared. Hedged ticks above [`RENEW_TICKS`] count least.
     fn rank(&self) -> (u16, bool, u16) {
         let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
         (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)
@@ -109,7 +109,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
         let mut moves = found.moves;
         moves.truncate(enough_moves);
         let states = world.states_along(&start, &moves);
-        // The last move of a line that ends early is fatal.
+        // If the line ends early, its last move is fatal, so cut it off.
         let survived = states.iter().take_while(|state| !state.is_caught()).count() - 1;
         moves.truncate(survived);
         let path: Vec<Position> = states[..=survived].iter().map(|state| world.player(state)).collect();
@@ -190,7 +190,7 @@ mod tests {
                 let threats: Vec<Threat> = tracker.beliefs.best.iter().map(recall).collect();
                 let mut state = world.state_at(tick, layout.player, &threats).expect("a state");
                 world.play_moves(&mut state, hedged);
-                // Since the owl's look in the previous tick, the player has made at most one step.
+                // The owl looked in the previous tick, and the player has since moved at most once.
                 let is_possible = style == Style::Hawk || tile.manhattan_distance(layout.player) <= 1;
                 assert!(!state.is_caught() || !is_possible, "a {style} that remembers {tile}");
                 memories += 1;

@@ -1,9 +1,9 @@
 //! Infers the server's rules once the threats break the expected rules.
 //!
 //! After the first misprediction, or if a style has an unknown name, a [`Learner`] follows the
-//! game. When its best explanation changes, a new tracker replays the game, and replaces the old if
-//! it has fewer mispredictions. If no rules explain a threat of known style, learning stops. Other
-//! explanations serve to check moves (`conformant`).
+//! game. When its best explanation changes, a new tracker replays the game under the new rules, and
+//! replaces the old tracker if it has fewer mispredictions. The bot checks its moves against other
+//! explanations (`conformant`). If no rules explain a threat of known style, learning stops.
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
 use crate::inference::{Learner, Sight, Streets, StyleWord, differences};
@@ -26,7 +26,7 @@ pub(super) struct Learning {
     has_stopped: bool,
     learner: Option<Box<Learner>>,
     shown: usize,
-    /// The best explanation from the last time that the learner had processed all observations.
+    /// The learner's best explanation when it had last processed all observations.
     best: Option<(Rules, Vec<(String, Style)>)>,
     learnt: Option<Explanation>,
     rejected: Option<Explanation>,
@@ -70,7 +70,7 @@ impl Learning {
         }
     }
 
-    /// Returns the new findings as sentences. Replaces the tracker if rules or styles have changed.
+    /// Returns new findings as sentences. Replaces the tracker if other rules or styles fit better.
     pub fn learn(
         &mut self,
         tracker: &mut Tracker,
@@ -124,7 +124,7 @@ impl Learning {
         self.best = Some((explanation.0, learner.words()));
         let is_new = match &self.learnt {
             Some(learnt) => *learnt != explanation,
-            // Under the expected rules, the tracker itself finds the styles of unknown words.
+            // If only the styles are new, no replay is needed: the tracker finds them itself.
             None => Rules { wire: options.rules.wire, ..explanation.0 } != options.rules,
         };
         let mut news = Vec::new();
@@ -251,7 +251,8 @@ impl Learning {
         agrees(world, &state, self.log.last()?).then_some(state)
     }
 
-    /// The rules and words must explain the catch after the last move. No message follows it.
+    /// Returns rules and words that explain a catch after the last move, which no message shows.
+    /// `None` if no such rules are found, or if the best explanation already predicts the catch.
     pub fn explain_loss(
         &self,
         map: &MessageMap,
@@ -280,7 +281,7 @@ impl Learning {
         }
         let early = learner.early_phases(&best, last.tick);
         let others = learner.alternatives(&best, LOSS_ALTERNATIVES_MAX);
-        // An early next phase is the likelier explanation only if the phase is overdue.
+        // If the current phase is overdue, the likeliest explanation is that the next has begun.
         let (first, second) = if learner.is_overdue(last.tick) { (early, others) } else { (others, early) };
         let rules = first.into_iter().chain(second).find(|rules| is_caught(rules) == Some(true))?;
         Some((rules, learner.words()))
@@ -291,7 +292,7 @@ impl Learning {
         current.map(|alternative| (&alternative.world, &alternative.state))
     }
 
-    /// The best explanation; `None` while the expected rules hold, or if no rules explain the game.
+    /// The best explanation. `None` until the learner finds one, or if no rules explain the game.
     pub fn memory(&self) -> Option<(Rules, Vec<(String, Style)>)> {
         self.best.clone()
     }

@@ -2,7 +2,7 @@ use crate::game::{LAST_TICK, State, World};
 use crate::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
 
-/// The last tick of the longest line within `states_max` states, up to `target_tick`.
+/// Returns the last tick of the longest line found, or `LAST_TICK + 1` if it survives the game.
 pub(super) fn longest_survival(
     world: &World,
     state: &State,

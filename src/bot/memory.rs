@@ -8,18 +8,18 @@ use super::options::BotOptions;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
-    /// The rules of the best explanation.
+    /// The rules that best explain the server's games.
     pub rules: Rules,
-    /// The unexpected words for styles, with their styles.
+    /// The server's other names for styles, and the styles that they mean.
     #[serde(default)]
     pub words: Vec<(String, Style)>,
-    /// True if a threat made an unexpected move, or the game ended despite a plan.
+    /// True if the bot has ever replaced the expected rules, or was caught in spite of its plan.
     #[serde(default)]
     pub doubts_rules: bool,
 }
 
 impl Memory {
-    /// The options of a bot that starts with this knowledge.
+    /// Returns `options` with this knowledge, for the bot's next game.
     #[must_use]
     pub fn applied_to(self, options: BotOptions) -> BotOptions {
         let Self { rules, words, doubts_rules } = self;

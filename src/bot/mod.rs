@@ -5,9 +5,9 @@
 //! `reconstruct`, `belief`); learn (`learning`); plan and decide (`plan`, `exploration`,
 //! `fallback`).
 //!
-//! Every message gets a decision or one clear error, without a panic. The bot does no work in the
-//! background. It slices work that takes longer than a tick, such as the tables of the largest
-//! maps, and plays with the cautious planner until the work is complete.
+//! Every message leads to a decision or an error, never to a panic. The bot does no work in the
+//! background. The tables of the largest maps take longer than a tick to build, so the bot builds
+//! them over several ticks. Until they are complete, it plays with the cautious planner.
 
 use std::time::{Duration, Instant};
 
@@ -42,12 +42,12 @@ pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
 
-/// At most a quarter of a budget: the system may preempt the process between two checks.
+/// Time held back from a budget, at most a quarter, because the system may preempt the process.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 /// Gap reconstruction and style identification may take 1 / `INFERENCE_DIVISOR` of the budget.
 const INFERENCE_DIVISOR: u32 = 4;
-/// Learning ends after 1 / `LEARNING_DIVISOR` of the budget. The remaining budget is for a plan.
+/// Learning pauses after 1 / `LEARNING_DIVISOR` of the budget. The rest is for planning.
 const LEARNING_DIVISOR: u32 = 2;
 
 /// A player that receives the state before each tick and answers with a move.
@@ -78,7 +78,7 @@ impl Bot {
     /// Creates a bot for a new game.
     ///
     /// # Errors
-    /// If the planner does not support a limit of the budget, or the rules cannot be played.
+    /// If the rules cannot be played, or the planner does not support a limit of the budget.
     pub fn new(mut options: BotOptions) -> Result<Self, OptionsError> {
         options.rules.validate()?;
         options.budget.time = Some(options.budget.time.unwrap_or(BUDGET_MAX).min(BUDGET_MAX));
@@ -91,14 +91,14 @@ impl Bot {
         &self.options
     }
 
-    /// Decides on a message that has just arrived. Fails like [`Bot::next_action_since`].
+    /// Like [`Bot::next_action_since`], for a message that has just arrived.
     pub fn next_action(&mut self, message: &GameMessage) -> Result<Decision, BotError> {
         self.next_action_since(message, now())
     }
 
-    /// Decides on a message that arrived at `arrival`, when its budget started. A repeated message
-    /// gets the same decision. An earlier tick, or another map or number of threats, starts a new
-    /// game.
+    /// Returns the decision for a message. The budget's time counts from `arrival`. A repeated
+    /// message gets the same decision. A message with an earlier tick, another map or another
+    /// number of threats starts a new game.
     ///
     /// # Errors
     /// If the message is inconsistent, the player is not on an open tile, or an external planner
@@ -128,7 +128,7 @@ impl Bot {
 
         let Choice { player_move, source, planned_tick, simulated_ticks } = choice;
         let elapsed = elapsed();
-        // The sum can fall with a new game, or with rules that explain earlier mispredictions.
+        // The sum can fall: a new game starts at 0, and new rules may explain old mispredictions.
         let mispredictions = self.mispredictions_by_threat().iter().sum::<u32>().saturating_sub(counted);
         let tick = message.tick;
         let decision =
@@ -140,23 +140,23 @@ impl Bot {
         Ok(decision)
     }
 
-    /// The learnt differences from the expected rules, as sentences.
+    /// The learnt rules that differ from the expected rules, and learnt style names, as sentences.
     pub fn learnt(&self) -> Vec<String> {
         self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
     }
 
-    /// The rules that best explain the game: those of the options while every prediction holds.
+    /// The rules that best explain the game: those of the options until a prediction fails.
     pub fn rules(&self) -> Rules {
         self.best_explanation().map_or(self.options.rules, |(rules, _)| rules)
     }
 
-    /// The knowledge for the next game. It equals the options until a prediction fails.
+    /// The knowledge for the next game: the options, updated with the findings of this game.
     pub fn memory(&self) -> Memory {
         self.memory_with(self.best_explanation())
     }
 
-    /// The knowledge for the next game after a catch, with rules that explain the catch if the bot
-    /// had a plan.
+    /// Like [`Bot::memory`], for a game that ended with a catch. If the bot's plan should have
+    /// prevented the catch, the rules explain the catch where possible.
     pub fn memory_after_catch(&self) -> Memory {
         let planned = self.game.as_ref().filter(|game| game.has_ended_unexpectedly());
         let explained = planned.and_then(|game| game.explain_loss(&self.options));
@@ -176,7 +176,7 @@ impl Bot {
         Memory { rules, words, doubts_rules }
     }
 
-    /// Mispredictions per threat in this game, in message order.
+    /// The number of mispredictions of each threat in this game, in message order.
     pub fn mispredictions_by_threat(&self) -> Vec<u32> {
         match &self.game {
             Some(Game { tracking: Some(Tracking::Following(tracker)), .. }) => tracker.beliefs.mispredictions(),

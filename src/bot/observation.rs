@@ -1,4 +1,4 @@
-//! The decode stage validates a message. The positions and ticks of an observation are valid.
+//! The decode stage: validates a message and turns it into an observation.
 
 use crate::game::{
     Direction, FIRST_TICK, LAST_TICK, MAX_OPEN_TILES, MAX_THREATS, Personality, Position, Style, Threat,
@@ -12,17 +12,17 @@ pub(super) struct Decoded<'a> {
     pub observation: Observation,
     /// The threats' styles, in message order; `None` for an unknown word.
     pub styles: Vec<Option<Style>>,
-    /// The words for the threats' styles, in message order; empty if all of them are expected.
+    /// The message's words for the threats' styles, in message order; empty if all are standard.
     pub words: Vec<String>,
-    /// False if the tick is out of range, a threat is not on an open tile, or the map exceeds a
-    /// world's limits. The bot then plays without predictions.
+    /// False if the tick is out of range, a threat is not on an open tile, or the map has too many
+    /// open tiles or threats for a world. The bot then plays without predictions.
     pub is_playable: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Observation {
     pub message_tick: u32,
-    /// The tick, clamped to the range of the rules.
+    /// `message_tick`, clamped to the range from [`FIRST_TICK`] to [`LAST_TICK`].
     pub tick: u16,
     pub player: Position,
     pub threats: Vec<ObservedPose>,
@@ -43,8 +43,8 @@ impl ObservedPose {
     }
 }
 
-/// `words` are the server's other names for styles. Fails if the sizes disagree or the player is
-/// not on an open tile, because the bot then cannot decide.
+/// `words` are the server's other names for styles. Fails if the message is inconsistent or the
+/// player is not on an open tile, because the bot then cannot decide.
 pub(super) fn decode<'a>(message: &'a GameMessage, words: &[(String, Style)]) -> Result<Decoded<'a>, BotError> {
     message.validate()?;
     let player = message.your_character.position;

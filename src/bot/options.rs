@@ -14,7 +14,7 @@ pub(super) const SLACK_MOVES_MAX: u8 = 4;
 pub struct BotOptions {
     /// The planner.
     pub planner: PlannerSpec,
-    /// The budget of a decision, from the call or from the arrival of the message.
+    /// The budget of a decision. Its time counts from the arrival of the message.
     pub budget: Budget,
     /// The seed of the random number generator.
     pub seed: u64,
@@ -22,11 +22,12 @@ pub struct BotOptions {
     pub rules: Rules,
     /// The server's other names for styles, and the styles that they mean.
     pub words: Vec<(String, Style)>,
-    /// True if an earlier game has put the rules in doubt. Plans then avoid the threats' reach.
+    /// True if earlier games cast doubt on the rules. Plans then keep away from the threats.
     pub doubts_rules: bool,
     /// True if the bot infers new rules when the threats break the expected ones.
     pub learns: bool,
-    /// The slack of `survival` plans, in threat moves; 0 for none. Other planners ignore it.
+    /// The slack of `survival` plans: in each state of a plan, the player would survive if it stood
+    /// still for this many threat moves. Other planners ignore the slack.
     pub slack_moves: u8,
 }
 
