@@ -1,7 +1,7 @@
 """The competition bot: `python application.py` plays one game and prints a summary.
 
-Environment: TOKEN (the bot registers with it instead of the team name), SAVE_JSONL_PATH (records
-the game in this file, which must not exist).
+Environment: TOKEN (the bot registers with it instead of the team name), SAVE_JSONL_PATH (the bot
+records the game in this file, which must not exist yet).
 Exit code: 0 if a game was played, 1 if not, 2 for an invalid option or an existing file, 130 after
 Ctrl-C.
 """
@@ -22,7 +22,7 @@ from client import Game, Recorder, open_connection, printable
 
 def main() -> int:
     options = parse_options()
-    # Printing text that the terminal cannot encode must not raise an error.
+    # Without this, printing text that the terminal cannot encode would raise an error.
     sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(OneLine("%(message)s"))
@@ -55,8 +55,8 @@ def report(text: object) -> None:
 
 
 def open_recorder(path: str) -> Recorder | None:
-    """If the file cannot be created, the game is played without a recording. Raises FileExistsError
-    if the file exists: it may belong to another bot."""
+    """Returns None if the file cannot be created: the game is then played without a recording.
+    Raises FileExistsError if the file exists, because it may belong to another bot."""
     try:
         return Recorder(path)
     except FileExistsError:

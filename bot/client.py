@@ -23,18 +23,18 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 MAX_FRAME_BYTES = 16 << 20
-"""Largest accepted frame: a state of the largest map that the bot accepts."""
+"""Maximum size of a message; enough for a state of the largest map that the bot accepts."""
 CONNECT_TIMEOUT_S = 30.0
 """Time limit for connecting to a server that may not be up yet."""
 INITIAL_PAUSE_S = 0.1
 MAX_PAUSE_S = 4.0
 GZIP_LEVEL = 3
-"""A state takes a fraction of a millisecond; higher levels save little."""
+"""This level compresses a state in a fraction of a millisecond. Higher levels save little space."""
 POINTS_PER_TICK = 5
 MAX_TICK = 2**32 - 1
 MAX_ERROR_CHARS = 300
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]")
-"""Characters that control a terminal, change the direction of the text, or cannot be encoded."""
+"""Characters that control a terminal, change the text's direction, or have no UTF-8 encoding."""
 
 log = logging.getLogger("bot")
 
@@ -54,7 +54,7 @@ class Decision(Protocol):
 
 
 class DecisionMaker(Protocol):
-    """The interface of `getaway.Bot` that the client uses."""
+    """The part of `getaway.Bot` that the client uses."""
 
     @property
     def last_decision(self) -> Decision | None: ...
@@ -65,7 +65,7 @@ class DecisionMaker(Protocol):
 @dataclass
 class Summary:
     last_tick: int = 0
-    """The tick of the last state; 0 before the first."""
+    """The highest tick of all states so far; 0 before the first state."""
     errors: int = 0
     decision_times_s: list[float] = field(default_factory=list)
     """Seconds from receiving each state to sending its command."""
@@ -73,7 +73,7 @@ class Summary:
 
     @property
     def score(self) -> int:
-        """The score, computed from the last message: the server does not send the final state."""
+        """The score, computed from `last_tick` because the server does not send the final state."""
         return POINTS_PER_TICK * (self.last_tick + 1) if self.last_tick else 0
 
     def quantile_ms(self, q: float) -> float:
@@ -92,27 +92,27 @@ class Summary:
 
 
 class Recorder:
-    """Records one line per tick, on disk before the next state is read, so every tick can be read
-    back even if the bot is killed. Gzipped if the name ends in .gz."""
+    """Writes each state to a file as one line before the next state is read, so no line is lost if
+    the bot is killed. The file is gzipped if its name ends in .gz."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        """Creates the file and its parent folders. Raises FileExistsError if the file exists (two
-        games never share one), OSError if it cannot be created."""
+        """Creates the file and its parent folders. Raises FileExistsError if the file exists,
+        because two games must not share a file, and OSError if it cannot be created."""
         self.path = Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except FileExistsError as error:
-            # A file has the name of the parent folder. It is not another bot's recording.
+            # The parent is a file. FileExistsError would mean that the recording itself exists.
             raise NotADirectoryError(errno.ENOTDIR, "is not a folder", str(self.path.parent)) from error
         self._file = open(self.path, "xb")
         self._gzip = zlib.compressobj(GZIP_LEVEL, wbits=zlib.MAX_WBITS | 16) if self.path.suffix == ".gz" else None
         self._is_empty = True
 
     def write(self, frame: str, actions: list[dict[str, Any]], notes: dict[str, Any] | None = None) -> None:
-        """Appends a tick with extra fields. If writing fails, only the recording ends."""
+        """Appends a state, its actions and `notes` as a line. An error only ends the recording."""
         if self._file.closed:
             return
-        # JSON allows any white space between tokens, and its strings contain no line ends.
+        # JSON has line ends only between tokens, where a space has the same meaning.
         frame = frame.translate({ord("\n"): " ", ord("\r"): " "})
         try:
             fields = "".join(f",{json.dumps(name)}:{json.dumps(note)}" for name, note in (notes or {}).items())
@@ -137,13 +137,13 @@ class Recorder:
                 self._file.write(self._gzip.flush())
             self._file.close()
         except OSError as error:
-            # After a failed write, closing retries the same data and fails too.
+            # After a failed write, closing fails too, because it tries to write the same data.
             if not is_logged:
                 log.error("%s: %s", self.path, error)
 
 
 def printable(text: object) -> str:
-    """One line for a terminal: escapes control characters as in JSON, as `getaway` does."""
+    """Returns the text as one line: control characters are escaped as in JSON."""
     short = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
     return CONTROLS.sub(lambda found: short.get(found[0], f"\\u{ord(found[0]):04x}"), str(text))
 
@@ -156,15 +156,15 @@ def register_frame(token: str | None, team_name: str) -> str:
 def open_connection(url: str, timeout_s: float = CONNECT_TIMEOUT_S) -> ClientConnection:
     """Connects. While the server is not up, retries with growing pauses for up to `timeout_s`.
 
-    Raises OSError on timeout, ValueError for an invalid URL, and the exceptions of `websockets` if
-    the server speaks another protocol.
+    Raises OSError on timeout, and ValueError or an exception of `websockets` if the URL is invalid
+    or the server speaks another protocol.
     """
     deadline = time.monotonic() + timeout_s
     pause_s = INITIAL_PAUSE_S
     while True:
         try:
-            # The server is local or nearby: no proxy and no compression. Without pings, a server
-            # that stalls does not end the game.
+            # The server is local or nearby, so it needs no proxy or compression. Pings would end
+            # the game when the server stalls.
             return connect(url, max_size=MAX_FRAME_BYTES, compression=None, proxy=None, ping_interval=None, close_timeout=1)
         except OSError as error:
             if time.monotonic() + pause_s > deadline:
@@ -175,7 +175,7 @@ def open_connection(url: str, timeout_s: float = CONNECT_TIMEOUT_S) -> ClientCon
 
 
 class Game:
-    """One game, from the first state until the connection ends."""
+    """One game, from the registration until the connection ends."""
 
     def __init__(
         self,
@@ -184,7 +184,7 @@ class Game:
         recorder: Recorder | None = None,
         header: dict[str, Any] | None = None,
     ) -> None:
-        """Plays with a decision maker; `header` goes into the first recorded line."""
+        """`header` is recorded with every state up to the first that gets a decision."""
         self.summary = Summary()
         self._header = header
         self._mispredictions = 0
@@ -193,8 +193,7 @@ class Game:
         self._recorder = recorder
 
     def play(self, token: str | None, team_name: str) -> None:
-        """Registers, then answers until the connection ends for any reason. `summary` is always up
-        to date."""
+        """Registers, then answers states until the connection ends. Keeps `summary` up to date."""
         try:
             self._connection.send(register_frame(token, team_name))
             while True:
@@ -227,16 +226,16 @@ class Game:
                 self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions, self._notes(decision, failure))
 
     def _notes(self, decision: Decision | None, failure: str | None) -> dict[str, Any]:
-        """The header, and the decision's details or its error, for a recorded line."""
+        """Returns the notes for a recorded line: the header, and the decision or the error."""
         notes: dict[str, Any] = {}
         if self._header:
             notes["game"] = self._header
         if failure is None:
             self._header = None
         else:
-            # If the state is unusable, readers skip the line, because it has an error.
+            # Readers of recordings skip a line with an error if its state is unreadable.
             notes["error"] = failure
-        # Another decision maker may lack these fields.
+        # Decision makers other than `getaway.Bot` may lack these attributes.
         source = getattr(decision, "source", None)
         if decision and isinstance(source, str):
             note: dict[str, Any] = {"ms": round(decision.elapsed_ms, 3), "source": source}
@@ -252,16 +251,16 @@ class Game:
         return notes
 
     def _count_error(self, tick: int, failure: str) -> None:
-        """Logs the first state without a decision; later states are only counted."""
+        """Counts a state without a decision. Logs only the first one."""
         if not self.summary.errors:
             log.error("tick %d: no decision, staying: %s (further errors are only counted)", tick, failure)
         self.summary.errors += 1
 
 
 def _tick_of(frame: str | bytes) -> int | None:
-    """The tick of a state that the bot could not use; `None` if the frame is not a state."""
+    """Returns the tick of a state, or None if the frame is not a state."""
     try:
-        # Accept only text that every reader of the recording parses as JSON.
+        # Accept only text that every JSON parser accepts, because the text is recorded.
         message = json.loads(frame.decode() if isinstance(frame, bytes) else frame, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None

@@ -15,7 +15,7 @@ const MAP: &str = "
     #....s..g.#
     ###########";
 
-/// Plays the move after which the player survives longest if it then stands still.
+/// Plays the move after which the player survives longest, assuming that it then stands still.
 struct Patient;
 
 impl Planner for Patient {

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use getaway::search::{Budget, Expression, Generator, Problem, Search};
 use getaway_discover::{Budgets, Discovery, Distribution, DistributionBank, Settings, Vocabulary};
 
-/// The knapsack problem: take or leave each item (weight, value), one after another.
+/// The knapsack problem: take or leave each item, a pair of weight and value, one after another.
 struct Knapsack(Vec<(u32, u32)>);
 
-/// The number of decided items, the free capacity, and the value taken.
+/// The number of items decided so far, the remaining capacity, and the value of the items taken.
 #[derive(Clone)]
 struct Packed(usize, u32, u32);
 
@@ -36,7 +36,7 @@ impl Problem for Knapsack {
     }
 }
 
-/// Forty random items. About a fifth of them fit.
+/// Draws problems with forty random items. About a fifth of their total weight fits.
 struct RandomKnapsacks;
 
 impl Distribution for RandomKnapsacks {

@@ -1,4 +1,4 @@
-//! Plays a game with a planner and prints each tick: `cargo run --example play -- uct-greedy`.
+//! Plays a game with a planner and prints every tick: `cargo run --example play -- uct-greedy`.
 
 use std::error::Error;
 

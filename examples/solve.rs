@@ -20,7 +20,7 @@ pub(crate) fn main() -> Result<(), Box<dyn Error>> {
     let solution = SurvivalSearch::new(options).solve(&world, &world.start(), Budget::ticks(1_000_000));
     println!("{}: tick {}, {} ticks simulated", solution.outcome, solution.final_tick, solution.simulated_ticks);
 
-    // A solution is one line of text, for a file or a bug report.
+    // A solution can be converted to one line of text and back.
     let solution: Solution = solution.to_string().parse()?;
     let mut state = world.start();
     for &player_move in &solution.moves {

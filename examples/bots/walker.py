@@ -1,5 +1,5 @@
 """A bot that walks away from the nearest threat. Plays over a websocket if SERVER_URL is set (needs
-`websockets`), otherwise over standard input and output, one line per message."""
+the package `websockets`), otherwise over standard input and output, one line per message."""
 
 import json, os, sys
 

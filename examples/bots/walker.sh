@@ -1,6 +1,6 @@
 #!/bin/sh
-# A minimal bot in shell: reads one message and writes one command per line. It uses only the
-# tick and the player's position. When a move fails, the bot turns to the next direction.
+# A minimal bot in shell: answers each message, a line of standard input, with one command. It uses
+# only the tick and the player's position. If a move leads into a wall, the bot turns right.
 #
 #   getaway battle "pipe:sh examples/bots/walker.sh" random
 #   getaway bridge -- sh examples/bots/walker.sh     (on a real server)

@@ -2,9 +2,10 @@
 
     python examples/python/compare.py random safest cautious model:examples/models/evolved.json
 
-Prints a table with mean final ticks and standard errors over maps, and the mean regret: how many
-more ticks the best possible game lasts. A map counts for the regret only if its best game is found
-and proven within the budget. No test map is a training or validation map of the other examples.
+Prints a table with each planner's mean final tick, its standard error over the maps, and the mean
+regret: by how many ticks the best possible game is longer. The regret counts only maps whose best
+game is found and proven within the budget. The generated maps are from the split `test`, which
+`evolve.py`, `imitate.py` and `ppo.py` do not use.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ from getaway import arena
 
 TEST_SEED = 0
 BEST_TICKS_BUDGET = 3_000_000
-"""Budget for finding the best game of a map, in simulated ticks."""
+"""Maximum number of simulated ticks of the search for a map's best game."""
 
 
 def best_tick(map: getaway.Map, *, no_jump: bool) -> float:
-    """The last tick that any player can reach; NaN if it is unknown."""
+    """Returns the last tick that any player can reach, or NaN if it is not found and proven."""
     solution = getaway.solve(map, no_jump=no_jump, budget_ticks=BEST_TICKS_BUDGET, time_limit_ms=3_600_000)
     return solution.final_tick if solution.is_optimal else float("nan")
 

@@ -5,10 +5,10 @@
 The cross-entropy method (Rubinstein, 1999) draws small networks from a normal distribution, lets
 each play the same games on generated maps, and moves the distribution towards the networks whose
 games lasted longest. Every generation plays different games and begins with different random moves,
-so no game is learnt by heart. The result is a running average of the distribution's mean, taken in
-the generation in which this average survives longest on validation maps.
+so no game is learnt by heart. A running average of the distribution's means plays validation maps
+every few generations. The result is the average that survives longest.
 
-The model is written in the package's format: `getaway play roundabout --planner model:FILE.json`.
+`getaway play roundabout --planner model:FILE.json` plays games with the written model.
 """
 
 from __future__ import annotations
@@ -39,19 +39,19 @@ PARAMETERS = sum(int(np.prod(size)) for size in SIZES)
 
 
 def layers(parameters: Floats) -> list[Floats]:
-    """The weights and biases of policies with these parameters, of shape (policies, PARAMETERS)."""
+    """Splits parameters of shape (policies, PARAMETERS) into weights and biases of each layer."""
     ends = np.cumsum([int(np.prod(size)) for size in SIZES])[:-1]
     return [part.reshape(-1, *size) for part, size in zip(np.split(parameters, ends, axis=1), SIZES)]
 
 
 def actions(parameters: Floats, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
-    """The action in each game. Games are ordered by number, and then by policy."""
+    """Returns one action per row of features. Row `game * policies + policy` is a policy's game."""
     own, shared, is_open = policy.split_inputs(features)
     first, first_bias, last, last_bias = layers(parameters)
     policies = len(parameters)
     own = own.reshape(-1, policies, 5 * OWN).swapaxes(0, 1).reshape(policies, -1, OWN)
     shared = shared.reshape(-1, policies, INPUTS - OWN).swapaxes(0, 1)
-    # The part of the hidden layer that all actions share is computed once.
+    # The shared inputs add the same values to the hidden layer for every action.
     common = shared @ first[:, :, OWN:].transpose(0, 2, 1) + first_bias[:, None]
     hidden = (own @ first[:, :, :OWN].transpose(0, 2, 1)).reshape(policies, -1, 5, HIDDEN) + common[:, :, None]
     np.maximum(hidden, 0, out=hidden)
@@ -61,7 +61,7 @@ def actions(parameters: Floats, features: npt.NDArray[np.int16]) -> npt.NDArray[
 
 
 def training_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """The last tick of each policy on each game, of shape (policies, games), after random moves."""
+    """Returns the final ticks, of shape (policies, games). Each game begins with random moves."""
     policies = len(parameters)
     batch = getaway.Batch(games, len(games) * policies, observation="features")
     ticks = np.zeros(len(batch), np.int64)
@@ -85,7 +85,7 @@ def save(parameters: Floats, path: Path) -> None:
 
 
 def evolve(generations: int, seed: int, path: Path | None) -> Floats:
-    """Writes the parameters to the file whenever they improve."""
+    """Returns the best parameters, and writes them to `path` whenever the validation improves."""
     rng = np.random.default_rng(seed)
     games = [getaway.Game(map) for map in policy.generated_maps(TRAINING_MAPS, "train", seed)]
     validation = policy.generated_maps(VALIDATION_MAPS, "validation", seed)
@@ -99,12 +99,12 @@ def evolve(generations: int, seed: int, path: Path | None) -> Floats:
         ticks = training_ticks(policies, chosen, rng).mean(axis=1)
         elite = policies[np.argsort(-ticks, kind="stable")[:ELITE]]
         mean = 0.3 * mean + 0.7 * elite.mean(axis=0)
-        # Shrinking noise prevents the distribution from collapsing early.
+        # The added noise prevents the distribution from collapsing early; it shrinks to 0.
         deviation = 0.3 * deviation + 0.7 * elite.std(axis=0) + NOISE * (1 - generation / generations)
-        # The weight of early means shrinks; the first average is the first mean.
+        # The average is arithmetic in the first 1 / AVERAGE generations, and then exponential.
         average = average + max(AVERAGE, 1 / generation) * (mean - average)
         if generation % VALIDATION_INTERVAL == 0 or generation == generations:
-            # The rounded weights are validated, because the file holds these.
+            # Validates rounded weights, because the file contains rounded weights.
             rounded = average.round(4).astype(np.float32)
             tick = policy.final_ticks(lambda features: actions(rounded[None], features), validation).mean()
             if tick > best_tick:

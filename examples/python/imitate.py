@@ -3,12 +3,12 @@
     pip install torch
     python examples/python/imitate.py [--rounds 12] [--states 3000] [--seed 1] [--model FILE.json] [MAP...]
 
-In each round, the policy plays generated maps, and exact search judges every move of some of the
-reached states, mostly states shortly before a catch (Ross, Gordon and Bagnell, 2011). The network
-learns the probability that a move keeps the game alive, from the judgements of all rounds. The
-policy plays the move with the highest probability.
+In each round, the policy plays generated maps. An exact search then judges every move in some of
+the states reached, most of them shortly before the end of a game (Ross, Gordon and Bagnell, 2011).
+From the judgements of all rounds, the network learns the probability that the game can be survived
+after a move. The policy plays the move with the highest probability.
 
-The model is written in the package's format: `getaway play roundabout --planner model:FILE.json`.
+`getaway play roundabout --planner model:FILE.json` plays games with the written model.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ import getaway
 GAMES_PER_ROUND = 64
 HIDDEN = 64
 LAST_TICKS = 40
-"""Most states come from at most this many ticks before a catch."""
+"""Most of the judged states are fewer than this many ticks before the end of their game."""
 JUDGED_TICKS = 30_000
-"""Budget of the exact search per move, in simulated ticks."""
+"""Maximum number of simulated ticks of the exact search per move."""
 EPOCHS = 30
 BATCH = 1024
 
 Arrays = tuple[policy.Floats, policy.Floats, policy.Floats]
-"""Inputs, targets and weights, each with one row per state and one column per action."""
+"""Inputs, targets and weights. The first axis is the state, the second the action."""
 
 
 def network() -> nn.Sequential:
@@ -48,7 +48,7 @@ def act(model: nn.Module, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int
 
 
 def states_reached(model: nn.Module | None, seed: int, wanted: int) -> tuple[getaway.Batch, float]:
-    """Returns a batch and its mean final tick. Without a model, the actions are random."""
+    """Plays games, at random without a model. Returns `wanted` states and the mean final tick."""
     rng = np.random.default_rng(seed)
     games = [getaway.Game(map) for map in policy.generated_maps(GAMES_PER_ROUND, "train", seed)]
     batch = getaway.Batch(games, observation="features")
@@ -71,7 +71,7 @@ def states_reached(model: nn.Module | None, seed: int, wanted: int) -> tuple[get
 
 
 def judged(reached: getaway.Batch, threads: int) -> Arrays:
-    """Returns inputs, targets (1 for survival) and weights (0 for an undecided move)."""
+    """Returns inputs, targets (1 for survival) and weights (0 for an undecided or blocked move)."""
     values, is_open = policy.inputs(reached.observations)
     outcomes = reached.safe_moves(threads=threads, budget_ticks=JUDGED_TICKS).outcomes
     known = is_open & ((outcomes == 0) | (outcomes == 2))

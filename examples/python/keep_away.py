@@ -1,10 +1,10 @@
-"""A minimal planner: looks one tick ahead and keeps away from the nearest threat.
+"""A minimal planner that looks one tick ahead and keeps away from the nearest threat.
 
     getaway play roundabout --planner keep_away:planner
     getaway battle keep_away:planner random --map roundabout --map snail
 
-The command looks for the module in the current folder, like `python -m`. A planner is any callable that
-takes a state and returns a move: a `getaway.Move`, its number, or its letter.
+The command looks for the module in the current folder, like `python -m`. A planner is a callable
+that takes a state and returns a move, as a `getaway.Move`, its number or its letter.
 """
 
 import getaway
@@ -22,7 +22,7 @@ def planner(state: getaway.State) -> getaway.Move:
 
 
 class Patrol:
-    """A planner with state: it keeps its direction while it can. Each game has its own instance."""
+    """A planner that keeps its direction while this is safe. Each game has its own instance."""
 
     def __init__(self) -> None:
         self.last = getaway.Move.STAY

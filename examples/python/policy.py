@@ -1,8 +1,9 @@
 """Shared parts of the learning examples: the inputs of a policy, its test, and its file format.
 
-A policy scores one action at a time and plays the open action with the highest score. Its inputs
-come from the observation "features" of `getaway.gymnasium`: the action's 13 numbers, their mean and
-their maximum over the open actions, and the three numbers of the header, each scaled to about 1.
+A policy scores each action separately and plays the open (not blocked) action with the highest
+score. Its inputs come from the observation "features" of `getaway.gymnasium`: the action's own 13
+numbers, their means and maxima over the open actions, and the three numbers of the header, which
+precede those of the actions. All inputs are scaled to the range 0 to 1.
 """
 
 from __future__ import annotations
@@ -21,35 +22,34 @@ from getaway import levels
 OWN = 13
 INPUTS = 3 * OWN + 3
 ACTION_LIMITS = np.array([16, 64, 16, 4, 32, 256, 4, 16, 16, 16, 16, 16, 16], np.int16)
-"""Upper limits of an action's features. Each feature is clipped to its limit and divided by it."""
+"""Limits of an action's features. A feature is clipped to its limit, then divided by this limit."""
 ACTION_FACTORS = (1 / ACTION_LIMITS).astype(np.float32)
 HEADER_SCALES = np.array([2001, 5, 5], np.float32)
-"""Scales of the header's numbers. A scaled number is at most 1."""
+"""Divisors of the header's numbers. Quotients above 1 are clipped to 1."""
 
 Floats = npt.NDArray[np.float32]
 Integers = npt.NDArray[np.integer]
 
 
 def split_inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
-    """Three arrays: each action's own inputs (games, 5, OWN), the inputs that all actions share
-    (games, INPUTS - OWN), and the open actions (games, 5)."""
+    """Returns three arrays: each action's own inputs (games, 5, OWN), the inputs that all actions
+    share (games, INPUTS - OWN), and whether each action is open (games, 5)."""
     header = np.minimum(features[:, :3] / HEADER_SCALES, np.float32(1))
     actions = features[:, 3:].reshape(-1, 5, OWN)
     is_open = actions[:, :, 0] >= 0
-    # The features of blocked actions are -1.
     own = np.clip(actions, 0, ACTION_LIMITS) * ACTION_FACTORS
     mean = own.sum(axis=1) / np.maximum(is_open.sum(axis=1, dtype=np.float32), np.float32(1))[:, None]
     return own, np.concatenate([mean, own.max(axis=1), header], axis=1), is_open
 
 
 def inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """All inputs of shape (games, 5, INPUTS), and the open actions of shape (games, 5)."""
+    """Returns all inputs (games, 5, INPUTS), and whether each action is open (games, 5)."""
     own, shared, is_open = split_inputs(features)
     return np.concatenate([own, np.repeat(shared[:, None], 5, axis=1)], axis=2), is_open
 
 
 def generated_maps(count: int, split: levels.Split, seed: int) -> list[getaway.Map]:
-    """Maps of a split: mazes, cities and labyrinths of many sizes, with 3 to 8 threats."""
+    """Returns maps of a split: mazes, cities and labyrinths of many sizes, with 3 to 8 threats."""
     rng = np.random.default_rng(seed)
     found: list[getaway.Map] = []
     for number in range(count):
@@ -61,7 +61,7 @@ def generated_maps(count: int, split: levels.Split, seed: int) -> list[getaway.M
 
 
 def final_ticks(act: Callable[[npt.NDArray[np.int16]], Integers], maps: Sequence[object], *, no_jump: bool = False) -> Integers:
-    """The last tick of a policy's game on each map; `act` takes features and returns actions."""
+    """Returns the final tick of a policy's game on each map. `act` maps features to actions."""
     batch = getaway.Batch([getaway.Game(each, no_jump=no_jump) for each in maps], observation="features")  # type: ignore[arg-type]
     ticks = np.zeros(len(batch), np.int64)
     features = batch.observations
@@ -73,7 +73,7 @@ def final_ticks(act: Callable[[npt.NDArray[np.int16]], Integers], maps: Sequence
 
 
 def save(layers: list[tuple[Floats, Floats]], path: Path) -> None:
-    """Writes the weights (outputs, inputs) and biases of the layers in the package's format."""
+    """Writes a model file for `--planner model:FILE`. Weights have the shape (outputs, inputs)."""
     network = [{"weights": weights.round(4).tolist(), "biases": biases.round(4).tolist()} for weights, biases in layers]
     text = json.dumps({"format": "getaway-model 1", "layers": network})
     path.write_text(text + "\n")
@@ -88,7 +88,7 @@ def arguments(description: str) -> argparse.ArgumentParser:
 
 
 def report(act: Callable[[npt.NDArray[np.int16]], Integers], maps: Sequence[object]) -> None:
-    """Prints the mean final tick of a policy on the maps, in both variants."""
+    """Prints the mean final tick of a policy on the maps, with and without jumping."""
     for no_jump, rules in ((False, "the server's rules"), (True, "no jumping")):
         ticks = final_ticks(act, maps, no_jump=no_jump)
         print(f"{rules}: mean final tick {ticks.mean():.1f} on {len(ticks)} maps, {int((ticks > 2000).sum())} survived")

@@ -3,11 +3,11 @@
     pip install 'getaway[gymnasium]' torch
     python examples/python/ppo.py [--steps 5000000] [--seed 1] [--model FILE.json] [MAP...]
 
-The actor scores one action at a time (see `policy.py`), and blocked actions are masked. The critic
-sees the means and maxima over the actions. A game that ends is reset by the next step; learning
-ignores this step.
+The actor scores each action separately (see `policy.py`), and blocked actions are masked. The
+critic gets the inputs that all actions share. The step after the end of a game only resets the
+game, so learning ignores this step.
 
-The model is written in the package's format: `getaway play roundabout --planner model:FILE.json`.
+`getaway play roundabout --planner model:FILE.json` plays games with the written model.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ REWARD_SCALE = 0.1
 
 
 class Agent(nn.Module):  # type: ignore[misc]
-    """Logits of the actions, and the value of a state."""
+    """Computes the logits of the actions, and the value of a state."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Agent(nn.Module):  # type: ignore[misc]
 
     def forward(self, values: torch.Tensor, is_open: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         logits = self.actor(values).squeeze(-1).masked_fill(~is_open, -1e9)
-        # Every row has the same shared inputs.
+        # The shared inputs are the same for all five actions, so those of any action will do.
         return logits, self.critic(values[:, 4, policy.OWN :]).squeeze(-1)
 
 
@@ -57,7 +57,8 @@ def act(agent: Agent, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
 
 
 def advantages(rewards: torch.Tensor, values: torch.Tensor, dones: torch.Tensor) -> torch.Tensor:
-    """Generalised advantage estimates of shape (steps, games); `values` has one more step."""
+    """Returns generalised advantage estimates. `values` has one more row than `rewards`, for the
+    states after the last step."""
     found, last = torch.zeros_like(rewards), torch.zeros_like(rewards[0])
     for step in reversed(range(len(rewards))):
         alive = 1 - dones[step]

@@ -1,14 +1,14 @@
 """The game as a native environment of PufferLib, stepped in Rust.
 
-    pip install 'getaway[gymnasium]' pufferlib-core==3.0.3      # or pufferlib==3.0.0, with its trainer
+    pip install 'getaway[gymnasium]' pufferlib-core==3.0.3      # or pufferlib==3.0.0 for its trainer
     python examples/python/puffer.py [--games 1024] [--steps 1000] [--map roundabout]
 
 A native PufferLib environment holds many games and writes into arrays that the trainer owns. If
-the trainer has no arrays yet, the batch shares its own; otherwise the batch's arrays are copied
-into the trainer's. PufferLib expects that a game that ends is reset within the step, and that infos
-are a list of dicts, which is empty if no game ended.
+the trainer passes no arrays, it reads the batch's observations directly; otherwise they are copied
+into the trainer's array. PufferLib expects that the step in which a game ends also resets the game,
+and that infos are a list of dicts, which is empty if no game ended.
 
-Run as a program, it plays random moves through `pufferlib.vector`.
+If this file is run as a program, it plays random moves through `pufferlib.vector`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from getaway.gymnasium import ChaseEnv
 
 
 class ChasePufferEnv(pufferlib.PufferEnv):  # type: ignore[misc]
-    """Games on one map, or spread over several, with any observation of `getaway.gymnasium`."""
+    """Many games on one or several maps, with an observation of `getaway.gymnasium`."""
 
     def __init__(self, num_games: int = 1024, map: Any = "roundabout", observation: Any = "features", buf: Any = None, seed: int = 0) -> None:
         self.batch = getaway.Batch(map, num_games, observation=observation)

@@ -2,16 +2,15 @@
 
     python examples/python/q_learning.py [--steps 20000000] [--seed 1] [--curve FILE.svg] [MAP...]
 
-The table's state is a part of the compact observation:
+A state of the table is derived from a part of the compact observation:
 
-- for each of the five actions, whether it is blocked, and the steps from the nearest threat to the
-  tile that the action leads to, up to 4;
+- for each of the five actions, whether it is blocked, and the number of steps from the nearest
+  threat to the tile that the action leads to, clipped to 4;
 - whether the threats move in the next step, in the step after it, or later;
-- how often threats move, which follows from the tick.
+- the number of ticks between two moves of the threats, which follows from the tick.
 
-It learns from a few hundred parallel games on generated maps and is tested without exploring on
-other maps. `safest` (away from the nearest threat) and `cautious` (a short search) play the same
-maps through the bot.
+The table learns from 512 parallel games on generated maps, and is tested without exploration on
+other maps. The planners `random`, `safest` and `cautious` play the same test maps.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ import getaway
 GAMES = 512
 TRAINING_MAPS = 64
 NEAR_STEPS = 4
-"""Maximum clearance in steps."""
+"""The number of steps to which the distance of a threat is clipped."""
 DISCOUNT = 0.98
 STATES = (NEAR_STEPS + 2) ** 5 * 3 * 5
 EVALUATIONS = 16
@@ -40,7 +39,7 @@ def states(observations: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
     near = np.clip(observations[:, 4:9], -1, NEAR_STEPS).astype(np.int64) + 1
     number = near @ (NEAR_STEPS + 2) ** np.arange(5)
     wait = np.minimum(observations[:, 1], 2).astype(np.int64)
-    # The clock is the tick minus one. When it exceeds one of these values, threats move more often.
+    # Threats move more often when the clock (tick - 1) exceeds one of these values.
     phase = np.searchsorted([300, 500, 700, 900], observations[:, 0].astype(np.int64) - 1)
     return np.asarray((number * 3 + wait) * 5 + phase, dtype=np.int64)
 
@@ -50,7 +49,7 @@ def greedy(table: Table, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def final_ticks(table: Table, games: list[getaway.Game]) -> npt.NDArray[np.int64]:
-    """Returns the final tick of each game without exploring."""
+    """Returns the final tick of each game, played without exploration."""
     batch = getaway.Batch(games)
     ticks = np.zeros(len(games), dtype=np.int64)
     observations = batch.reset()
@@ -63,14 +62,13 @@ def final_ticks(table: Table, games: list[getaway.Game]) -> npt.NDArray[np.int64
 
 
 def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list[tuple[int, float]]]:
-    """Returns the table, and the curve of mean final ticks on the test maps."""
+    """Returns the table, and the curve: pairs of steps and mean final tick on the test maps."""
     rng = np.random.default_rng(seed)
     maps = [getaway.generate_map(1000 + number, threats=4 + number % 4) for number in range(TRAINING_MAPS)]
     batch = getaway.Batch(maps, GAMES)
     table = np.full((STATES, 5), 1 / (1 - DISCOUNT), dtype=np.float32)
     rounds = max(steps // GAMES, EVALUATIONS)
     curve = []
-    # Random restarts spread the games over all phases.
     rows = states(batch.reset())
     over = np.zeros(GAMES, dtype=bool)
     for number in range(rounds):
@@ -84,7 +82,7 @@ def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list
         observations, rewards, terminations = batch.step(actions)
         after = states(observations)
         goals = rewards + DISCOUNT * np.where(terminations, 0, table[after].max(axis=1))
-        # In a game that was over, this step was only the reset. The table must not learn from it.
+        # If a game was over, this step only reset the game, so the table must not learn from it.
         played = ~over
         known = table[rows[played], actions[played]]
         table[rows[played], actions[played]] = known + rate * (goals[played] - known)
@@ -103,7 +101,7 @@ def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int
 
 
 def draw_curve(curve: list[tuple[int, float]], levels: dict[str, float], path: Path) -> None:
-    """Writes the curve, with a line for each planner, as an SVG image of 640 by 360 pixels."""
+    """Writes an SVG image of the curve, with a horizontal line for the mean of each planner."""
 
     def place(steps: float, tick: float) -> str:
         return f"{60 + 500 * steps / curve[-1][0]:.1f},{320 - 280 * tick / 2001:.1f}"

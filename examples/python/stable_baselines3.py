@@ -1,10 +1,9 @@
-"""Trains MaskablePPO of Stable-Baselines3 on games that are stepped in Rust.
+"""Trains MaskablePPO, from SB3-Contrib, on games that are stepped in Rust.
 
     pip install 'getaway[gymnasium]' stable-baselines3 sb3-contrib
     python examples/python/stable_baselines3.py [--steps 2000000] [--map roundabout]
 
-The tests do not run this example, because Stable-Baselines3 installs PyTorch. `VecNormalize` scales the
-features.
+`VecNormalize` normalises the features and the rewards.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its le
 MOVE_UP, MOVE_DOWN) or `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug
 in the library raises a RuntimeError.
 
-Positions are (x, y) from 0, with x to the right and y down. Rules are a dict as returned by
-`Game.rules`; missing rules take the server's values. `no_jump=True` is short for `rules={"no_jump":
-True}`.
+Positions are (x, y) from 0; x grows to the right and y grows downwards. `rules` is a dict like
+`Game.rules`; rules that it omits have the server's values. `no_jump=True` is short for
+`rules={"no_jump": True}`.
 """
 
 from getaway._getaway import (

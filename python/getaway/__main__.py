@@ -1,4 +1,4 @@
-"""The command `getaway`, also as `python -m getaway`."""
+"""Runs the command line, for both `getaway` and `python -m getaway`."""
 
 import os
 import signal
@@ -11,9 +11,9 @@ def main() -> int:
     except ImportError:
         print("error: this build of getaway has no command line: expected one with the feature `lab`", file=sys.stderr)
         return 2
-    # The option `--ray` starts this interpreter, because it has this package.
+    # The option `--ray` starts a Python process. This interpreter has the package, so use it.
     os.environ["GETAWAY_PYTHON"] = sys.executable
-    # Python's own handler would not run before the end of the command.
+    # Python's own handler for Ctrl-C would not run until the command returns.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     code: int = run_command_line(sys.argv)
     return code

@@ -14,15 +14,15 @@ Planner = Callable[[Any], Any]
 
 
 def name_of(planner: Planner) -> str:
-    """The name `MODULE:NAME` of a callable, or of its type if it has no name."""
+    """Returns the name `MODULE:NAME` of a callable, or of its type if the callable has no name."""
     module = getattr(planner, "__module__", None) or type(planner).__module__
     name = getattr(planner, "__qualname__", None) or type(planner).__qualname__
-    # Parentheses would mark an expression of the search grammar.
+    # A name with parentheses would be parsed as an expression of the search grammar.
     return re.sub(r"[^\w.]", "_", str(module)) + ":" + re.sub(r"[()]", "", str(name))
 
 
 def names_of(planners: Iterable[str | Planner]) -> tuple[list[str], dict[str, Planner]]:
-    """A name for each planner, different for different callables, and the callables by name."""
+    """Returns a name for each planner, unique to its callable, and the callables by name."""
     names: list[str] = []
     callables: dict[str, Planner] = {}
     known: dict[int, str] = {}
@@ -41,7 +41,7 @@ def names_of(planners: Iterable[str | Planner]) -> tuple[list[str], dict[str, Pl
 
 
 def find(name: str) -> Planner:
-    """Imports the callable named `MODULE:NAME`, also from the working directory."""
+    """Imports the callable `MODULE:NAME`, from `sys.path` or the working directory."""
     module, _, path = name.partition(":")
     folder = os.getcwd()
     if folder not in sys.path and "" not in sys.path:
@@ -58,7 +58,7 @@ def find(name: str) -> Planner:
 
 
 def sentence(error: BaseException) -> str:
-    """An exception as one line: its type, text and location."""
+    """Returns one line with the type of an exception, its text, and where it was raised."""
     text = " ".join(str(error).split())
     if isinstance(error, (LookupError, TypeError)) and text.startswith("expected a callable"):
         return text

@@ -9,10 +9,10 @@
     results.frame().groupby("planner").score.mean()
 
 A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a
-`getaway.State` and returns a move. In each sample of a map, all planners play with the same seed,
-so their games are paired. With a budget in ticks, and planners that depend only on their seed, the
-same call gives the same games on any number of threads. Only one Python planner runs at a time,
-because only one thread can run Python.
+`getaway.State` and returns a move. Each map is played `samples` times. In each sample, all planners
+play with the same seed, so their games are paired. If the budget is in ticks and each planner's
+moves depend only on the state and its seed, the games do not depend on the number of threads.
+Python planners run one at a time, because of Python's global interpreter lock.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ class Results:
     """The games of a series, and their statistics."""
 
     __slots__ = {
-        "games": "One dict per game, with the same keys: planner, map, sample, seed, no_jump, score, final_tick, survived, "
+        "games": "One dict per game, with the keys planner, map, sample, seed, no_jump, score, final_tick, survived, "
         "decisions, simulated_ticks, mispredictions, decision_p50_ms, decision_max_ms.",
         "planners": "One dict per planner, as `getaway eval --json` prints it: its name, `overall`, and `maps`.",
-        "match": "The comparison of two planners, as `getaway battle --json` prints it; None for an evaluation.",
-        "sentence": "The match in words; None for an evaluation.",
+        "match": "The comparison of two planners, as `getaway battle --json` prints it; None after `evaluate`.",
+        "sentence": "The result of the match as an English sentence; None after `evaluate`.",
     }
 
     def __init__(
@@ -58,9 +58,9 @@ class Results:
     def frame(self, library: str | None = None) -> Any:
         """The games as a data frame, one row per game.
 
-        library: "pandas" or "polars"; by default the first one installed.
+        library: "pandas" or "polars"; by default pandas, or polars if pandas is not installed.
 
-        Raises ImportError if the library is not installed.
+        Raises ValueError for another library, and ImportError if the library is not installed.
         """
         if library not in (None, "pandas", "polars"):
             raise ValueError(f"library: expected 'pandas', 'polars' or None, found {library!r}")
@@ -152,11 +152,11 @@ def evaluate(
 
     planners: one or several planners.
     maps: one or several maps; by default the bundled maps.
-    samples: games per planner and map.
+    samples: number of games of each planner on each map.
     seed: the seed from which the seeds of all games are derived.
-    budget_ticks, budget_ms: limits per decision; by default 20,000 simulated ticks.
+    budget_ticks, budget_ms: limits per decision; without either, 20,000 simulated ticks.
     no_jump, rules: as for `getaway.Game`.
-    threads: games played at the same time; by default one per processor.
+    threads: number of games played at the same time; by default one per processor.
 
     Raises ValueError for an unknown planner, an unplayable map, or a Python planner that fails.
     """
@@ -180,7 +180,7 @@ def battle(
     rules: dict[str, Any] | None = None,
     threads: int | None = None,
 ) -> Results:
-    """Compare two planners in paired games, like `getaway battle`; options as in `evaluate`."""
+    """Compare two planners in paired games, like `getaway battle`. Options: see `evaluate`."""
     return _play(
         [one, two], maps, True, samples=samples, seed=seed, budget_ticks=budget_ticks, budget_ms=budget_ms, no_jump=no_jump,
         rules=rules, threads=threads,

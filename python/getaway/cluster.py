@@ -1,4 +1,4 @@
-"""Series of games, ladders, discoveries and datasets, on this machine or on a Ray cluster.
+"""Runs series of games, ladders, discoveries and datasets on this machine or on a Ray cluster.
 
     from getaway import cluster
 
@@ -10,14 +10,14 @@
     cluster.dataset("states", 100_000, "cautious", address="auto")
 
 Each function runs the command of the same name (see `getaway eval --help`) and returns its `--json`
-output as plain data. Options have the command's names with underscores: `budget_ticks=500`,
+output as a dict. Keyword arguments are the command's options, with underscores: `budget_ticks=500`,
 `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps are given by name or path.
 
-With `address`, games (or the plays of a discovery, or the shards of a dataset) become Ray tasks.
-The extra `cluster` of this package installs Ray. `auto` is this machine's Ray cluster, `HOST:PORT`
-is another cluster, and `local` starts a cluster for this call. With a budget in ticks, the result
-is the same, bit for bit, on any cluster. If a worker dies, its games are played again. The call
-fails if a node has another version or build of getaway.
+With `address`, the games (or a discovery's plays, or a dataset's shards) run on Ray, which the
+extra `cluster` installs: `auto` is this machine's Ray cluster, `HOST:PORT` is another cluster, and
+`local` starts a cluster for this call. With a budget in ticks, the cluster does not affect the
+results, except for measured times and for ladders. If a worker dies, its games are played again.
+The call fails if a node has another version or build of getaway.
 """
 
 from __future__ import annotations
@@ -36,19 +36,19 @@ from typing import Any, TextIO
 
 __all__ = ["battle", "dataset", "discover", "eval", "ladder", "tournament"]
 
-# Duration of a batch of games: long compared with the few milliseconds that Ray needs per task.
+# Target duration of a batch of games. Ray needs a few milliseconds per task, which is far less.
 BATCH_S = 0.5
 BATCH_GAMES_MAX = 256
-# Waiting and running batches per processor: enough to keep every processor busy.
+# Number of batches per processor that Ray runs or queues, so that no processor becomes idle.
 BATCHES_PER_CPU = 3
-# Interval between requests for games while the command line has none.
+# Interval at which games are requested again after the command line had none.
 ASK_INTERVAL_S = 1.0
-# A Python planner as an entrant, with the optional name that getaway_arena::Entrant parses.
+# Matches entrants such as `bots:hunter` and `mine=bots:hunter`; group 1 is `bots:hunter`.
 PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
 
 
 def eval(planners: str | Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Evaluates planners on maps, by default on all bundled maps."""
+    """Evaluates planners on the given maps, or on all bundled maps if none are given."""
     names = [planners] if isinstance(planners, str) else list(planners)
     return _run("eval", [], address, options, [*_words("--planner", names), *_words("--map", list(maps))])
 
@@ -59,21 +59,21 @@ def battle(left: str, right: str, maps: Sequence[str] = (), *, address: str | No
 
 
 def tournament(entrants: Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Plays a tournament: every entrant against every other."""
+    """Plays a tournament, which compares every entrant with every other."""
     return _run("tournament", entrants, address, options, _words("--map", list(maps)))
 
 
 def ladder(
     folder: str | Path, added: Sequence[str] = (), maps: Sequence[str] = (), *, address: str | None = None, **options: Any
 ) -> dict[str, Any]:
-    """Adds entrants to the ladder in a folder, and plays until every pair of neighbours in the
-    standing is decided, repeats its games, or has played `samples` games per map."""
+    """Adds entrants to the ladder in a folder, and plays for `minutes`. Without `minutes`, plays
+    until every pair of entrants at most two places apart is decided, only repeats its games, or has
+    played `samples` games per map."""
     return _run("ladder", [str(folder)], address, options, [*_words("--add", list(added)), *_words("--map", list(maps))])
 
 
 def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Discovers the best search algorithm for a problem. The answer does not depend on the
-    nodes."""
+    """Finds the best search algorithm for a problem. The cluster does not affect the result."""
     return _run("discover", [], address, options, ["--problem", problem])
 
 
@@ -86,8 +86,8 @@ def dataset(
     address: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Writes judged states to a folder, for `getaway.dataset.load`. The files do not depend on the
-    nodes."""
+    """Writes a dataset to the folder `out`; `getaway.dataset.load` reads it. The cluster does not
+    affect the files."""
     names = [planners] if isinstance(planners, str) else list(planners)
     return _run("dataset", maps, address, options, [*_words("--planner", names), *_words("--states", states), *_words("--out", out)])
 
@@ -107,7 +107,7 @@ def _run(command: str, arguments: Sequence[str], address: str | None, options: d
 
 
 def _words(option: str, value: Any) -> list[str]:
-    """The option once per item of a list, the bare flag for True, no words for False and None."""
+    """Returns the arguments that set an option. A list repeats the option; True needs no value."""
     if value is True:
         return [option]
     if value is False or value is None:
@@ -118,7 +118,7 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Returns the records of games, plays of a discovery or shards, and the duration in seconds."""
+    """Runs games, searches or shards; returns their results and the total time in seconds."""
     from getaway._getaway import play_games, play_searches, play_shards
 
     start = time.perf_counter()
@@ -133,9 +133,9 @@ def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[lis
 
 
 def build() -> str:
-    """The version of getaway, with hashes of its extension's sources and its Python files.
+    """Returns getaway's version with hashes of the extension's sources and the Python files.
 
-    Equal builds play equal games and send equal messages.
+    Two nodes with equal builds play the same games and exchange the same messages.
     """
     from getaway._getaway import __build__
 
@@ -144,8 +144,8 @@ def build() -> str:
 
 
 def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
-    """The Python planners among the entrants, by `MODULE:NAME`. Ray also sends the loaded modules
-    of the working directory; installed modules must be installed on every node."""
+    """Returns the Python planners among the entrants, by `MODULE:NAME`. Makes Ray also send loaded
+    modules from the working directory; other modules must be installed on every node."""
     from getaway import _callables
     from ray import cloudpickle
 
@@ -154,7 +154,7 @@ def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
         match = PYTHON_PLANNER.fullmatch(entrant.strip())
         name = match[1] if match else ""
         module, _, path = name.partition(":")
-        # Skips names with a number (`lookahead:12`), expressions and programs.
+        # Entrants such as `lookahead:12` and `exec:./bot` also match, but are not Python planners.
         if module in ("exec", "pipe") or not all(part.isidentifier() for part in [*module.split("."), *path.split(".")]):
             continue
         found[name] = _callables.find(name)
@@ -169,15 +169,15 @@ def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
 
 
 def check_nodes(ray: Any) -> None:
-    """Checks that all nodes of a cluster have this build of getaway.
+    """Checks that all nodes of a cluster have the same build of getaway as this process.
 
     Raises:
-        RuntimeError: if a node has another build; the text names the node.
+        RuntimeError: if a node has another build; the message names the node.
     """
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     def build_there() -> str:
-        # Ray sends local functions by value, so this also runs on nodes without this module.
+        # Ray sends a nested function by value, so it can also run on nodes without this module.
         try:
             import getaway
         except ImportError as error:
@@ -204,12 +204,12 @@ def check_nodes(ray: Any) -> None:
 
 
 class _Driver:
-    """Passes tasks from the command line (see crates/arena/src/jobs.rs) to Ray."""
+    """Runs the command line's jobs on Ray. crates/arena/src/jobs.rs describes the messages."""
 
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
         self.channel = channel
-        # Ray retries crashed tasks without limit, but not errors of a game, which would recur.
+        # Ray reruns a task if its worker dies, but not if it raises an exception: it would recur.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
         described = json.loads(series)
@@ -227,7 +227,7 @@ class _Driver:
         self.channel.flush()
 
     def batch_games(self) -> int:
-        """The number of games per task: 1 until the duration of a game is known."""
+        """Returns the number of games per task: 1 until the duration of a game is known."""
         if self.game_s is None:
             return 1
         return max(1, min(BATCH_GAMES_MAX, round(BATCH_S / max(self.game_s, 1e-6))))
@@ -243,8 +243,8 @@ class _Driver:
             self.callables = self.ray.put(self.planners)
 
     def fill(self) -> None:
-        """Starts batches until every processor is busy. When few games are left, batches are
-        smaller, so that all processors finish at about the same time."""
+        """Starts batches until every processor has enough of them. When few games are left, batches
+        are smaller, so that all processors finish at about the same time."""
         cpus = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
         while len(self.running) < BATCHES_PER_CPU * cpus:
             size = self.batch_games()
@@ -269,16 +269,16 @@ class _Driver:
                 for item, record in zip(batch, records, strict=True):
                     self.channel.write(f'{{"played": [{json.dumps(item)}, {record}]}}\n')
             self.channel.flush()
-            # Results can require more games, and a ladder can get a new entrant at any time.
+            # The results can lead to more games, and a ladder can get a new entrant at any time.
             self.has_more = True
             self.fill()
 
 
 def main(arguments: Iterable[str]) -> int:
-    """Plays for the command line: see `getaway eval --ray`."""
+    """Runs the jobs of a command with the option `--ray ADDRESS`; `arguments` holds the address."""
     (address,) = arguments
     series = sys.stdin.readline()
-    # Output of Ray and its workers must not mix with the messages.
+    # What Ray prints goes to stderr, so that it does not mix with the messages to the command.
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     try:

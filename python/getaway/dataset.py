@@ -1,23 +1,23 @@
-"""Reads datasets: states that planners reached, with observations and exact judgements of every
-move.
+"""Reads datasets. A dataset contains states that planners reached, each with its observation and
+an exact search's verdict on every move.
 
     from getaway import dataset
 
     records = dataset.load("states")
     safe = records["outcomes"] == dataset.SURVIVES
 
-`getaway dataset --states 10000 --out states` writes a dataset as NumPy files. `python -m getaway.dataset states` also
-writes it as Parquet, if pyarrow is installed.
+`getaway dataset --states 10000 --out states` writes a dataset as NumPy files. `python -m getaway.dataset states` then
+adds a Parquet file with the same records; this needs pyarrow.
 
 `load` returns a structured array with one record per state:
 
 - `game`: the number of the game, unique in the dataset.
 - `map`, `planner`: indices in the lists `maps` and `planners` of `describe`.
-- `state`: the state, in the form that `Batch.set_state` takes.
-- `observation`: the observation, in the shape of a `Batch` of all maps of the dataset.
-- `outcomes`: per action (left, right, up, down, stay) `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
-- `final_ticks`: per action, the last tick of the longest line found; 0 if the action is blocked.
-- `bounds`: per action, a proven upper bound on the last tick; 0 if the action is blocked.
+- `state`: the state, in the form of a row of `Batch.get_state`.
+- `observation`: the observation, in a shape that fits the largest map of the dataset.
+- `outcomes`: for each action (left, right, up, down, stay) `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
+- `final_ticks`: for each action, the last tick of the longest line found that begins with it; 0 if it is blocked.
+- `bounds`: for each action, a proven upper bound on the last tick of all lines that begin with it; 0 if it is blocked.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ import numpy.typing as npt
 __all__ = ["BLOCKED", "DOOMED", "SURVIVES", "UNDECIDED", "describe", "load", "to_parquet"]
 
 BLOCKED, DOOMED, UNDECIDED, SURVIVES = -1, 0, 1, 2
-"""The outcomes of an action."""
+"""The outcomes of an action; `getaway.values.Verdict` explains all but `BLOCKED`."""
 
 _NAME = "dataset.parquet"
 _MARK = {b"getaway": b"dataset 1"}
 _ROW_GROUP_SHARDS = 64
-"""Shards per row group. Readers are fastest with few large groups."""
+"""Shards per row group of a Parquet file. Files with few large row groups are read fastest."""
 _LINE_BYTES_MAX = 1 << 20
 
 
 def describe(folder: str | os.PathLike[str]) -> dict[str, Any]:
-    """The settings of a dataset, including the names of its `maps` and `planners`.
+    """Returns the settings of a dataset, including the names of its `maps` and `planners`.
 
     Raises:
         ValueError: if the folder does not contain a dataset.
@@ -68,7 +68,7 @@ def describe(folder: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def load(folder: str | os.PathLike[str]) -> npt.NDArray[np.void]:
-    """All records of a complete dataset, in the same order on every machine.
+    """Returns all records of a complete dataset, in the same order on every machine.
 
     Raises:
         ValueError: if the folder does not contain a complete dataset.
@@ -86,12 +86,12 @@ def load(folder: str | os.PathLike[str]) -> npt.NDArray[np.void]:
 def to_parquet(folder: str | os.PathLike[str]) -> Path:
     """Writes a complete dataset to `dataset.parquet` in its folder, with pyarrow; returns the path.
 
-    Fields with several numbers become lists of fixed length, with the axes of an observation flattened.
+    A field with several numbers becomes a column of fixed-length lists; observations are flattened.
 
     Raises:
         ImportError: if pyarrow is not installed.
-        ValueError: if the folder does not contain a complete dataset, or if a file that this
-            function did not write is at the path.
+        ValueError: if the folder does not contain a complete dataset, or if it contains a
+            `dataset.parquet` that this function did not write.
     """
     import pyarrow
     from pyarrow import parquet

@@ -1,74 +1,76 @@
 """The game as Gymnasium environments: `gymnasium.make("getaway/Chase-v0", map="roundabout")`.
 
-Importing this module registers the id; `gymnasium.make("getaway.gymnasium:getaway/Chase-v0")` does
-both. Needs the extra `getaway[gymnasium]`.
+Import this module first, which registers the environment, or let Gymnasium import it:
+`gymnasium.make("getaway.gymnasium:getaway/Chase-v0")`. Needs the extra `getaway[gymnasium]`.
 
-**Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. A step into a wall counts as
-staying.
+**Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. If the action leads into a wall,
+the player stays.
 
-**Observations** have one of five forms. With several maps, the shape fits the largest map. Lengths
-are in tiles, times in ticks.
+**Observations** have one of five forms. With several maps, the shape fits the largest map. All
+lengths are in tiles, and all times are in ticks.
 
 - `"compact"`: `Box(-1, 4096, (9 + 5 * threats,), int16)`. The tick (1 to 2001); the ticks until the
-  threats move (0: in the next step); the player's x and y; for each action in order, the steps
-  along the streets from the nearest threat to the action's target tile (-1 if the action is
-  blocked, 4096 if no threat can arrive). Then for each threat, in map order: x, y, direction (0 to
-  3, as actions), style (0 bull, 1 goldfish, 2 shark, 3 owl, 4 deer, 5 hawk), and its steps to the
-  player. Missing threats are -1.
-- `"features"`: `Box(-1, 4096, (68,), int16)`. The tick; the ticks until the threats move; the ticks
-  between two of their moves. Then 13 numbers for each action in order, about the exact state after
-  the tick in which it is played: the steps from the nearest threat to the player (0 if it is
-  caught, 4096 if no threat is within 254); the number of tiles that the player reaches before every
-  threat, at the threats' current pace (0 if it is caught); the depth of the player's dead end (0
-  outside dead ends, 4096 on streets without a loop); the exits of the player's tile; the largest
-  lead on any tile, in ticks from the player's arrival to the first threat's (at most 255, 0 if it
-  is caught); the sum of the leads, each at most 4; the life: how many further ticks, at most 4, the
-  player can survive by exact search (0 if it is caught); the steps from the nearest threat of each
-  style, counted like the first number. All 13 numbers are -1 if the action is blocked or the game
-  is over.
-- `"planes"`: `Box(0, 255, (15, height, width), uint8)`. Tiles open to the player; tiles open to
-  threats; the player; threats by style (six planes, as above); threats by direction (four planes);
-  the ticks until the threats move, on every tile; the tick, scaled to 0 to 255, on every tile.
-- `"window"`: `Box(0, 255, (14, window, window), uint8)`. The same planes except the player's plane,
-  for the tiles around the player. `window` is an odd number.
-- `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. Everything that determines the future:
-  the tick, the ticks since the threats moved, the player's x and y; for each threat x, y,
-  direction, style, random numbers drawn, the kind of position that it remembers (0 none, 1 the
-  player's, 2 a hawk's post), the x and y of this position (-1 for none), and idle rounds.
+  threats move (0 if they move in the next step); the player's x and y; for each action in order,
+  the steps along the streets from the nearest threat to the player's tile after the action (-1 if
+  the action is blocked, 4096 if no threat can reach the tile). Then for each threat, in map order:
+  x, y, direction (0 to 3, as for actions), style (0 bull, 1 goldfish, 2 shark, 3 owl, 4 deer, 5
+  hawk), and its steps to the player (4096 without a path). The elements of threats that the map
+  lacks are -1.
+- `"features"`: `Box(-1, 4096, (68,), int16)`. The tick; the ticks until the threats move (as
+  above); the ticks between two of their moves. Then 13 numbers for each action in order, which
+  describe the exact state after the tick in which the action is played: the steps from the nearest
+  threat to the player (0 if the player is caught, 4096 if no threat is within 254 steps); the
+  number of tiles that the player can reach before every threat, at the threats' current pace; the
+  steps out of the player's dead end (0 outside dead ends, 4096 on streets without a loop); the
+  number of exits of the player's tile; the largest lead on any tile, where the lead is the number
+  of ticks by which the player can arrive before the first threat (at most 255); the sum of the
+  leads on all tiles, where each lead counts at most 4; the number of further ticks, at most 4, that
+  the player can survive, found by exact search; and for each style, the steps from the nearest
+  threat of this style to the player. If the player is caught, its tiles, leads and further ticks
+  are 0. All 13 numbers are -1 if the action is blocked or the game is over.
+- `"planes"`: `Box(0, 255, (15, height, width), uint8)`. One plane each with the tiles that the
+  player may enter, the tiles that threats may enter, and the player; six planes with the threats of
+  each style, in the order above; four planes with the threats of each direction; a constant plane
+  with the ticks until the threats move; and a constant plane with the tick, scaled to 0 to 255.
+- `"window"`: `Box(0, 255, (14, window, window), uint8)`. The same planes without the player's
+  plane, for the square of tiles around the player, whose side `window` is odd.
+- `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. The complete state: the tick, the
+  ticks since the threats last moved, and the player's x and y. Then for each threat: x, y,
+  direction, style, the number of its picks, the kind of position that it remembers (0 none, 1 the
+  player's, 2 a hawk's post), the x and y of this position (-1 for none), and its idle moves.
 
-**Rewards**: 1 for each tick survived, and 0 for a step onto a threat in the no-jump variant. The
-final tick is the episode's return plus 1, and the score is 5 times that tick.
+**Rewards**: 1 for each step, but 0 for a step onto a threat in the no-jump variant, or a step that
+resets a game. The final tick of a whole game is its return plus 1. The score is 5 times that tick.
 
 **Ends**: an episode is terminated when the player is caught, or after tick 2000, the last of the
-game. It is truncated only by `max_episode_steps`. A step after the end is an error
-(`gymnasium.error.ResetNeeded`), unless a vector environment resets ended games automatically
-(`autoreset_mode`).
+game. Only `max_episode_steps` truncates an episode. A step after the end raises
+`gymnasium.error.ResetNeeded`, unless the `autoreset_mode` of a vector environment resets games.
 
-**Infos**: `reset` and `step` return these keys. In a vector environment, the value of a key is an
-array with one row per game. The same key with an underscore in front is a mask that marks the games
-with a value.
+**Infos**: `reset` and `step` return a dict with these keys. In a vector environment, the value of a
+key is an array with one element per game. The key with an underscore in front, such as `"_tick"`,
+is a mask that marks the games for which the array contains a value.
 
-- `"tick"`: the tick to be played next, 1 to 2001.
-- `"score"`: 5 points per tick reached.
-- `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked. Staying is always 1.
-- `"regret"`: only when an episode on a `getaway.levels.Level` terminates: how many ticks longer the
-  best possible game is.
-- `"final_obs"`, `"final_info"`: only in vector environments with same-step autoreset, for games
-  that ended: the last observation and infos before the reset.
+- `"tick"`: the tick that is played next, 1 to 2001.
+- `"score"`: 5 times this tick.
+- `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked (staying never is).
+- `"regret"`: the number of ticks by which the best possible game is longer than this
+  one. Only present when an episode on a `getaway.levels.Level` terminates.
+- `"final_obs"`, `"final_info"`: the last observation and infos of a game that ended, before its
+  reset. Only present in vector environments with same-step autoreset.
 
-**Resets**: without a map, each reset generates a map from its seed, or from a random seed. Nothing
-else is random. The options of `reset` are:
+**Resets**: without a map, each reset generates a map from its seed, or from a random seed. With a
+list of maps, each reset of a `ChaseEnv` draws one. Nothing else is random. Options of `reset`:
 
-- `map`, `no_jump`, `rules`: replace the map and the rules from this reset on.
-- `state`: a `getaway.State` from which the episode continues. Vector environments take one state,
-  one per game, or an array as `get_state` returns it.
-- `moves`: moves that are played first, such as "RRDD"; vector environments take one text, or one per
-  game.
-- `reset_mask`: an array of bool; resets only the marked games of a vector environment, which keep
-  their maps. With `map`, `no_jump` or `rules`, all games are reset.
+- `map`, `no_jump`, `rules`: the map and the rules for this reset and all later resets.
+- `state`: the `getaway.State` in which the episode begins. Vector environments accept one state for
+  all games, a list with one per game, or an array that `get_state` returned.
+- `moves`: moves to play before the episode begins, such as "RRDD". Vector environments accept one
+  text for all games, or a list with one per game.
+- `reset_mask`: an array of bool that marks the games of a vector environment to reset. They keep
+  their maps. With `map`, `no_jump` or `rules`, the mask is ignored, and all games are reset.
 
-**Copies**: environments can be copied, deep-copied and pickled in the middle of an episode. Copies
-are independent, including their random numbers.
+**Copies**: environments can be copied, deep-copied and pickled in the middle of an episode. A copy
+shares nothing with the original, and its random generator continues from the same state.
 """
 
 from __future__ import annotations
@@ -120,7 +122,7 @@ def _game(map: MapLike, **rules: Any) -> getaway.Game:
 
 
 def _boards(map: MapLike | Sequence[MapLike] | None, seed: int, **rules: Any) -> tuple[list[getaway.Game], list[int | None]]:
-    """One game per map (for None, on a generated map), and its best tick, if known."""
+    """Returns a game on each map, and for each game the best tick if its map is a level."""
     maps: Sequence[MapLike]
     if map is None:
         maps = [getaway.generate_map(seed)]
@@ -148,15 +150,15 @@ def _check_options(options: Iterable[str], expected: Sequence[str]) -> None:
 
 
 class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
-    """One game. See the module for spaces, rewards, ends, infos and resets.
+    """One game. `getaway.gymnasium` describes spaces, rewards, ends, infos and resets.
 
-    map: a name, a folder, a `getaway.Map` or a `getaway.levels.Level`. Each reset draws a map from
-        a list, or generates one for None.
+    map: a name, a folder, a `getaway.Map` or a `getaway.levels.Level`; a list of these, of which
+        each reset draws one; or None to generate a map in each reset.
     no_jump, rules: as for `getaway.Game`.
     observation: "compact", "features", "planes", "state" or "window".
-    window: rows and columns of "window", an odd number up to 63.
+    window: the number of rows and columns of "window", an odd number up to 63.
     render_mode: None, "rgb_array" or "ansi".
-    render_tile: pixels per tile of "rgb_array".
+    render_tile: the side of a tile in a picture "rgb_array", in pixels.
     """
 
     metadata = {"render_modes": _RENDER_MODES, "render_fps": 10}
@@ -200,10 +202,10 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         return self._single.state
 
     def set_state(self, state: getaway.State) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-        """Continue from a state; returns its observation and infos.
+        """Continue from a state, and return its observation and infos.
 
         Raises:
-            ValueError: if the state's map or rules differ from the environment's.
+            ValueError: if the environment does not have the state's map and rules.
         """
         self._check_open()
         result = self._single.set_state(state)
@@ -211,7 +213,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         return result
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """True for each action that is not blocked, as MaskablePPO expects it."""
+        """Returns the mask that MaskablePPO expects: True for each action that is not blocked."""
         return self._single.action_mask().astype(np.bool_)
 
     def reset(
@@ -238,7 +240,6 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         return result
 
     def _map_seed(self, seed: int | None) -> int:
-        """The seed of a generated map: the reset's seed, or a random one."""
         return int(self.np_random.integers(1 << 32)) if seed is None else seed
 
     def _take_options(self, options: dict[str, Any]) -> None:
@@ -277,19 +278,19 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
 
 
 class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], npt.NDArray[Any]]):
-    """Many games, stepped together in Rust. See the module for spaces, rewards, ends and resets.
+    """Many games, stepped together in Rust. `getaway.gymnasium` describes the spaces and rewards.
 
-    map: as for `ChaseEnv`; the games are divided evenly among the maps of a list. For None, each
-        game gets a map generated from its own seed: an item of a list of seeds, or the reset's seed
-        plus the game's index. A game keeps its map until the next reset of all games.
+    map: as for `ChaseEnv`, but the games are divided evenly among the maps of a list. If None, each
+        reset of all games generates a map per game, from the seed of the game: the game's item in
+        a list of seeds, or the reset's seed plus the game's index. Other resets keep the maps.
     observation, window: as for `ChaseEnv`.
     threads: number of threads that step the games; it does not affect results.
-    copy: whether to copy observations; otherwise each step overwrites the same array.
+    copy: whether each step returns a new array of observations, or overwrites the last one.
     render_mode, render_tile: as for `ChaseEnv`.
     max_episode_steps: the number of steps after which an episode is truncated.
-    autoreset_mode: when a game that ended is reset. "NextStep", the default: by the next step,
-        which ignores the game's action. "SameStep": within the step, with `final_obs` and
-        `final_info`. "Disabled": never; call `reset` with `reset_mask`.
+    autoreset_mode: when a game that ended is reset. "NextStep", the default: in the next step,
+        which ignores the game's action. "SameStep": in the step in which it ends; the infos then
+        have `final_obs` and `final_info`. "Disabled": only by `reset` with `reset_mask`.
     """
 
     metadata = {
@@ -387,16 +388,16 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return [int(self.np_random.integers(1 << 32)) if each is None else int(each) for each in seed]
 
     def get_state(self) -> npt.NDArray[np.int16]:
-        """The states of all games, as the observation "state"; `set_state` accepts it."""
+        """Returns the states of all games, each in the form of the observation "state"."""
         return self._batch.get_state()
 
     def set_state(
         self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
-        """Continue the games that the mask marks, by default all, from these states.
+        """Continue all games, or only those that the mask marks, from the given states.
 
-        Returns observations and infos. The number of steps until truncation does not change. Raises
-        ValueError, and changes no game, for numbers that are not a state of the game's map.
+        Returns observations and infos. Does not change the number of steps until truncation. If a
+        marked row is not a state of its game's map, raises ValueError and changes no game.
         """
         self._check_open()
         self._started = True
@@ -419,7 +420,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         self._over[marked] = self._batch.is_over[marked]
 
     def _per_game(self, name: str, values: Any, single: type, marked: npt.NDArray[np.bool_]) -> list[tuple[int, Any]]:
-        """The marked games with their values. `values` is one value for all games, or one per game."""
+        """Returns the index and the value of each marked game."""
         each = [values] * self.num_envs if isinstance(values, single) else list(values)
         if len(each) != self.num_envs:
             raise ValueError(f"{name}: expected one, or a list of {self.num_envs}, found {len(each)}")
@@ -438,7 +439,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         _, rewards, terminations = self._batch.step(actions)
         self._elapsed += 1
         if over.any():
-            # The batch has reset the games that were terminated, but not those that were truncated.
+            # The batch resets only games that were terminated, so truncated games are reset here.
             self._batch.reset(over)
             rewards[over], terminations[over], self._elapsed[over] = 0, False, 0
         if self.render_mode == "rgb_array":
@@ -493,16 +494,16 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return observations.copy() if self._copy else observations
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """True for each action that is not blocked, of shape (num_envs, 5)."""
+        """Returns a mask of shape (num_envs, 5): True for each action that is not blocked."""
         return self._batch.action_masks.astype(np.bool_)
 
     def call(self, name: str, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
-        """Call a method of every game; for an attribute that is not callable, return its values."""
+        """Call a method of every game, or get the values of an attribute that is not callable."""
         values = self.get_attr(name)
         return tuple(value(*args, **kwargs) if callable(value) else value for value in values)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """An attribute of every game: of its `ChaseEnv`, or of its `state`, such as `player`.
+        """Return an attribute of every game, such as `state`, or of its state, such as `player`.
 
         Raises:
             AttributeError: for an unknown attribute.
@@ -541,7 +542,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
 
 
 class _GameView:
-    """A game of a vector environment, with the attributes of a `ChaseEnv` and of its state."""
+    """A game of a vector environment, with attributes of a `ChaseEnv` and of the game's state."""
 
     def __init__(self, envs: ChaseVectorEnv, game: int) -> None:
         self._envs, self._game = envs, game
@@ -595,7 +596,7 @@ def _drawing(state: getaway.State) -> str:
 
 
 def _rendered(render_mode: str | None, state: getaway.State | None, heading: int, tile: int) -> Any:
-    """Renders a state in the given mode; without a mode, warns and returns None."""
+    """Returns a picture or text of a state. If the mode is None, warns and returns None."""
     if render_mode is None or state is None:
         gymnasium.logger.warn("render was called without a render_mode: expected 'rgb_array' or 'ansi' when the environment is made")
         return None

@@ -5,13 +5,12 @@
     train = levels.generate(16, split="train", seed=1)
     hard = levels.generate(4, split="test", no_jump=True, best_tick=(100, 2000))
 
-A level's best tick is the last tick that any player can reach. A line of moves reaches it, and if
-it is less than 2001, a certificate proves that no line goes further. `getaway verify` checks both
-independently of the solver.
+A level's best tick is the last tick that any player can reach. The level contains a line of moves
+that reaches its best tick. If that is less than 2001, a certificate proves that no line goes
+further; `getaway verify` checks the certificate independently of the solver.
 
-Every map belongs to exactly one split, by a hash of its drawing: about 80% of maps to `train`, 10%
-each to `validation` and `test`. Two splits therefore never share a map, whatever the seeds and
-options.
+A hash of the map's drawing determines its split: about 80% of maps are in `train`, and 10% each in
+`validation` and `test`. Two splits therefore never share a map, whatever the seeds and options.
 
 Results depend only on the arguments, because budgets are in simulated ticks, not in time.
 """
@@ -34,40 +33,40 @@ __all__ = ["Difficulty", "Level", "Split", "candidates", "difficulty", "generate
 Split: TypeAlias = Literal["train", "validation", "test"]
 
 _SOLVE_TICKS = 20_000_000
-"""Budget per candidate: a few seconds for the hardest maps, a millisecond for most."""
+"""Budget per candidate. The hardest maps take a few seconds, but most take a millisecond."""
 _SAMPLE_TICKS = 50
-"""Number of ticks between two samples of a line."""
+"""Number of ticks between two samples of the best line."""
 _CANDIDATES_MAX = 1000
 
 
 @dataclass(frozen=True)
 class Difficulty:
-    """How hard it is to reach a level's best tick, measured in samples: states along the best
-    line."""
+    """How hard it is to reach a level's best tick. The samples are the states at every 50th tick
+    of the best line. A move is safe if the best tick can provably still be reached after it."""
 
     safe_share: float
-    """The share of safe moves, 0 to 1. After a safe move, the best tick can provably be reached."""
+    """The share of the possible moves in all samples that are safe, from 0 to 1."""
     narrowest: int
     """The smallest number of safe moves in a sample, 1 to 5."""
 
 
 @dataclass(frozen=True)
 class Level:
-    """A map, a variant and the best possible game."""
+    """A map, a variant of the game, and the best possible game on the map."""
 
     map: getaway.Map
     """The map."""
     no_jump: bool
     """True for the no-jump variant."""
     best_tick: int
-    """The last tick that any player can reach; 2001 if the whole game can be survived."""
+    """The last tick that any player can reach; 2001 if a player can survive the whole game."""
     moves: str
-    """A line that reaches the best tick, one letter per tick."""
+    """A line of moves that reaches the best tick, one letter per tick."""
     certificate: str | None
-    """The proof that no line goes further; None if the best tick is 2001, the maximum."""
+    """The proof that no line goes further. None if the best tick is 2001, the maximum."""
 
     def game(self) -> getaway.Game:
-        """The level at its start."""
+        """Return a new game of this level."""
         return getaway.Game(self.map, no_jump=self.no_jump)
 
     def save(self, folder: str | PathLike[str]) -> None:
@@ -89,14 +88,14 @@ def load(folder: str | PathLike[str]) -> Level:
 
     Raises:
         FileNotFoundError: if the folder does not contain a level.
-        ValueError: if the level cannot be read, or its moves do not reach its best tick.
+        ValueError: if a file is invalid, or if the level's moves do not reach its best tick.
     """
     text = Path(folder, "level.json").read_text()
     try:
         values = json.loads(text)
         no_jump, best_tick, moves = values["no_jump"], int(values["best_tick"]), str(values["moves"])
     except (KeyError, TypeError, ValueError) as error:
-        raise ValueError(f"{folder}/level.json: expected no_jump, best_tick and moves, found {error}") from error
+        raise ValueError(f"{folder}/level.json: expected valid no_jump, best_tick and moves: {error!r}") from error
     map = getaway.load_map(folder)
     game = getaway.Game(map, no_jump=bool(no_jump))
     game.play(moves)
@@ -107,21 +106,21 @@ def load(folder: str | PathLike[str]) -> Level:
 
 
 def split_of(map: getaway.Map) -> Split:
-    """The split to which a map belongs."""
+    """Return the split to which a map belongs."""
     first = hashlib.sha256("\n".join(map.rows).encode()).digest()[0]
     return "test" if first < 26 else "validation" if first < 52 else "train"
 
 
 def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[getaway.Map]:
-    """Yield distinct generated maps of a split, without end.
+    """Generate maps, and yield each distinct map of the split. The iterator never ends.
 
     Args:
         split: "train", "validation" or "test".
-        seed: the seed of the first map.
+        seed: the seed of the first generated map; the next maps have the following seeds.
         map_options: options of `getaway.generate_map`.
 
     Raises:
-        ValueError: for an unknown split or option.
+        ValueError: for an unknown split, or an invalid value of a map option.
     """
     if split not in ("train", "validation", "test"):
         raise ValueError(f"split: expected train, validation or test, found {split!r}")
@@ -136,7 +135,7 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 
 
 def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLVE_TICKS) -> Level | None:
-    """The level of a map; None if its best tick is not proven in `budget_ticks` simulated ticks."""
+    """Solve a map and return its level, or None if the budget is too small to prove it."""
     solution = getaway.solve(map, no_jump=no_jump, time_limit_ms=3_600_000, budget_ticks=budget_ticks)
     if not solution.is_optimal or (solution.certificate is None and solution.final_tick <= 2000):
         return None
@@ -144,18 +143,18 @@ def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLV
 
 
 def difficulty(level: Level, *, budget_ticks: int = 100_000) -> Difficulty:
-    """Measure a level's difficulty, every 50 ticks along its best line.
+    """Measure the difficulty of a level.
 
     Args:
         level: the level.
-        budget_ticks: maximum number of simulated ticks per move. A move that is then still
-            undecided does not count as safe.
+        budget_ticks: maximum number of simulated ticks per move. If this is not enough to find a
+            line that reaches the best tick, the move does not count as safe.
     """
     state, safe, moves, narrowest = level.game().state, 0, 0, 5
     for start in range(0, len(level.moves), _SAMPLE_TICKS):
         verdicts = getaway.safe_moves(state, budget_ticks=budget_ticks)
         planned = getaway.Move.from_letter(level.moves[start])
-        # The best line reaches the best tick, so its move is safe without a judgement.
+        # The next move of the best line is safe, whether or not the search found a line.
         here = sum(move is planned or verdict.final_tick >= level.best_tick for move, verdict in verdicts.items())
         safe, moves, narrowest = safe + here, moves + len(verdicts), min(narrowest, here)
         state = state.play(level.moves[start : start + _SAMPLE_TICKS])
@@ -174,22 +173,22 @@ def generate(
     budget_ticks: int = _SOLVE_TICKS,
     **map_options: Any,
 ) -> list[Level]:
-    """Generate levels of a split: solve candidates, and keep those of the requested difficulty.
+    """Generate levels of a split: solve generated maps, and keep those of the requested difficulty.
 
     Args:
         count: number of levels.
         split: "train", "validation" or "test".
-        seed: the seed of the first candidate.
+        seed: the seed of the first generated map; the next maps have the following seeds.
         no_jump: whether to use the no-jump variant, in which more maps are doomed.
         best_tick: the smallest and the largest best tick.
         safe_share: the smallest and the largest `Difficulty.safe_share`.
         narrowest: the smallest and the largest `Difficulty.narrowest`.
-        budget_ticks: maximum number of simulated ticks per candidate. A candidate that is then
-            still unsolved is skipped.
+        budget_ticks: maximum number of simulated ticks per map; maps that need more are skipped.
         map_options: options of `getaway.generate_map`, such as `kind`, `width` and `threats`.
 
     Raises:
-        ValueError: for an unknown split or option, or if 1,000 candidates in a row are rejected.
+        ValueError: for an unknown split, or an invalid value of a map option; or if 1,000 maps of
+            the split in a row do not have the requested difficulty.
     """
     levels: list[Level] = []
     missed = 0

@@ -6,8 +6,8 @@
     envs = ChaseVecEnv(1024, "roundabout", observation="features")
     model = MaskablePPO("MlpPolicy", envs)
 
-Needs `pip install 'getaway[gymnasium]' stable-baselines3`. `getaway.gymnasium` describes the spaces
-and the options. A game that ends is reset within the step, as Stable-Baselines3 expects.
+Install with `pip install 'getaway[gymnasium]' stable-baselines3`. `getaway.gymnasium` describes the
+spaces and the options. The step that ends a game also resets it, as Stable-Baselines3 expects.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ __all__ = ["ChaseVecEnv"]
 class ChaseVecEnv(VecEnv):  # type: ignore[misc]
     """Games for Stable-Baselines3.
 
-    num_envs, map, options: as for `getaway.gymnasium.ChaseVectorEnv`, without `autoreset_mode`.
+    num_envs, map, options: as for `getaway.gymnasium.ChaseVectorEnv`; `autoreset_mode` is fixed.
 
-    The infos of a step are one dict per game, which is empty unless the game ended. For a game that
-    ended, the dict has `terminal_observation`, `TimeLimit.truncated`, `episode` with the return `r`
-    and the length `l`, and `tick`, `score` and `regret` as in `getaway.gymnasium`.
+    A step returns one info dict per game. It is empty unless the game ended; it then contains
+    `terminal_observation`, `TimeLimit.truncated`, `episode` with the return `r` and the length `l`,
+    and `tick`, `score` and, on levels, `regret` as in `getaway.gymnasium`.
     """
 
     def __init__(self, num_envs: int, map: Any = None, **options: Any) -> None:
@@ -76,7 +76,7 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
         return info | {"episode": {"r": float(self._returns[game]), "l": int(self._lengths[game])}}
 
     def action_masks(self) -> npt.NDArray[np.bool_]:
-        """True for each action that is not blocked, of shape (num_envs, 5)."""
+        """Returns a mask of shape (num_envs, 5): True for each action that is not blocked."""
         return self.envs.action_masks()
 
     def close(self) -> None:
@@ -94,7 +94,7 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
 
     def env_method(self, method_name: str, *method_args: Any, indices: Any = None, **method_kwargs: Any) -> list[Any]:
         if method_name == "action_masks":
-            # MaskablePPO requests the masks in every step, so this must be fast.
+            # MaskablePPO requests the masks in every step. One call for all games is fastest.
             return list(self.action_masks()[list(self._get_indices(indices))])
         methods = self.get_attr(method_name, indices)
         return [method(*method_args, **method_kwargs) for method in methods]

@@ -1,4 +1,4 @@
-"""Values that the extension returns and accepts: moves, threats, decisions, verdicts and solutions."""
+"""Types that the extension returns and accepts: moves, threats, decisions, verdicts, solutions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Style: TypeAlias = Literal["bull", "goldfish", "shark", "owl", "deer", "hawk"]
 
 
 class Move(enum.IntEnum):
-    """The player's move in a tick: a number for environments, and a letter in plans."""
+    """The player's move in a tick. Its value is the action in the Gymnasium environments."""
 
     LEFT = 0
     RIGHT = 1
@@ -26,14 +26,14 @@ class Move(enum.IntEnum):
 
     @property
     def letter(self) -> str:
-        """The letter in plans: L, R, U, D, and . to stay."""
+        """The letter of the move in lines of moves: L, R, U, D, or . to stay."""
         return "LRUD."[self]
 
     @classmethod
     def from_letter(cls, letter: str, /) -> Move:
-        """The move of a letter.
+        """Return the move with this letter.
 
-        Raises ValueError for any other letter.
+        Raises ValueError if the letter is not L, R, U, D or . (stay).
         """
         number = "LRUD.".find(letter) if len(letter) == 1 else -1
         if number < 0:
@@ -50,46 +50,46 @@ class Threat(NamedTuple):
     """A threat, with its memory and the seed of its random numbers."""
 
     style: Style
-    """The rule by which it chooses its moves."""
+    """The style, which determines how the threat chooses its moves."""
     position: tuple[int, int]
-    """Its position: x to the right, y down."""
+    """The position of the threat, (x, y)."""
     direction: Literal["left", "right", "up", "down"] = "up"
-    """The direction of its last step."""
+    """The direction of the threat's last step; before its first step, the initial direction."""
     seed: int = 1
-    """The seed of its next random number."""
+    """The seed of the next random number of the threat."""
     remembered: tuple[int, int] | None = None
-    """Owl: the last observed position of the player."""
+    """For an owl: the position of the player when the owl last saw the player."""
     seen: tuple[int, int] | None = None
-    """Hawk: the last seen position of the player."""
+    """For a hawk: the position where it last saw the player, until it arrives there."""
     post: tuple[int, int] | None = None
-    """Hawk: the intersection to which it is moving."""
+    """For a hawk: the intersection that it picked as its post, until it arrives there."""
     idle_rounds: int = 0
-    """Hawk: the number of moves that it has waited; it starts at -5 after a stop at a post."""
+    """For a hawk: how many moves it has waited; set to -5 when it arrives at a post."""
 
 
 class Decision(NamedTuple):
     """A decision of a bot."""
 
     tick: int
-    """The tick of the message."""
+    """The tick of the message that the bot answered."""
     source: Literal["plan", "search", "fallback"]
-    """The source of the move: an existing plan, a search in this tick, or a rule without search."""
+    """The source of the move: an earlier plan, a search in this tick, or a rule without search."""
     planned_tick: int | None
-    """The last tick of the bot's plan; 2001 for the whole game, None without a plan."""
+    """The last tick of the bot's plan, 2001 if it survives the game; None if there is no plan."""
     simulated_ticks: int
-    """The ticks that the planner simulated for this decision."""
+    """The number of ticks that the planner simulated for this decision."""
     elapsed_ms: float
     """The time from the call to the decision, in milliseconds."""
     learnt: list[str]
-    """One sentence for each rule that this message shows to differ from the expected rules."""
+    """One sentence for each difference from the expected rules that this message revealed."""
 
 
 class Verdict(NamedTuple):
-    """The judgement of a move by `getaway.safe_moves`."""
+    """The verdict of `getaway.safe_moves` on a move."""
 
     outcome: Literal["survives", "doomed", "undecided"]
-    """`survives` if a line that begins with the move survives, `doomed` if it is proven that none
-    does, otherwise `undecided`."""
+    """`survives` if a line that begins with the move survives the game, `doomed` if it is proven
+    that no such line survives, otherwise `undecided`."""
     moves: str
     """The longest line found that begins with the move, one letter per tick."""
     final_tick: int
@@ -99,14 +99,14 @@ class Verdict(NamedTuple):
 
 
 class SafeMoves(NamedTuple):
-    """The judgement of every move by `Batch.safe_moves`, in arrays of shape (games, 5)."""
+    """The verdicts of `Batch.safe_moves` on every move, in arrays of shape (games, 5)."""
 
     outcomes: npt.NDArray[np.int8]
-    """2 survives, 1 undecided, 0 doomed, -1 for a blocked move or a game that is over."""
+    """2 survives, 1 undecided, 0 doomed; -1 if the move is blocked or the game is over."""
     final_ticks: npt.NDArray[np.uint16]
-    """The last tick of the longest line found; 0 where the outcome is -1."""
+    """The last tick of the longest line found that begins with the move; 0 if the outcome is -1."""
     bound_ticks: npt.NDArray[np.uint16]
-    """Proven upper bounds on the final tick; 0 where the outcome is -1."""
+    """A proven upper bound on the final tick after each move; 0 if the outcome is -1."""
 
 
 class Solution(NamedTuple):
@@ -122,31 +122,32 @@ class Solution(NamedTuple):
     bound_tick: int
     """A proven upper bound on the final tick; 2001 if nothing is proven."""
     simulated_ticks: int
-    """The ticks that the search and the proof simulated."""
+    """The number of ticks that the search and the proof simulated."""
     decided_ms: float | None
-    """The time in milliseconds until the outcome was known, or `None` if it is unknown. The search
-    may then continue to find a longer line."""
+    """The time in milliseconds until the outcome was `survives` or `doomed`; None if it is
+    `undecided`. After this time, the search may still find longer lines of a doomed player."""
     elapsed_ms: float
-    """The time of the search in milliseconds, excluding the construction of the map's tables."""
+    """The time of the search in milliseconds, without the time to build the tables of the map."""
     certificate: str | None = None
-    """The proof for `getaway verify` that a map is doomed; only for searches from its start."""
+    """The proof for `getaway verify` that a map is doomed. None if this is not proven, or if the
+    search did not begin at the start of the map."""
 
     @property
     def score(self) -> int:
-        """The score of the line."""
+        """The score of the longest line found."""
         return 5 * self.final_tick
 
     @property
     def bound(self) -> int:
-        """A proven upper bound on the score."""
+        """A proven upper bound on the score of any line."""
         return 5 * self.bound_tick
 
     @property
     def is_optimal(self) -> bool:
-        """True if the line is proven to be the longest."""
+        """True if it is proven that no line is longer than the longest line found."""
         return self.final_tick == self.bound_tick
 
     @property
     def actions(self) -> list[dict[str, Any] | None]:
-        """The moves as actions of the protocol."""
+        """The moves of the line as actions of the protocol."""
         return [Move.from_letter(letter).action for letter in self.moves]

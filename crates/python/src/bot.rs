@@ -30,7 +30,7 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 
 /// A player that receives the state before each tick and returns an action.
 ///
-/// Several threads may share a bot, which answers their calls one after the other.
+/// Several threads may share a bot, which handles one call at a time.
 ///
 /// Args:
 ///     planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
@@ -39,18 +39,18 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 ///     budget_ms: time per decision in milliseconds, including parsing the message.
 ///     budget_ticks: maximum number of simulated ticks per decision; makes games reproducible if
 ///         `budget_ms` is never reached.
-///     seed: the seed of the random number generator, from 0.
+///     seed: the seed of the random number generator, from 0 to 2**64 - 1.
 ///     no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
 ///     rules: rules that differ from the server's.
 ///
 /// Raises:
-///     ValueError: for an unknown planner, a negative budget, or rules out of range.
+///     ValueError: if the planner is unknown, or if the budget or a rule is out of range.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct Bot {
     options: BotOptions,
     callable: Option<Arc<Callable>>,
-    /// Only threads attached to the interpreter hold the lock, and never while Python code runs. So
-    /// a planner may call its own bot, and a forked process starts with the lock free.
+    /// A thread holds this lock only while it is attached to the interpreter and runs no Python
+    /// code. So a planner cannot deadlock with its own bot, and forked processes find a free lock.
     turn: Mutex<Turn>,
 }
 
@@ -86,8 +86,8 @@ impl Bot {
                 owner
             };
             if owner.0 != own.0 {
-                // After a fork, the thread that was deciding exists only in the parent process.
-                // This process continues with a new bot.
+                // This process is a fork, and the thread that was deciding exists only in its
+                // parent, so this process continues with a new bot.
                 return Self::new_bot(&self.options);
             }
             if owner == own || is_in_planner() {
@@ -146,23 +146,23 @@ impl Bot {
         let rules = from_rules(&no_jump, rules)?;
         let options = BotOptions { planner, budget, seed, rules, ..BotOptions::default() };
         let bot = Self::new_bot(&options)?;
-        // The bot may have lowered the budget.
+        // `bot::Bot::new` may have lowered the time budget.
         let options = bot.options().clone();
         let owner = (process::id(), thread::current().id());
         let turn = Turn { bot: Some(bot), owner, last: None, mispredictions: Vec::new() };
         Ok(Self { options, callable, turn: Mutex::new(turn) })
     }
 
-    /// The action for a state, which is given as a frame or a dict; None to stay.
+    /// The action for a state, given as the server's JSON message or as a dict; None to stay.
     ///
     /// A state with another map or an earlier tick starts a new game. Releases the interpreter
     /// lock; Ctrl-C is handled after the decision.
     ///
     /// Raises:
-    ///     ValueError: if the state is invalid or inconsistent, with the path of the field, or if a
-    ///         Python planner fails, with its exception as the cause. The bot remains usable.
-    ///         `KeyboardInterrupt` and `SystemExit` in a planner are raised unchanged.
-    ///     RuntimeError: if a planner calls this while the bot is deciding.
+    ///     ValueError: if the state is invalid or inconsistent, or if a Python planner fails; the
+    ///         planner's exception is then the cause. The bot remains usable. `KeyboardInterrupt`
+    ///         and `SystemExit` in a planner are raised unchanged.
+    ///     RuntimeError: if a planner calls this method while the bot is deciding.
     #[pyo3(signature = (game_message, /))]
     fn next_action<'py>(&self, game_message: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyDict>>> {
         let py = game_message.py();
@@ -181,14 +181,14 @@ impl Bot {
         action_dict(py, decision.player_move)
     }
 
-    /// Play a game to its end, message by message; returns the number of moves played.
+    /// Play a game to its end, message by message, and return the number of moves played.
     ///
     /// Releases the interpreter lock; Ctrl-C is handled between decisions.
     ///
     /// Raises:
-    ///     ValueError: if the game's rules are not the bot's, or if a Python planner fails.
-    ///     RuntimeError: if the game changes while the bot plays it, or if a planner calls this
-    ///         while the bot is deciding.
+    ///     ValueError: if the game's rules differ from the bot's, or if a Python planner fails.
+    ///     RuntimeError: if other code changes the game while the bot plays it, or if a planner
+    ///         calls this method while the bot is deciding.
     #[pyo3(signature = (game, /))]
     fn play(&self, game: &Bound<'_, Game>) -> PyResult<usize> {
         let py = game.py();
@@ -229,7 +229,7 @@ impl Bot {
         to_value_of(py, "Decision", fields).map(Some)
     }
 
-    /// The number of mispredicted moves in this game per threat, in message order.
+    /// The number of mispredicted moves per threat in the current game, in the message's order.
     #[getter]
     fn mispredictions(&self, py: Python<'_>) -> Vec<u32> {
         self.lock(py).mispredictions.clone()

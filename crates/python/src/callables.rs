@@ -1,6 +1,6 @@
-//! Python callables as planners, `(state) -> move`. The planner or bot that
-//! uses a callable keeps it alive. Only threads attached to the interpreter hold the locks, and
-//! never while Python code runs, so a forked process starts with the locks free.
+//! Planners that are Python callables, `(state) -> move`. A planner or bot keeps its callable
+//! alive. A thread holds the locks of this file only while it is attached to the interpreter and
+//! runs no Python code, so the locks are free in a forked process.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -42,7 +42,7 @@ pub(crate) fn planner_spec(planner: &Bound<'_, PyAny>) -> PyResult<(PlannerSpec,
     Ok((spec, callable))
 }
 
-/// By name: planners that the caller passed, and those found as `MODULE:NAME`.
+/// Python planners by name: planners from the caller, and planners found as `MODULE:NAME`.
 #[derive(Debug, Default)]
 pub(crate) struct Host(Mutex<HashMap<String, Arc<Callable>>>);
 
@@ -76,15 +76,15 @@ impl PlannerHost for Host {
     }
 }
 
-/// A Python planner: a function, or a class with callable instances.
+/// A Python planner: a function, or a class whose instances are callable.
 pub(crate) struct Callable {
     name: String,
     objects: Mutex<Objects>,
 }
 
-/// The Python objects of a callable, which the garbage collector must visit.
+/// The Python objects that a [`Callable`] owns, which the garbage collector must visit.
 struct Objects {
-    /// `None` once cleared by the garbage collector.
+    /// `None` after the garbage collector has cleared it.
     callable: Option<Py<PyAny>>,
     players: HashMap<u64, Py<PyAny>>,
     made: u64,
@@ -114,7 +114,7 @@ impl Callable {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// If the callable is a class, creates a game's instance and returns its number.
+    /// If the callable is a class, creates an instance for one game. Returns the instance's number.
     fn make(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         let callable = self.lock(py).callable.as_ref().map(|callable| callable.clone_ref(py));
         let Some(class) = callable.filter(|callable| callable.bind(py).is_instance_of::<PyType>()) else {
@@ -140,13 +140,13 @@ impl Callable {
     }
 
     fn forget(&self, py: Python<'_>, number: u64) {
-        // Dropping the player may run Python code, so it is dropped after the lock is released.
+        // Dropping the player may run Python code, so the lock is released first.
         let player = self.lock(py).players.remove(&number);
         drop(player);
     }
 
     pub fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        // This thread may hold the lock. Objects not visited stay alive until the next collection.
+        // Does not wait: this thread may hold the lock. Objects that are not visited stay alive.
         let Ok(objects) = self.objects.try_lock() else { return Ok(()) };
         visit.call(&objects.callable)?;
         objects.players.values().try_for_each(|player| visit.call(player))
@@ -189,7 +189,7 @@ thread_local! {
     static PLANNER_CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// A thread with a running planner must not wait for a bot that may be waiting for the planner.
+/// True if this thread runs a planner; it must not wait for a bot that may wait for that planner.
 pub(crate) fn is_in_planner() -> bool {
     PLANNER_CALLS.get() > 0
 }
@@ -217,7 +217,7 @@ struct PythonPlanner {
 }
 
 impl PythonPlanner {
-    /// The board of a world, cached because its tables are copied.
+    /// The board of a world. It is cached, because creating a board copies the world's tables.
     fn board(&mut self, world: &World) -> Arc<Board> {
         let is_same =
             |board: &Arc<Board>| board.world.layout() == world.layout() && board.world.rules() == world.rules();

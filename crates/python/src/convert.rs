@@ -16,7 +16,7 @@ pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Se
 }
 
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    // Data that a panic leaves inconsistent is harmless: a bot is replaced, the rest is plain data.
+    // `AssertUnwindSafe` is correct: after a panic, `Bot` replaces its bot. Other data are plain.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic_text(panic.as_ref());
         PyRuntimeError::new_err(format!("a bug in getaway, please report it: {text}"))
@@ -28,12 +28,13 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-/// An error that quotes external text, as one line.
+/// A `ValueError` with the error's text on one line, because the text may quote external text.
 pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(one_line(&error.to_string()))
 }
 
-/// A Python exception that caused the error becomes the cause; an interruption stays unchanged.
+/// A `ValueError` for an error of the library. A Python exception that caused the error becomes the
+/// `ValueError`'s cause, but an interruption is returned instead of the `ValueError`.
 pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> PyErr {
     let mut next = Some(error);
     let mut cause = None;
@@ -52,9 +53,9 @@ pub(crate) fn library_error(py: Python<'_>, error: &(dyn Error + 'static)) -> Py
     }
 }
 
-/// The source of an error of the library. It is dropped while this thread holds the interpreter
-/// lock. Otherwise PyO3 would lock a mutex to queue it, and a process forked at that moment would
-/// keep the mutex locked.
+/// A Python exception that caused an error of the library. It is dropped while this thread holds
+/// the interpreter lock. Otherwise PyO3 would lock a mutex to queue the exception, and the mutex
+/// would stay locked in a process forked at that moment.
 #[derive(Debug)]
 pub(crate) struct PythonError(Option<PyErr>);
 
@@ -79,18 +80,17 @@ impl Drop for PythonError {
     }
 }
 
-/// Returns true for an exception that should stop the program: `KeyboardInterrupt`, `SystemExit`
-/// and all others that are not an `Exception`.
+/// True for an exception that should stop the program: `KeyboardInterrupt`, `SystemExit` or another
+/// exception that is not a subclass of `Exception`.
 pub(crate) fn is_interruption(py: Python<'_>, error: &PyErr) -> bool {
     !error.is_instance_of::<PyException>(py)
 }
 
-/// Replaces an exception of a value's own code, except an interruption, with a clearer one.
 pub(crate) fn clearer(py: Python<'_>, error: PyErr, clear: impl FnOnce() -> PyErr) -> PyErr {
     if is_interruption(py, &error) { error } else { clear() }
 }
 
-/// A value's `repr`. Unlike `Display`, it passes on an interruption.
+/// A value's `repr`. Returns an exception that `repr` raises, which `Display` would suppress.
 pub(crate) fn repr(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.repr()?.to_string_lossy().into_owned())
 }

@@ -42,7 +42,7 @@ impl Board {
         }
     }
 
-    /// Rejects rules for a game or a state, which has its own.
+    /// The board of a map, game or state. Rejects rules for a game or state, which has its own.
     pub fn of(map: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
         let py = map.py();
         let given = if let Ok(game) = map.cast::<Game>() {
@@ -84,7 +84,7 @@ impl Board {
         Ok((map, options))
     }
 
-    /// The rules, as arguments that recreate this board.
+    /// The board's rules, as the keyword arguments of a constructor.
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let options = PyDict::new(py);
         options.set_item("rules", other_rules(py, self.world.rules())?)?;
@@ -116,13 +116,13 @@ macro_rules! state_getters {
                 to_rules(py, self.board.world.rules())
             }
 
-            /// The tick about to be played, 1 to 2001.
+            /// The current tick, from 1 to 2001.
             #[getter]
             fn tick(&self) -> u16 {
                 self.state.tick()
             }
 
-            /// The score: 5 points per tick reached.
+            /// The score if the game ends now: 5 times the current tick.
             #[getter]
             fn score(&self) -> u32 {
                 self.board.world.score(&self.state)
@@ -152,14 +152,14 @@ macro_rules! state_getters {
                 to_position(self.board.world.player(&self.state))
             }
 
-            /// The threats, in the map's order, with their memory and seed.
+            /// The threats, in the map's order, with their memories and seeds.
             #[getter]
             fn threats(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
                 let world = &self.board.world;
                 world.threats(&self.state).map(|threat| to_threat(py, world.rules(), &threat)).collect()
             }
 
-            /// The moves with distinct results, staying last; empty if the game is over.
+            /// The moves to open tiles, then staying; empty if the game is over.
             #[getter]
             fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
                 let moves = self.board.world.moves(&self.state).filter(|_| !self.state.is_over());
@@ -175,15 +175,16 @@ macro_rules! state_getters {
 /// create any state of a map.
 ///
 /// Args:
-///     map: a map, its name or folder, or a game or state that shares its map, rules and tables.
-///     tick: the tick, 1 to 2001.
+///     map: a map, its name or folder, or a game or state whose map, rules and tables are used.
+///     tick: the tick, from 1 to 2001.
 ///     player: the player's position.
 ///     threats: the threats, in the map's order.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: rules that differ from the server's.
 ///
 /// Raises:
-///     ValueError: if a position is not an open tile, or the threats are not the map's.
+///     ValueError: if the tick is out of range, a position is not an open tile, or the number or
+///         the styles of the threats differ from the map's.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct State {
     pub board: Arc<Board>,
@@ -218,7 +219,7 @@ impl State {
         Ok(Self { board, state })
     }
 
-    /// The state after a tick with this move.
+    /// The state one tick later, if the player makes this move.
     ///
     /// Raises:
     ///     ValueError: if the game is over.
@@ -233,7 +234,7 @@ impl State {
         Ok(self.with(state))
     }
 
-    /// The state after these moves. Moves after the end of the game are ignored.
+    /// The state after these moves, one per tick. Moves after the end of the game are ignored.
     #[pyo3(signature = (moves, /))]
     fn play(&self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<Self> {
         let moves = from_plan("moves", moves)?;
@@ -288,19 +289,19 @@ impl State {
 
 /// A game played step by step.
 ///
-/// Games can be compared, copied and pickled with their moves. They are mutable, so only their
-/// states can be hashed.
+/// Games can be compared, copied and pickled, including their moves. Games are mutable, so they
+/// have no hash, but their states have one.
 ///
 /// Args:
-///     map: a map, its name or folder, or a game or state that shares its map and rules.
+///     map: a map, its name or folder, or a game or state whose map and rules are used.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: rules that differ from the server's.
-///     moves: moves to play first.
+///     moves: the first moves of the game.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.
-///     ValueError: if the map cannot be read or played, if rules are out of range, or if moves
-///         follow the end of the game.
+///     ValueError: if the map cannot be read or played, if a rule is out of range, or if there are
+///         moves after the end of the game.
 #[pyclass(module = "getaway")]
 pub(crate) struct Game {
     pub board: Arc<Board>,
@@ -347,10 +348,10 @@ impl Game {
         Ok(game)
     }
 
-    /// A game on a drawn map; see `Map`.
+    /// A game on a map that is given as a drawing; see `Map`.
     ///
     /// Raises:
-    ///     ValueError: for an invalid drawing.
+    ///     ValueError: if the drawing is invalid.
     #[staticmethod]
     #[pyo3(signature = (drawing, *, no_jump = Rules::BLITZ_2025, rules = None),
         text_signature = "(drawing, *, no_jump=False, rules=None)")]
@@ -364,11 +365,11 @@ impl Game {
         Ok(Self::start(Board::new(drawing.py(), map, None, &rules)?))
     }
 
-    /// Play a tick with a move, an action, several actions (the first that succeeds counts), or
-    /// none; returns the resulting move.
+    /// Play one tick with a move, an action, a list of actions (the first that moves the player
+    /// counts), or None to stay. Return the resulting move.
     ///
     /// Raises:
-    ///     ValueError: if the game is over, or for an invalid action.
+    ///     ValueError: if the game is over or an action is invalid.
     #[pyo3(signature = (action = None, /))]
     fn step(&mut self, py: Python<'_>, action: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let command = from_command(action)?;
@@ -378,7 +379,7 @@ impl Game {
         to_move(py, player_move)
     }
 
-    /// Play moves, one per tick, until one ends the game; returns the number played.
+    /// Play moves, one per tick, until the game ends. Return the number of moves played.
     #[pyo3(signature = (moves, /))]
     fn play(&mut self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<usize> {
         let plan = from_plan("moves", moves)?;
@@ -391,7 +392,7 @@ impl Game {
         self.moves.clear();
     }
 
-    /// An independent copy that shares the map.
+    /// A copy of the game that can be played independently.
     pub(crate) fn copy(&self) -> Self {
         Self { board: Arc::clone(&self.board), state: self.state.clone(), moves: self.moves.clone() }
     }
@@ -402,7 +403,7 @@ impl Game {
         catch_panic(|| MessageWriter::new(&self.board.world, team_id).write(&self.state))
     }
 
-    /// The server's message for the state, decoded.
+    /// The server's message for the state, as a dict.
     #[pyo3(signature = (team_id = "getaway"))]
     fn message<'py>(&self, py: Python<'py>, team_id: &str) -> PyResult<Bound<'py, PyAny>> {
         to_python(py, &self.frame(team_id)?)
@@ -414,13 +415,13 @@ impl Game {
         &self.board.map.map.name
     }
 
-    /// True if the game is the no-jump variant.
+    /// True if the game uses the no-jump variant.
     #[getter]
     pub(crate) fn no_jump(&self) -> bool {
         self.board.world.rules().no_jump
     }
 
-    /// The map at the start, as a drawing that `parse` accepts.
+    /// The map with all start positions, as a drawing that `parse` accepts.
     #[getter]
     fn rows(&self) -> Vec<String> {
         self.board.map.rows()
@@ -445,7 +446,6 @@ impl Game {
         catch_panic(|| getaway_viewer::svg(&self.board.world, &self.state, heading.unwrap_or(Direction::Right)))
     }
 
-    // A mutable game has no hash; its state has one.
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Self>() else { return Ok(false) };
         let (one, two) = (slf.try_borrow()?, other.try_borrow()?);

@@ -24,8 +24,8 @@ use crate::value::{from_rules, to_value};
 
 const SIGNAL_POLL: Duration = Duration::from_millis(20);
 
-/// `callables` are the Python planners by name. Returns lists and dicts with the games, the
-/// planners' evaluations and, if `battle` is set, the match of the first two planners.
+/// Play a series. `callables` maps names to Python planners. Return a dict with the games, the
+/// planners' evaluations and, if `battle` is true, the match of the first two planners.
 #[pyfunction]
 #[pyo3(signature = (planners, callables, maps, *, samples, seed, budget_ticks, budget_ms, no_jump, rules, threads, battle))]
 #[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]
@@ -60,7 +60,7 @@ pub(crate) fn play_series<'py>(
                 let _ = sender.send(series.play(games, threads, stopped, |_, _| ControlFlow::<()>::Continue(())));
             };
             let playing = thread::Builder::new().spawn_scoped(scope, play).map_err(SeriesError::Threads)?;
-            // Python reports Ctrl-C only to this thread.
+            // The games run in another thread, so that this thread can check for Ctrl-C.
             loop {
                 match receiver.recv_timeout(SIGNAL_POLL) {
                     Ok(flow) => return flow,
@@ -113,8 +113,8 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
     Ok(row)
 }
 
-/// A worker usually does many jobs of one series, dataset or discovery in a row. Threads lock the
-/// mutex only with the interpreter lock, so the mutex is free in a forked process.
+/// The most recently used series, dataset or bank, with its spec. Workers usually do many jobs with
+/// one spec in a row. Only threads with the interpreter lock hold the mutex, so forks find it free.
 struct Latest<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
 
 impl<T: ?Sized> Latest<T> {
@@ -138,11 +138,11 @@ static SERIES: Latest<Series> = Latest::new();
 static BANK: Latest<dyn Bank> = Latest::new();
 static DATASET: Latest<Dataset> = Latest::new();
 
-/// Play games of a series or a ladder, as `getaway.cluster` gets them; returns a record of each as
-/// JSON.
+/// Play the games in a JSON array, and return the record of each game as JSON. `series` is the spec
+/// of a series or ladder as JSON. `callables` maps names to Python planners.
 ///
-/// Releases the interpreter lock. `callables` are the Python planners by name. Raises ValueError
-/// for a series of another build, one that cannot be played, or a malformed game.
+/// Releases the interpreter lock. Raises ValueError if the series is of another build or cannot be
+/// played, or if a game is malformed.
 #[pyfunction]
 pub(crate) fn play_games(
     py: Python<'_>,
@@ -156,10 +156,10 @@ pub(crate) fn play_games(
     without_gil(py, || work.play_lines(games, Some(&host)))?.map_err(|error| library_error(py, &error))
 }
 
-/// Play and judge shards of a dataset; returns the content of each file as JSON.
+/// Play and judge shards of a dataset, and return each shard's file as a JSON string in base64.
 ///
-/// Releases the interpreter lock. `callables` are the Python planners by name. Raises ValueError
-/// for a dataset of another build, or one whose games cannot be played.
+/// Releases the interpreter lock. `callables` maps names to Python planners. Raises ValueError if
+/// the dataset is of another build, if a shard does not exist, or if games cannot be played.
 #[pyfunction]
 pub(crate) fn play_shards(
     py: Python<'_>,
@@ -173,8 +173,8 @@ pub(crate) fn play_shards(
     without_gil(py, || work.encoded_shards(&shards))?.map_err(|error| library_error(py, &error))
 }
 
-/// The work described by `spec`: taken from `kept`, otherwise created and stored in it. `kept` is
-/// `None` if the work has Python planners.
+/// The series or dataset that `spec` describes, from `kept` if it has the same spec. Otherwise
+/// `read` creates it, and `kept` stores it. `kept` is `None` if there are Python planners.
 fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     py: Python<'_>,
     kept: Option<&Latest<T>>,
@@ -191,11 +191,11 @@ fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     Ok(work)
 }
 
-/// Make plays of a discovery, each with expression, split, number and budget as JSON; returns the
-/// score of each as JSON.
+/// Run the plays in a JSON array, and return the score of each play as JSON. A play has an
+/// expression, a split, a number and a budget. `discovery` is the spec of the problems as JSON.
 ///
-/// Releases the interpreter lock. Raises ValueError for problems of another build, or a malformed
-/// play.
+/// Releases the interpreter lock. Raises ValueError if the problems are of another build, or if a
+/// play is malformed.
 #[pyfunction]
 pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyResult<Vec<String>> {
     let bank = match BANK.get(py, discovery) {
