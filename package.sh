@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Builds getaway-bot.zip, the upload for the competition, and tests it. The test unpacks it into an
-# empty folder and installs its requirements.txt into a fresh environment. The bot must then reach
-# the best possible score in whole games of both variants, one of them on a doomed map.
+# Builds getaway-bot.zip, the upload for the competition, and tests it. The test unpacks the zip
+# into an empty folder and installs its requirements.txt into a fresh environment. The bot must then
+# reach the best possible score in games of both variants. One of the maps cannot be survived.
 #
-# `./package.sh --help` prints the options. Has the requirements of run.sh. Zig (from PyPI) links
-# the wheel against the oldest supported glibc, whatever this machine has.
+# `./package.sh --help` prints the options. The script needs what run.sh needs. Zig, installed from
+# PyPI, links the wheel against glibc 2.17, even if this machine has a newer version.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
@@ -37,7 +37,7 @@ if ! [ -d "$(rustc --print target-libdir --target "$rust_target")" ]; then
   }
 fi
 
-# heading TEXT: prints the heading of a step, and the time that all steps before it took.
+# heading TEXT: prints the heading of a step, and the seconds since the script started.
 heading() {
   printf '== %s (after %d s)\n' "$1" "$SECONDS"
 }
@@ -58,12 +58,12 @@ trap 'exit 130' INT
 trap 'exit 143' TERM
 
 heading '2 of 5, wheel: a build of its own, without the command line'
-# Zig from PyPI is a Python module. PATH makes maturin run it with the Python of .venv.
+# Zig from PyPI is a Python module. With this PATH, maturin runs it with the Python of .venv.
 PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --release --no-default-features --locked --zig \
   --compatibility manylinux2014 --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}
-# The upload needs no type stubs, no list of crates, and no modules for disabled features.
+# The upload needs no type stubs, no list of crates, and no modules whose features are disabled.
 "$venv_python" - "$wheel" <<'PYTHON'
 """Leaves files out of a wheel, and compresses the others as well as possible."""
 import re, sys, zipfile
@@ -84,7 +84,7 @@ case $(basename "$wheel") in
   getaway-*-cp310-abi3-manylinux2014_"$architecture".manylinux_2_17_"$architecture".whl) ;;
   *) echo "error: $(basename "$wheel"): expected an abi3 wheel for manylinux2014 on $architecture" >&2; exit 1 ;;
 esac
-# auditwheel reports the glibc that the wheel needs, which may be older than its tag.
+# auditwheel reports the glibc version that the wheel needs, which may be older than its tag says.
 .venv/bin/auditwheel show "$wheel" | tee "$scratch/auditwheel"
 tr -s '[:space:]' ' ' <"$scratch/auditwheel" | grep -qE "consistent with the following platform tag: \"manylinux_2_(5|12|17)_$architecture\"" || {
   echo 'error: the wheel needs a newer glibc than 2.17' >&2
@@ -127,13 +127,13 @@ mkdir "$test_folder"
 make_venv "$scratch/venv"
 (cd "$test_folder" && "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement requirements.txt)
 heading '5 of 5, games with the installed zip'
-# play_game MAP [--no-jump]: fails unless the bot reaches the best score of the map in time.
+# play_game MAP [--no-jump]: fails unless the bot reaches the map's best score and is never late.
 play_game() {
   local recording best
   recording=$test_folder/$(basename "$1" .txt).jsonl
   best=$("$getaway" solve --json "$@" | "$venv_python" -c 'import json; print(json.loads(input())["bound"])')
   start_server "$@" --games 1 --json
-  # A clean environment with only the token. Rust and other Pythons are not on the PATH.
+  # The bot gets only these environment variables.
   (cd "$test_folder" && env -i PATH=/usr/bin:/bin TOKEN=test SAVE_JSONL_PATH="$recording" \
     "$scratch/venv/bin/python" application.py --url "$url" "${@:2}")
   wait "$server_pid" || true
@@ -150,7 +150,7 @@ sys.exit(f"error: {late} late commands, {missed} ticks without one" if late or m
          f"error: {score} points, expected {best}" if score != best else 0)
 PYTHON
 }
-# A corridor without a way past the shark.
+# A corridor in which the player cannot get past the shark.
 printf '%s\n' '#########' '#P.....S#' '#########' >"$scratch/corridor.txt"
 play_game maps/roundabout
 play_game maps/snail --no-jump

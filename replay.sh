@@ -1,5 +1,5 @@
 #!/bin/sh
-# Verifies saved games: replays them and reports the first field that differs.
+# Verifies saved games: replays each game and reports the first field that differs.
 # Usage: ./replay.sh [FILE or FOLDER]... [--no-jump] [--json]
 # Default: games/ and games/played; with --no-jump, games/played/no-jump.
 set -eu
@@ -11,9 +11,9 @@ case ${1:-} in
         ;;
 esac
 here=$(cd -- "$(dirname -- "$0")" && pwd)
-# Naming both packages builds every library with the same features as run.sh, and only once.
+# Building getaway-python too gives the shared libraries the same features as in run.sh, so that
+# cargo does not build them again.
 cargo build --quiet --release --manifest-path "$here/Cargo.toml" --package getaway-cli --package getaway-python
-# Cargo's target folder is configurable.
 program=${CARGO_TARGET_DIR:-$here/target}/release/getaway
 variant=
 for argument; do
@@ -26,7 +26,7 @@ done
 if [ -n "$variant" ]; then
     exec "$program" replay "$here/games/played/no-jump" "$@"
 fi
-# run.sh creates the folder with its first game.
+# games/played has no games until run.sh saves one.
 if ls "$here"/games/played/*.jsonl* >/dev/null 2>&1; then
     set -- "$here/games/played" "$@"
 fi

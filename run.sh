@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds, installs, starts a local server if none is running, plays, and prints the score.
-# `./run.sh --help` lists the options. Needs a Rust toolchain and Python 3.10+. Writes only to this
-# folder: .venv, the build, and games/played.
+# Builds and installs the project, starts a local server if none is running, plays, and prints the
+# score. `./run.sh --help` lists the options. Needs a Rust toolchain and Python 3.10 or newer. In
+# this folder, the script writes only to .venv, target and games/played.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
@@ -72,7 +72,7 @@ fi
 prepare_python
 
 played=games/played
-# replay.sh verifies games of the no-jump variant by other rules, so they have their own folder.
+# Games of the no-jump variant have their own folder, because replay.sh needs --no-jump for them.
 [ ${#replay_options[@]} -eq 0 ] || played=games/played/no-jump
 mkdir -p "$played" "$target"
 scratch=$(mktemp -d "$target/run.XXXXXX")
@@ -96,12 +96,12 @@ if [ -z "$url" ] && [ ${#server_options[@]} -eq 0 ] && is_port_taken; then
   url=ws://127.0.0.1:8765
   echo "playing on the server at $url"
 elif [ -z "$url" ]; then
-  # A tick ends when the command arrives. The competition's limit is 100 ms, but a busy machine must
-  # not cost a local game.
+  # The competition allows 100 ms per tick. Here the bot has longer, so that a busy machine does not
+  # lose the game. This does not slow down the game, because a tick ends when the command arrives.
   start_server --tick-ms 1000 --games "$games" ${seed_option[@]+"${seed_option[@]}"} ${server_options[@]+"${server_options[@]}"}
 fi
 
-# The server's result is exact. The bot does not receive the final state.
+# The bot does not receive the final state, so only the server's result is exact.
 print_result() {
   [ -n "$server_pid" ] || return 0
   local line=

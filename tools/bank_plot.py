@@ -1,9 +1,9 @@
-"""Draws the bank: `python tools/bank_plot.py benches/bank.csv benches/generated.csv
-docs/hardness.svg`.
+"""Draws the results of `cargo bench --bench bank`:
+`python tools/bank_plot.py benches/bank.csv benches/generated.csv docs/hardness.svg`.
 
-The left plot shows the shares of survived, doomed and undecided maps against the number of loops of
-the streets. The others show the median time to decide a map against its open tiles and its threats.
-An undecided map counts with its time limit.
+The left plot shows the shares of the verdicts by the number of loops in the streets. The other two
+show the median and the upper quartile of the time to decide a map, by the number of open tiles and
+of threats. The time of an undecided map is that of its whole search.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def group(rows: list[Row], column: str, buckets: list[tuple[int, int]]) -> dict[
 
 
 def verdict(row: Row) -> str:
-    """Returns the verdict; a doomed map with a proven best score counts as doomed, too."""
+    """Returns the map's verdict, where `optimal` (doomed, with a proven score) becomes `doomed`."""
     return "doomed" if row["verdict"] == "optimal" else row["verdict"]
 
 
@@ -69,7 +69,7 @@ def shares(index: int, groups: dict[str, list[Row]]) -> list[str]:
 
 
 def times(index: int, title: str, axis: str, groups: dict[str, list[Row]]) -> list[str]:
-    """Draws medians and upper quartiles of the time, on a logarithmic axis from 1 ms to 10 s."""
+    """Draws the median and upper quartile of each group on a logarithmic axis from 1 ms to 10 s."""
     left, step = LEFT + index * PANEL_WIDTH, WIDTH / len(groups)
 
     def height(time_ms: float) -> float:
@@ -92,7 +92,7 @@ def times(index: int, title: str, axis: str, groups: dict[str, list[Row]]) -> li
 
 
 def main(bank: Path, generated: Path, out: Path) -> None:
-    """Draws the plots: the shares of maps from both files, the times from the generated maps."""
+    """Draws the no-jump maps: the shares from both files, the times from `generated` only."""
     read: Callable[[Path], list[Row]] = lambda path: list(csv.DictReader(path.open()))
     maps = [row for row in read(bank) if row["set"] == "no-jump"]
     rows = read(generated)

@@ -48,9 +48,6 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     return markdown.replace(".ipynb)", ".md)")
 
 
-# The reference of the Python modules comes from their sources, which contain the types.
-
-
 def module_page(name: str, file: Path) -> str:
     tree = ast.parse(file.read_text())
     values = ast.parse((PACKAGE / "values.py").read_text())
@@ -97,7 +94,7 @@ def class_parts(item: ast.ClassDef) -> list[str]:
 
 
 def field_rows(item: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
-    """Rows for the members of an enumeration, or for documented fields or slots."""
+    """Yields the name, type and meaning of each enumeration member, documented field or slot."""
     for node, after in zip(item.body, [*item.body[1:], None]):
         if isinstance(node, ast.AnnAssign) and isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
             yield ast.unparse(node.target), annotation(node.annotation), " ".join(str(after.value.value).split())
@@ -113,9 +110,9 @@ def is_property(node: ast.FunctionDef) -> bool:
 
 
 def annotation(node: ast.expr | None) -> str:
-    """A type as text, without quotes, module names and the underscores of private aliases."""
+    """Returns a type as text without quotes, module names and underscores of private aliases."""
     text = ast.unparse(node) if node else ""
-    # Quotes belong to a forward reference, except in Literal["..."].
+    # Remove the quotes of forward references, but keep those in Literal["..."].
     quoted = re.sub(r"Literal\[.*?\]", lambda match: match[0].replace("'", '"'), text)
     return re.sub(r"'|\b_(?=[A-Z])|\b(?:npt|getaway)\.", "", quoted)
 
@@ -149,7 +146,7 @@ def parameter(node: ast.arg, default: ast.expr | None) -> str:
 
 
 def documentation(node: ast.Module | ast.ClassDef | ast.FunctionDef, name: str) -> str:
-    """The docstring as Markdown; an item without one fails the build."""
+    """Returns the docstring as Markdown; an item without a docstring fails the build."""
     text = ast.get_docstring(node)
     if not text:
         raise ValueError(f"{name} has no docstring")
@@ -165,13 +162,13 @@ def paragraph(text: str) -> str:
         return f"**{title}**\n\n" + definitions(textwrap.dedent(rest))
     if all(re.match(r"[a-z_]+(, [a-z_]+)*: | {4}", line) for line in text.splitlines()):
         return "**Arguments**\n\n" + definitions(text)
-    # An indented block after a paragraph is an example.
+    # An indented block after a paragraph is example code.
     before, found, example = text.partition("\n\n    ")
     return f"{before}\n\n{code(textwrap.dedent('    ' + example))}" if found else text
 
 
 def definitions(text: str) -> str:
-    """A Markdown list from lines `name, name: text` with indented continuation lines."""
+    """Converts lines `name, name: text`, which indented lines may continue, to a Markdown list."""
     joined = re.sub(r"\n +", " ", text.strip())
     return "\n".join(
         "- " + ", ".join(f"`{name}`" for name in names.split(", ")) + f": {rest}"
@@ -192,7 +189,7 @@ def table(heads: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 class Help:
     about: list[str] = field(default_factory=list)
     usage: str = ""
-    # Headings such as "Options", each with the terms and their descriptions.
+    # The terms and their descriptions by section heading, such as "Options".
     sections: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     examples: str = ""
 
@@ -228,7 +225,7 @@ def command_names() -> list[str]:
 def command_line_page(help_of: dict[str, Help]) -> str:
     parts = [
         "# Command line",
-        "`getaway COMMAND --help` prints the same. Exit codes: 0 success, 1 a check failed, 2 usage or input.",
+        "`getaway COMMAND --help` prints the same text. Exit codes: 0 for success, 1 for a failed check, 2 for invalid usage or input, 130 for an interrupt.",
         table(("command", "purpose"), [(f"[{name}](#getaway-{name})", each.about[0]) for name, each in help_of.items()]),
     ]
     for name, each in help_of.items():
@@ -241,8 +238,8 @@ def command_line_page(help_of: dict[str, Help]) -> str:
 
 
 def cluster_options(help_of: dict[str, Help]) -> str:
-    """The options are those of the command with the same name."""
-    parts = ["## Options", "Keyword arguments of each function, in addition to those in its signature:"]
+    """Returns the options of each function, which are those of the command with the same name."""
+    parts = ["## Options", "Keyword arguments of eval, battle, tournament and discover, in addition to those in their signatures:"]
     without = {"--ray", "--json", "--maps", "--planner", "--map", "--problem", "--markdown"}
     for name in ("eval", "battle", "tournament", "discover"):
         options = [
@@ -264,7 +261,7 @@ def help_text(*command: str) -> str:
 
 
 def notebook_page(file: Path) -> str:
-    """Runs the cells. The page shows the output and the last value of each cell."""
+    """Runs a notebook; returns a page with the output and the last value of each cell."""
     cells = json.loads(file.read_text())["cells"]
     namespace: dict[str, Any] = {"__name__": "__main__"}
     parts = []
@@ -286,8 +283,8 @@ def run_cell(source: str, namespace: dict[str, Any]) -> list[str]:
         exec(compile(tree, "cell", "exec"), namespace)
         value = eval(compile(ast.Expression(last.value), "cell", "eval"), namespace) if isinstance(last, ast.Expr) else None
     shown = [code(printed.getvalue().rstrip(), "text")] if printed.getvalue() else []
-    # Markdown ends a block of HTML at an empty line. A page in a frame must keep its line ends, because
-    # its policy names the hashes of its style and script.
+    # An empty line would end the HTML block in Markdown. Line ends in a framed page are encoded,
+    # because the page's security policy contains hashes of its style and script.
     for form, line_end in (("_repr_html_", "&#10;"), ("_repr_svg_", " ")):
         drawn = getattr(value, form)() if value is not None and hasattr(value, form) else None
         if drawn:

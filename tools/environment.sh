@@ -1,11 +1,11 @@
 # shellcheck shell=bash
-# Sets up the Python environment for run.sh, test.sh and package.sh, which source this file from the
-# root of the checkout. Creates .venv once, and reinstalls the extension when a source file has
-# changed. Needs Python 3.10 or newer with venv or pip; PYTHON selects another interpreter.
+# Functions that set up the Python environment and start the server. Scripts such as run.sh source
+# this file from the root of the checkout. The environment needs Python 3.10 or newer with venv or
+# pip; the variable PYTHON selects another interpreter.
 
 target=${CARGO_TARGET_DIR:-target}
 venv_python=.venv/bin/python
-# The program `getaway`, from the same build as the extension.
+# The program `getaway`, which is built and installed together with the extension.
 getaway=.venv/bin/getaway
 
 # section NAME COMMAND...: prints a heading, runs a command, and prints how long it took.
@@ -51,7 +51,7 @@ make_venv() {
   if "$python" -m venv "$1" >/dev/null 2>&1; then
     return
   fi
-  # Some systems ship Python without venv, but with virtualenv.
+  # Some systems ship Python without a working venv module, so install virtualenv with pip.
   rm -rf "$1"
   "$python" -m pip install --quiet --target "$target/virtualenv" virtualenv
   PYTHONPATH=$target/virtualenv "$python" -m virtualenv --quiet "$1"
@@ -61,7 +61,7 @@ install() {
   "$venv_python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# hash_files PATH...: prints one hash of the files and of the environment's Python version.
+# hash_files PATH...: prints one hash of the files and of the Python version in .venv.
 hash_files() {
   "$venv_python" - "$@" <<'PYTHON'
 import hashlib, pathlib, sys
@@ -75,7 +75,7 @@ print(digest.hexdigest())
 PYTHON
 }
 
-# prepare_python: creates .venv, and updates the extension and the bot's requirements in it.
+# prepare_python: creates .venv if needed, and reinstalls its packages if a source file has changed.
 prepare_python() {
   local now wheels quiet
   require_rust || return
@@ -103,7 +103,7 @@ prepare_python() {
 }
 
 # start_server ARGUMENT...: starts `getaway serve` on a free port in the background. Sets server_pid
-# and url. Writes its output to $scratch/results and its messages to $scratch/log.
+# and url. The server's output goes to $scratch/results, and its messages go to $scratch/log.
 start_server() {
   # Create the files first, because this shell may read them before the background shell opens them.
   : >"$scratch/results"
@@ -113,7 +113,7 @@ start_server() {
   url=
   local try
   for ((try = 0; try < 300; try++)); do
-    # With --json the address goes to the log.
+    # With --json, the server writes its address to the log.
     url=$(sed -n 's/^listening on \(ws:[^ ]*\).*/\1/p' "$scratch/results" "$scratch/log")
     [ -z "$url" ] || return 0
     if ! kill -0 "$server_pid" 2>/dev/null; then

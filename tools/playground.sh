@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds the playground, target/playground/: a static folder with the page and the engine as
-# WebAssembly. `--page` builds the page only. `--test` also compares the engine in Node.js with the
-# native program that test.sh builds, unless Node.js or a compiler for the target is missing; this
-# is the 32-bit check of the search signature.
+# Builds the playground in target/playground/: a static web page, and the engine as WebAssembly.
+# `--page` builds only the page. `--test` then runs the engine in Node.js, and compares its results
+# with those of the native program from test.sh, and its 32-bit search signature with
+# tests/signature.txt. If a tool is missing, the script skips the steps that need it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh
@@ -20,7 +20,7 @@ export CARGO_PROFILE_RELEASE_LTO=fat CARGO_PROFILE_RELEASE_CODEGEN_UNITS=1 CARGO
   CARGO_PROFILE_RELEASE_OPT_LEVEL=s
 export CARGO_TARGET_DIR=$target/wasm32
 
-# The page uses the viewer's modules and its own. Parts of its HTML are copied from the viewer's.
+# The page uses the viewer's JavaScript and its own. Parts of its HTML come from the viewer's page.
 build_page() {
   local viewer=crates/viewer/src/page page=crates/playground/page html part first last name
   mkdir -p "$out"
@@ -42,7 +42,7 @@ fi
 if command -v rustup >/dev/null && rustup component add rust-src >/dev/null 2>&1; then
   "${build[@]}"
 elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
-  # Debian packages the standard library's sources, for machines where rustup cannot fetch them.
+  # Where rustup cannot fetch the standard library's sources, install them from a Debian package.
   apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends rustc-web rust-web-src lld >/dev/null
   env RUSTC=/usr/bin/rustc CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld "${build[@]}" --ignore-rust-version
 else
@@ -52,8 +52,8 @@ fi
 engine=$CARGO_TARGET_DIR/wasm32-unknown-unknown/release/getaway_playground.wasm
 [ -x "$venv_python" ] || make_venv .venv
 install --requirement tools/requirements-playground.txt
-# Many static hosts do not compress WebAssembly, so the page decompresses the engine itself. Some
-# hosts serve `.gz` files with a header that makes browsers decompress them; `.bin` is safe.
+# Many static hosts do not compress WebAssembly, so compress the engine here; the page decompresses
+# it. Name the file `.bin`, because some hosts make browsers decompress `.gz` files.
 "$venv_python" -c 'import sys, zopfli.gzip; sys.stdout.buffer.write(zopfli.gzip.compress(sys.stdin.buffer.read(), numiterations=5))' \
   <"$engine" >"$out/engine.bin"
 echo "built $out/engine.bin: $(wc -c <"$out/engine.bin") bytes"

@@ -41,7 +41,7 @@ Changelog = "{repository}/blob/{revision}/CHANGELOG.md"
 
 
 def absolute_links(text: str, repository: str, revision: str) -> str:
-    """Replaces the relative targets of Markdown links and images."""
+    """Returns the Markdown text with the relative targets of links and images made absolute."""
     relative = r"(?![a-z]+:|#)([^)\s]+)\)"
     text = re.sub(rf"(!\[[^\]]*\])\({relative}", rf"\1({repository}/raw/{revision}/\2)", text)
     return re.sub(rf"(\])\({relative}", rf"\1({repository}/blob/{revision}/\2)", text)

@@ -2,7 +2,7 @@
 """Copies the docstrings of the extension into python/getaway/__init__.pyi.
 
     .venv/bin/python tools/stub.py           writes the stub
-    .venv/bin/python tools/stub.py --check   exit code 1 if the stub is out of date
+    .venv/bin/python tools/stub.py --check   checks the stub: exit code 1 if it is out of date
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def block(text: str, indent: str) -> list[str]:
 
 def with_docstrings(source: str) -> str:
     lines = source.splitlines()
-    # Start at the end, so that the numbers of earlier lines stay valid.
+    # Start at the end, so that the line numbers of earlier nodes stay valid.
     for node, item in sorted(documented(ast.parse(source)), key=lambda pair: -first_line(pair[0])):
         text = inspect.getdoc(item)
         if not text:
@@ -49,7 +49,7 @@ def first_line(node: ast.Module | ast.ClassDef | ast.FunctionDef) -> int:
 
 
 def documented(module: ast.Module) -> list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, Any]]:
-    """Returns the nodes that need a docstring, each with the module's item that it declares."""
+    """Returns the stub's nodes that need a docstring, each with the object that it declares."""
     found: list[tuple[ast.Module | ast.ClassDef | ast.FunctionDef, Any]] = [(module, getaway)]
     for node in module.body:
         if isinstance(node, ast.FunctionDef):
@@ -57,7 +57,7 @@ def documented(module: ast.Module) -> list[tuple[ast.Module | ast.ClassDef | ast
         elif isinstance(node, ast.ClassDef):
             owner = getattr(getaway, node.name)
             found.append((node, owner))
-            # The constructor's arguments are described with the class.
+            # Skip special methods: the class's docstring describes the constructor's arguments.
             found += [
                 (member, getattr(owner, member.name))
                 for member in node.body

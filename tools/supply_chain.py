@@ -2,14 +2,14 @@
 """Checks the project's dependencies, and generates docs/dependencies.md.
 
 Every package in Cargo.lock and fuzz/Cargo.lock must come from crates.io with a checksum and have an
-allowed licence. Every direct dependency must be used by its package, and a comment in Cargo.toml
-must give its purpose. Every Python package must be pinned. Needs only cargo and the packages that
-it has fetched.
+allowed licence. A comment in Cargo.toml must give the purpose of every direct dependency. A package
+must use all its dependencies; dev-dependencies are not checked. Every Python package must be
+pinned. If cargo has already fetched the packages, the script works without a network.
 
-    tools/supply_chain.py           checks, and writes the table
-    tools/supply_chain.py --check   checks, and compares the table
+    tools/supply_chain.py           checks, and writes docs/dependencies.md
+    tools/supply_chain.py --check   checks, and fails if docs/dependencies.md is out of date
 
-Exit code 1 if a check fails.
+The exit code is 1 if a check fails.
 """
 
 import argparse
@@ -38,7 +38,7 @@ PINNED = re.compile(r"[A-Za-z0-9_.-]+==[0-9][0-9A-Za-z.]*( *;.*)?")
 
 
 def is_allowed(expression: str) -> bool:
-    """True if allowed licences can satisfy an SPDX expression; the old `/` means OR."""
+    """Returns whether allowed licences can satisfy an SPDX expression; the old `/` means OR."""
     words = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
 
     def parse_or() -> bool:
@@ -93,7 +93,7 @@ def check_lock(manifest: Path) -> list[str]:
 
 
 def purposes() -> dict[str, str]:
-    """Returns, for each dependency of the workspace, its comment in Cargo.toml."""
+    """Returns the purpose of each dependency: its comment in the workspace's Cargo.toml."""
     lines = re.findall(r"^([a-z0-9_-]+) = .*?(?:[\"}])\s*#\s*(.+)$", (ROOT / "Cargo.toml").read_text(), re.M)
     return dict(reversed(lines))
 
@@ -105,7 +105,7 @@ def manifests() -> dict[str, tuple[Path, dict]]:
 
 
 def check_direct() -> list[str]:
-    """Returns the direct dependencies that lack a purpose or are not used by their package."""
+    """Returns errors for direct dependencies without a purpose or unused by their package."""
     purpose_of = purposes()
     problems = []
     for package, (folder, manifest) in manifests().items():
@@ -135,7 +135,7 @@ def check_python() -> list[str]:
 
 
 def table() -> str:
-    """The direct dependencies with purposes, and the number of packages by licence."""
+    """Returns the text of docs/dependencies.md: direct dependencies, and packages by licence."""
     packages = metadata(ROOT / "Cargo.toml")["packages"]
     by_name: dict[str, list[dict]] = {}
     for package in packages:

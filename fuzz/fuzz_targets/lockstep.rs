@@ -1,5 +1,5 @@
-//! Compares `game` with the reference model: `cargo +nightly fuzz run lockstep`. Without nightly,
-//! `cargo run --release --example lockstep` plays such games by seed.
+//! Compares `game` with the reference model: `cargo +nightly fuzz run lockstep`. Without nightly
+//! Rust, `cargo run --release --example lockstep` compares them on games drawn from a seed.
 #![no_main]
 
 use getaway_reference::lockstep::{Coverage, Dice, RulesDraw, play};

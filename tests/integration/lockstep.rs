@@ -1,5 +1,5 @@
-//! Guarantees: `game` and the reference model agree on every field of every tick and on every pair
-//! of tiles. Long run: `cargo run --release --example lockstep -- --ticks 10000000 --seed 1`.
+//! Guarantees: `game` and the reference model agree on every field of every tick, and on the paths
+//! between all tiles. `cargo run --release --example lockstep` compares them for 10,000,000 ticks.
 
 use getaway::game::{Action, Direction, Layout, Rules, World};
 use getaway_reference::Game;
@@ -7,7 +7,7 @@ use getaway_reference::lockstep::{Coverage, Dice, RulesDraw, play, play_seed};
 use proptest::prelude::*;
 
 const TICKS: u64 = 150_000;
-/// The first seed. The long run uses other seeds.
+/// Far above the seeds of the example `lockstep`, so that this test plays other games.
 const FIRST_SEED: u64 = 1_000_000_000;
 
 #[test]
@@ -42,7 +42,7 @@ fn odd_streets() -> Layout {
 
 #[test]
 fn move_to_rounds_the_largest_number_below_one_half_down() {
-    // `(x + 0.5).floor()` would be 1, but `Math.round` returns 0.
+    // For this number, `(x + 0.5).floor()` is 1, but JavaScript's `Math.round` returns 0.
     let below_half = 0.5_f64.next_down();
     let layout = odd_streets();
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");

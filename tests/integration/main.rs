@@ -1,4 +1,4 @@
-//! As one program, the tests are linked once, and tests that wait run in parallel.
+//! All integration tests form one program: it is linked once, and tests that wait run in parallel.
 
 mod allocation;
 mod batch;

@@ -1,4 +1,4 @@
-//! Guarantees: loading any file allocates at most 100 MB. Every allocation is counted.
+//! Guarantees: decoding any image file takes less than 100 MB. The test counts every allocation.
 
 use std::io::Write;
 

@@ -1,6 +1,6 @@
-//! Guarantees: the same image in every PNG kind gives the same layout. Colours, alpha and order
-//! have the server's meaning. Limits are exact. Maps round-trip. A seed gives the same bytes on
-//! every machine. No input makes the loader panic.
+//! Guarantees: an image gives the same layout in every kind of PNG. Colours, alpha and the order of
+//! threats are read as the server reads them. Limits are exact. Maps round-trip. A seed generates
+//! the same map file on every machine. No input makes the loader panic.
 
 use std::collections::VecDeque;
 use std::fs;
@@ -145,7 +145,7 @@ fn transparent_pixels_are_see_through_in_every_png_kind() {
 
 #[test]
 fn colour_key_is_compared_with_all_16_bits() {
-    // The second red differs from the transparent colour by one, so it is opaque: a bull.
+    // The second red differs from the transparent colour by one, so its pixel is an opaque bull.
     let row: Vec<u8> = [[0, 0, 65535], [65535; 3], [65535, 0, 0], [65534, 0, 0_u16]]
         .iter()
         .flatten()
@@ -160,7 +160,7 @@ fn colour_key_is_compared_with_all_16_bits() {
 
 #[test]
 fn sixteen_bit_samples_are_rounded() {
-    // An alpha of 0xFF7E rounds to 254; its high byte alone would be opaque.
+    // An alpha of 0xFF7E rounds to 254, which is see-through; its high byte, 255, would be opaque.
     let pixels: [[u16; 4]; 4] = [[0, 0, 65535, 65535], [65535; 4], [0, 0, 0, 0xFF7F], [0, 0, 0, 0xFF7E]];
     let data: Vec<u8> = pixels.iter().flatten().flat_map(|sample| sample.to_be_bytes()).collect();
     let layout = decode_layout(&write_png((4, 1), ColorType::Rgba, BitDepth::Sixteen, &data, |_| {})).unwrap();
@@ -471,7 +471,7 @@ proptest! {
         let options = options(kind, side(width, is_even[0]), side(height, is_even[1]), threats, braid);
         let map = match generate(&options, seed) {
             Ok(map) => map,
-            // Only the smallest maps are too small for 8 threats.
+            // Only maps of fewer than 13x13 tiles may have no room for all threats.
             Err(error) => {
                 prop_assert!(matches!(error, GeneratorError::NoRoom { .. }), "{}", error);
                 prop_assert!(options.width * options.height < 13 * 13, "{}", error);

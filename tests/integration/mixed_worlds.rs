@@ -1,12 +1,12 @@
-//! Guarantees: stepping a state in a foreign world panics, or gives a valid state of that
-//! world. No table is read out of bounds, which AddressSanitizer checks.
+//! Guarantees: stepping a state in a world that did not create it panics, or gives a valid state of
+//! that world. No step reads a table out of bounds, which `tools/sanitize.sh` checks.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use getaway::game::{Direction, Layout, Move, Position, Rules, Spawn, State, Style, Threat, Tile, World};
 use proptest::prelude::*;
 
-/// Threats are `insane` and owls do not look, so a step reads a threat's memory before it writes.
+/// In this tick all threats move and no owl looks, so a step reads memories before it writes them.
 const TICK: u16 = 1001;
 
 fn world(layout: &Layout) -> World {
@@ -118,7 +118,7 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
                 Layout { width, height, tiles, player: at(spot), threats }
             };
             let one = map(&tiles, &spawns);
-            // Mostly similar worlds: the same streets, as many tiles, or one style replaced.
+            // An odd `kinship` changes a style. The tiles are redrawn if it is 2, reversed if 3.
             let mut cast = spawns.clone();
             if kinship % 2 == 1 && !cast.is_empty() {
                 let odd_one = odd_one.index(cast.len());

@@ -1,5 +1,5 @@
-//! Guarantees: a threat stepped alone moves as in the game. A world with a new layout equals one
-//! built from it. A plan with slack survives if the player waits.
+//! Guarantees: a threat that is stepped alone moves as in the game. A world that is set to a layout
+//! equals a world built from that layout. With slack in its plan, the player may wait at any time.
 
 use crate::common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};
@@ -89,7 +89,7 @@ fn world_with_a_new_layout_equals_one_built_from_it() {
     let mut world = World::new(&maps[0].layout, &Rules::NO_JUMP).unwrap();
     for map in &maps {
         let mut layout = map.layout.clone();
-        // Another map, or the same map with one threat fewer, another style, or a closed tile.
+        // The map itself; then it loses a threat, then a threat becomes a deer, then a tile closes.
         for change in 0..4 {
             match change {
                 1 => drop(layout.threats.pop()),

@@ -93,7 +93,7 @@ fn non_fatal_move_is_returned_after_the_deadline() {
         let limit = Budget::until(Instant::now());
         let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
         world.step(&mut state, choice.player_move);
-        // `cautious` does not predict the goldfish, so it may go left or pass through the goldfish.
+        // `cautious` does not predict the goldfish. It may go left, or right through the goldfish.
         assert!(!state.is_caught(), "{name}: {choice:?}");
     }
 }
@@ -158,7 +158,7 @@ fn show_off_survives_and_gets_closer_to_threats_than_survival() {
             let player = world.player(&state);
             let distances = world.threats(&state).map(|threat| threat.position.manhattan_distance(player));
             sum += distances.min().expect("a threat");
-            // Later ticks take the longest time and test nothing new.
+            // Later ticks take longest and test nothing new.
             if state.tick() > 1000 {
                 break;
             }
@@ -249,12 +249,12 @@ fn every_solution_is_confirmed_by_the_reference_model() {
         let options = GeneratorOptions { kind: GeneratorKind::City, threats: 10, ..GeneratorOptions::default() };
         generate_nth(&options, 9, index).expect("a city")
     });
-    // Not survivable: a dead end, and the shark comes in through its only exit.
+    // In the no-jump variant, the player is doomed: the shark blocks the only way out.
     let trap = Map { layout: Layout::parse("P...s").expect("a drawing"), ..our_map("snail") };
     let mut seen = Vec::new();
     for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {
         for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
-            // With the small limit, some results are undecided.
+            // The small limit leaves some results undecided.
             for limit in [Budget::ticks(60_000), Budget::ticks(700)] {
                 seen.push(check_solution(&map, &rules, limit));
             }

@@ -1,5 +1,5 @@
-//! Guarantees: recorded messages parse and are written as the same JSON. Additional, missing or
-//! unknown fields are accepted. Any other text gives one error with the field's path.
+//! Guarantees: the server's messages parse and are written as the same JSON. Extra fields, unknown
+//! names and missing optional fields are accepted. Any other text gives a one-line error.
 
 use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, Style, Tile, World};
 use getaway::protocol::{
@@ -193,7 +193,7 @@ fn message_size_is_limited() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     assert!(
         GameMessage::parse(message().to_string().replace("{}", &deep)).is_err(),
-        "nesting is limited where values are kept"
+        "the nesting of values that are kept is limited"
     );
     assert!(GameMessage::parse(message().to_string().replace("\"type\"", &format!("\"new\":{deep},\"type\""))).is_ok());
 }

@@ -74,7 +74,7 @@ impl Tree {
     }
 }
 
-/// Eleven leaves at depths 1 to 3. The best leaf, 9, is among leaves with low rewards.
+/// A tree with eleven leaves at depths 1 to 3. The siblings of the best leaf, 9, have low rewards.
 fn literal() -> Tree {
     Fork(vec![
         Fork(vec![Leaf(5.0), Leaf(6.0), Fork(vec![Leaf(4.0), Leaf(5.5)])]),
@@ -135,7 +135,7 @@ fn each_component_evaluates_as_often_as_defined() {
         ("repeat(7, simulate)", 7),
         ("repeat(7, repeat(3, simulate))", 21),
         ("lookahead(simulate)", 3),
-        // Leaves below the first level are final, so they are evaluated directly.
+        // The twelve leaves are final, so a component that is invoked from a leaf evaluates it.
         ("lookahead(lookahead(simulate))", 12),
         ("lookahead(lookahead(lookahead(simulate)))", 12),
         ("step(simulate)", 2),
@@ -145,7 +145,7 @@ fn each_component_evaluates_as_often_as_defined() {
         ("select(1, repeat(5, simulate))", 5),
         ("step(select(1, simulate))", 2),
         ("beam(1, simulate)", 7),
-        // Three successors, then four for each of the two successors that are kept.
+        // Three successors of the root, then four of each of the two successors that are kept.
         ("beam(2, simulate)", 11),
         ("adapt(2, 5, 1)", 25),
         ("adapt(1, 5, 1, 4)", 20),
@@ -157,11 +157,11 @@ fn each_component_evaluates_as_often_as_defined() {
     }
 }
 
-/// The policy `greedy` leaves the walk of ten steps after ten calls.
+/// A walk of at most ten steps. The policy `greedy` walks in its first ten calls, then leaves.
 struct Guided(Cell<u32>);
 
 impl Problem for Guided {
-    /// The distance walked, and whether the player has left.
+    /// The distance walked, and whether the walk was left early.
     type State = (u32, bool);
     type Action = bool;
 
@@ -197,7 +197,7 @@ fn beam_of_one_state_is_nested_search() {
         ("beam(1, beam(1, simulate))", "step(lookahead(step(lookahead(simulate))))"),
     ] {
         for seed in 0..20 {
-            // Ticks differ: `step` replays the action that it plays, and a beam keeps the state.
+            // Simulated ticks differ: `step` replays the action that it plays, but a beam does not.
             let of =
                 |expression| SearchOutcome { simulated_ticks: 0, ..run(&tree, expression, seed, Budget::passes(2)) };
             assert_eq!(of(beam), of(nested), "{beam}, seed {seed}");
@@ -216,7 +216,7 @@ fn wider_beams_find_more_in_one_pass() {
     assert!(wide > narrow + 5.0, "{wide}, {narrow}");
 }
 
-/// Forty bits; the reward is the number of bits that match a hidden word.
+/// Builds a word of 40 bits. The reward is the number of right bits, which match a secret word.
 struct Password;
 
 impl Problem for Password {
@@ -255,7 +255,7 @@ fn mean_of_password(expression: &str, evaluations: u64) -> f64 {
 
 #[test]
 fn adapted_and_annealed_sequences_are_better_than_sampled_ones() {
-    // The best of a thousand words has about 30 right bits.
+    // The best of a thousand random words has about 30 right bits.
     let sampled = mean_of_password("simulate", 1000);
     assert!(sampled < 33.0, "{sampled}");
     for expression in ["adapt(1, 1000, 1)", "adapt(2, 32, 1)", "adapt(1, 250, 1, 4)", "anneal(1000, 0.1, 0.01)"] {
@@ -266,14 +266,14 @@ fn adapted_and_annealed_sequences_are_better_than_sampled_ones() {
 
 #[test]
 fn prior_guides_the_first_rollouts() {
-    // Each bit is right with probability e / (e + 1/e) = 0.88.
+    // With the prior, each bit is right with probability e / (e + 1/e) = 0.88.
     let (plain, prior) = (mean_of_password("adapt(1, 1, 1)", 1), mean_of_password("adapt(1, 1, 1, prior)", 1));
     assert!((prior - 0.88 * 40.0).abs() < 2.0 && (plain - 20.0).abs() < 3.0, "{prior}, {plain}");
 }
 
 #[test]
 fn annealing_continues_from_the_best_known_sequence() {
-    // Without a common sequence, fifty invocations of twenty changes reach about 33 bits.
+    // If each invocation began with a random word, the best of 50 would have about 33 right bits.
     let mean = mean_of_password("repeat(50, anneal(20, 0, 0))", 1000);
     assert!(mean > 36.0, "{mean}");
 }
@@ -282,7 +282,7 @@ fn annealing_continues_from_the_best_known_sequence() {
 fn step_follows_the_best_sequence_seen_not_the_last_one() {
     let mut search = Search::new("step(simulate(greedy))".parse().expect("an expression"), 1);
     let outcome = search.run(&Guided(Cell::new(0)), &(0, false), Budget::passes(1));
-    // If `step` followed its last rollout, it would leave the walk after the second step.
+    // If `step` followed its last rollout, it would leave the walk after one step.
     assert_eq!(outcome.evaluations, 10);
     assert_eq!(outcome.best, Some(Line { reward: 10.0, actions: vec![false; 10] }));
 }
@@ -346,7 +346,7 @@ fn forest(depth: u32, width: usize) -> Tree {
 
 #[test]
 fn results_are_pinned() {
-    // Changes with the generator, the order of the draws or the definition of a component.
+    // The results depend on the generator, the order of its draws and each component's definition.
     let tree = forest(8, 3);
     let signature: Vec<_> = [
         "simulate",
@@ -381,7 +381,7 @@ fn fully_explored_tree_ends_the_search() {
         let tree = literal();
         let outcome = run(&tree, "select(1, simulate)", seed, Budget::evaluations(1_000_000));
         assert_eq!(outcome.ending, StopReason::Exhausted);
-        // No leaf is entered twice as a tree node, but a rollout may have visited it before.
+        // `select` descends to each leaf at most once, but a rollout may have evaluated it before.
         assert!(outcome.evaluations <= 2 * tree.leaves() as u64, "{}", outcome.evaluations);
         for nested in [
             "step(repeat(2, select(1, simulate)))",
@@ -437,7 +437,7 @@ fn reward_scale_and_offset_do_not_matter() {
 
 #[test]
 fn select_finds_more_than_sampling_with_the_same_evaluations() {
-    // Each action 1 adds one to the reward, so `select` quickly finds the best direction.
+    // Each `true` adds one to the reward, so `select` soon prefers it.
     struct Ladder;
     impl Problem for Ladder {
         type State = (u32, u32);
@@ -514,7 +514,7 @@ fn unplayable_sequence_resets_the_search() {
     let tree = literal();
     let mut search = search("select(1, simulate)", 1);
     search.run(&tree, &vec![], Budget::evaluations(300));
-    // The search did not see the second action, so its sequence does not fit the state.
+    // `advance` was not called for these actions, and the kept sequence is illegal in this state.
     let outcome = search.run(&tree, &vec![2, 1], Budget::evaluations(300));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![0] }));
     search.reset();
@@ -541,7 +541,7 @@ fn run_from(tree: &Tree, state: &Vec<u8>) -> SearchOutcome<u8> {
 
 #[test]
 fn rollout_ends_at_its_horizon_and_is_evaluated_there() {
-    // In a deep tree, `step` plays one more action each time, so its rollouts reach the end.
+    // `step` plays an action after each rollout, so even rollouts of two actions reach a leaf.
     let deep = forest(5, 2);
     let outcome = run(&deep, "simulate(greedy, 2)", 1, Budget::passes(1));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![1, 1] }));
@@ -695,7 +695,7 @@ proptest! {
     ) {
         let mut search = Search::new(expression, seed).with_tree_nodes_max(nodes_max);
         let outcome = search.run(&tree, &vec![], Budget::evaluations(budget));
-        let best = outcome.best.expect("a budget of one evaluation is enough for one");
+        let best = outcome.best.expect("every budget allows an evaluation");
         prop_assert!(tree.is_final(&best.actions));
         prop_assert_eq!(tree.reward(&best.actions), best.reward);
         match outcome.ending {
@@ -706,7 +706,7 @@ proptest! {
             }
             ending => prop_assert!(false, "{:?}", ending),
         }
-        // Following the best sequence to its end never lowers its reward.
+        // While the best sequence is followed to its end, the best reward never falls.
         let mut state = vec![];
         let mut best = best;
         while !tree.is_final(&state) {

@@ -1,6 +1,6 @@
-//! Tests with recordings of the real server, and with the real maps, in the shared folder. An
-//! independent implementation on the server's JavaScript engine recorded the traces. If rules and
-//! recordings disagree, the recordings are right.
+//! Tests that read `../shared`: recordings and maps of the real server, and traces. The traces come
+//! from an independent implementation, which runs on the server's JavaScript engine. If a rule and
+//! a recording disagree, the recording is right.
 
 use crate::batch_traces;
 use crate::common::{self, shared_folder};

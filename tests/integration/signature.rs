@@ -1,5 +1,5 @@
-//! The search signature on all bundled maps. A functional change must update `tests/signature.txt`
-//! with `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration signature`.
+//! Compares the search signature with `tests/signature.txt`. If it changes on purpose, update the
+//! file with `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration signature`.
 
 use std::path::Path;
 

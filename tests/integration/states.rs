@@ -1,4 +1,4 @@
-//! Guarantees: equal states have equal futures, and a fingerprint identifies the future.
+//! Guarantees: equal states have equal futures, and equal fingerprints mean equal futures.
 
 use std::collections::HashMap;
 
@@ -59,7 +59,7 @@ fn clone_is_equal_and_independent() {
 fn different_states_have_different_fingerprints() {
     let mut states = 0;
     for (world, games) in random_games(200..300) {
-        // Everything that determines the future; some styles ignore the direction.
+        // The fields that determine the future, by fingerprint. Only bulls and deer use directions.
         let mut known: HashMap<u64, (u16, Position, bool, Vec<Threat>)> = HashMap::new();
         let branches = games.iter().flat_map(|state| world.successors(state).map(|(_, next)| next));
         for state in branches {
@@ -91,7 +91,7 @@ fn fingerprints_and_futures_ignore_irrelevant_directions() {
     }
 }
 
-/// A crossing with one threat of each style, all about to move. The hawk does not see the player.
+/// A world with all six styles, in tick 5, in which threats move. The hawk does not see the player.
 fn crossing() -> (World, State) {
     let layout = Layout::parse("b.g.s.o\n.#.#.#.\nd.....h\n.#.#.#.\n....P..").expect("a valid drawing");
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");

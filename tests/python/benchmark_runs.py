@@ -1,10 +1,10 @@
-"""Changes records of the benchmark at random. Both checkers must agree on every record.
+"""Checks that `getaway benchmark check` and `benchmark/check.py` accept the same records.
 
     .venv/bin/python tests/python/benchmark_runs.py --count 2000 --seed 1 --max-steps 3000000
 
-Every fifth record is unchanged. A change alters a letter of the line, a tick, a threat, a switch
-or the end, or removes a sweep. `getaway benchmark check` and `check.py` must accept and refuse the
-same records. Records with more steps than `--max-steps` are skipped, because `check.py` is slow.
+Both programs check copies of random records. Every fifth copy is unchanged. In the others, the
+script changes one field, or removes one line or one entry of a list. Copies that need more than `--max-steps`
+steps are skipped, because `check.py` is slow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fixtures: the bot as a process, the server as a process, and a scripted server."""
+"""Fixtures that run the bot or the server as a process, or start a scripted server."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ TIMEOUT_S = 60
 Script = Callable[[ServerConnection], None]
 RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
-# If a shell starts the tests in the background, they and their child processes ignore Ctrl-C.
+# A shell that starts the tests in the background makes them, and their children, ignore Ctrl-C.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def getaway_program() -> Path:
-    """The `getaway` program of this checkout, in the profile that test.sh built."""
+    """The path of the `getaway` program: `GETAWAY_PROGRAM`, or the debug build in `TARGET`."""
     program = Path(os.environ.get("GETAWAY_PROGRAM", TARGET / "debug" / "getaway"))
     assert program.is_file(), f"{program}: not built; run test.sh or `cargo build`"
     return program
@@ -37,7 +37,7 @@ def getaway_program() -> Path:
 
 @pytest.fixture
 def real_server(getaway_program: Path) -> Iterator[RealServer]:
-    """Starts `getaway serve` for one game. Returns its URL and the process, which prints JSON."""
+    """Yields a function that starts `getaway serve` for a game, and returns its URL and process."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> tuple[str, subprocess.Popen[str]]:
@@ -58,7 +58,7 @@ def real_server(getaway_program: Path) -> Iterator[RealServer]:
 
 @pytest.fixture
 def scripted_server() -> Iterator[Callable[[Script], str]]:
-    """Runs a script on the server's only connection. An exception in the script fails the test."""
+    """Yields a function that starts a server that runs a script, whose exceptions fail the test."""
     errors: list[BaseException] = []
     servers = []
 
@@ -84,7 +84,7 @@ def scripted_server() -> Iterator[Callable[[Script], str]]:
 
 
 def clean_environment() -> dict[str, str]:
-    """This environment without the variables that the bot and the program read."""
+    """Returns the environment without variables that would affect the bot or the program."""
     return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE")}
 
 

@@ -1,11 +1,10 @@
-"""Kills `getaway dataset` at random moments. A resumed run must write the same files as an
-undisturbed run.
+"""Kills `getaway dataset` at random moments, and compares the resumed run with an undisturbed run.
 
     .venv/bin/python tests/python/dataset_runs.py --count 10 --seed 1 -- --states 100000 --planner cautious
 
-The options after `--` are those of `getaway dataset`, without `--out`. The undisturbed run comes first. Each
-SIGKILL is sent at a random size of the new folder, which spreads the kills over the whole run at any machine
-speed. Both folders must have the same files, byte for byte.
+The options after `--` are passed to `getaway dataset`, and must not include `--out`. The undisturbed
+run comes first. Each SIGKILL is sent when the folder of the resumed run reaches a random size,
+so the kills are spread over the whole run on any machine. Both folders must hold equal files.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ def complete(program: Path, options: list[str], folder: Path) -> dict[str, bytes
 
 
 def size(folder: Path) -> int:
-    """The total size of a folder's files, whose names may change at any time."""
+    """Returns the total size of a folder's files, which a run may rename or delete meanwhile."""
     total = 0
     for path in folder.iterdir() if folder.exists() else ():
         try:
@@ -45,7 +44,7 @@ def size(folder: Path) -> int:
 
 
 def kill_at(program: Path, options: list[str], folder: Path, limit: int) -> int:
-    """Kills a run once its files have `limit` bytes; returns their size after the kill."""
+    """Kills a run when its files reach `limit` bytes; returns their size after the kill."""
     process = subprocess.Popen(command(program, options, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + TIMEOUT_S
     while size(folder) < limit and process.poll() is None:
@@ -57,7 +56,7 @@ def kill_at(program: Path, options: list[str], folder: Path, limit: int) -> int:
 
 
 def run(program: Path, options: list[str], count: int, seed: int) -> list[str]:
-    """Kills a run `count` times and completes it; returns a report per kill."""
+    """Kills a run `count` times, completes it and checks its files; returns a line per kill."""
     reports = []
     with tempfile.TemporaryDirectory() as scratch:
         expected = complete(program, options, Path(scratch) / "whole")
@@ -75,7 +74,7 @@ def run(program: Path, options: list[str], count: int, seed: int) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10, help="number of kills [default: %(default)s]")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the moments [default: %(default)s]")
+    parser.add_argument("--seed", type=int, default=1, help="seed for the random moments of the kills [default: %(default)s]")
     parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
     parser.add_argument("options", nargs="*", help="options of getaway dataset")
     args = parser.parse_args()

@@ -4,10 +4,10 @@ run.
     .venv/bin/python tests/python/discovery_runs.py --count 10 --seed 1 -- --problem survival
     --no-jump --size 15x13 --seed 1
 
-The options after `--` are those of `getaway discover`. The undisturbed run comes first; with
-`--state FILE`, its complete state is read from this file instead. Each SIGKILL is sent at a random
-size of the new state file, which spreads the kills over the whole discovery at any machine speed.
-The state files must be equal byte for byte, and so must the rankings.
+The options after `--` are passed to `getaway discover`. The undisturbed run comes first, unless
+`--state` names a file with its complete state. Each SIGKILL is sent when the resumed run's state
+file reaches a random size, so the kills are spread over the whole discovery on any machine. The
+state files must be equal byte for byte, and the reports must be equal apart from times and speeds.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ def command(program: Path, options: list[str], state: Path) -> list[str]:
 
 
 def report(program: Path, options: list[str], state: Path) -> dict[str, Any]:
-    """Runs a discovery to its end; returns its report without times."""
+    """Runs a discovery to its end; returns its report without the elapsed time and the speed."""
     done = subprocess.run(command(program, options, state), stdout=subprocess.PIPE, timeout=TIMEOUT_S, check=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return {key: value for key, value in found.items() if key not in ("elapsed_s", "plays_per_s")}
 
 
 def kill_at(program: Path, options: list[str], state: Path, size: int) -> int:
-    """Kills a discovery once its file has `size` bytes; returns the file's size after the kill."""
+    """Kills a discovery when its state file has `size` bytes; returns the size after the kill."""
     process = subprocess.Popen(command(program, options, state), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + TIMEOUT_S
     while (state.stat().st_size if state.exists() else 0) < size:
@@ -55,7 +55,7 @@ def kill_at(program: Path, options: list[str], state: Path, size: int) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10, help="number of kills [default: %(default)s]")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the moments [default: %(default)s]")
+    parser.add_argument("--seed", type=int, default=1, help="seed for the random moments of the kills [default: %(default)s]")
     parser.add_argument("--state", type=Path, help="complete state file of the undisturbed run")
     parser.add_argument("--program", type=Path, default=TARGET / "release/getaway")
     parser.add_argument("options", nargs="*", help="options of getaway discover")
@@ -72,7 +72,7 @@ def main() -> int:
             print(f"kill {number}: at {size} bytes, {size / len(complete):.0%} of the file", flush=True)
         found = report(args.program, args.options, killed)
         same = (killed.read_bytes() == complete, found == expected)
-    print(f"state file {'equal' if same[0] else 'DIFFERENT'}, ranking {'equal' if same[1] else 'DIFFERENT'}")
+    print(f"state file {'equal' if same[0] else 'DIFFERENT'}, report {'equal' if same[1] else 'DIFFERENT'}")
     return 0 if all(same) else 1
 
 

@@ -1,11 +1,11 @@
-"""Plays random sequences of calls on environments, and compares each result with a plain model.
+"""Makes random calls on environments, and compares each result with that of a plain model.
 
     .venv/bin/python tests/python/environment_runs.py --count 10000 --seed 1
 
-A sequence creates a single or a vector environment with random options. It then steps, resets,
-copies, pickles, sets and gets at random, and does the same with a plain model: a `getaway.State`, a
-number of steps and a flag per game. Sequence N depends only on the number `seed + N`. A failure
-prints this number. The test suite runs a short version.
+A sequence creates a single or a vector environment with random options. In random order, it then
+steps, resets, copies and pickles the environment, and sets and gets states. The plain model has a
+`getaway.State`, a number of steps, and a flag that says whether the game is over, for each game.
+Sequence N depends only on the number `seed + N`, which a failure prints. The test suite runs 250.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ class SingleRun:
 
 
 def copied(env: Any, kind: str, rng: random.Random) -> Any:
-    """Copies an environment and changes the original, which must not affect the copy."""
+    """Returns a copy of the environment; changes the original, which must not affect the copy."""
     if kind == "pickle":
         other = pickle.loads(pickle.dumps(env))
     else:
@@ -111,7 +111,7 @@ def copied(env: Any, kind: str, rng: random.Random) -> Any:
 
 
 class VectorRun:
-    """A vector environment, and its model: a state, a number of steps and a flag per game."""
+    """A vector environment and its model: the state, step count and end flag of each game."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -188,7 +188,7 @@ class VectorRun:
                 assert self.env.call("get_state") == tuple(self.states)
                 assert self.env.get_attr("player") == tuple(state.player for state in self.states)
                 self.check(*self.env.set_state(self.env.get_state()))
-                # A truncated game continues from the state that was set.
+                # Setting the state of a truncated game makes the game continue.
                 for game, state in enumerate(self.states):
                     self.place(game, state)
             case _:
@@ -230,7 +230,7 @@ class VectorRun:
 
 
 def run(seed: int, count: int) -> Counter[str]:
-    """Plays sequences; returns how often each call was made."""
+    """Runs `count` sequences; returns how often each kind of call was made."""
     made: Counter[str] = Counter()
     for number in range(seed, seed + count):
         rng = random.Random(number)

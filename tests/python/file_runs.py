@@ -3,9 +3,9 @@
 
 `foreign` passes each of `--count` files (such as huge, read-only or damaged files, devices, pipes
 and links) to every option and argument in the program's help, and to the functions of the Python
-package. No byte may change. An unusable file must be refused with one error line, within a second
-of processor time and 100 MB of memory. `edits` changes single fields of resumed files: each must be
-refused with its line number and stay unchanged.
+package. No file may change. An unusable file must be refused with one error line, within a second
+of processor time and 100,000 KiB of memory. `edits` changes one field of a journal at a time: the
+program must refuse the journal with the number of the changed line, and leave the file unchanged.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CPU_MAX_S = 1.0
 DATA_MAX_KIB = 100_000
 HUGE_BYTES = 1 << 38
 FILE_VALUE = re.compile(r"FILE|DIR|OUT|MAP|RECORDING")
-"""Value names of file and folder arguments. A test of the program checks them."""
+"""Matches the value names of file and folder arguments; `crates/cli/src/lib.rs` tests this."""
 
 GAME = "games/market-square-flee-200-ticks.jsonl.gz"
 SERIES = ["--samples", "1", "--budget-ticks", "1", "--threads", "1"]
@@ -72,9 +72,9 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "verify": (["good.proof", "snail"], []),
     "view": ([GAME], ["--html", "new.html"]),
 }
-"""Working arguments of each command. The file under test replaces one or comes after them."""
+"""Valid arguments and options of each command: a tested file replaces an argument or is added."""
 
-# The accepted kinds of files, by the name of the option, of its command, or of its value.
+# The accepted kinds of files, by option, by `VALUE of COMMAND`, or by value name.
 TAKES = {
     "--rules": {"rules", "empty object"},
     "--diff": {"rules", "empty object"},
@@ -93,7 +93,7 @@ TAKES = {
 }
 
 TRIED = {"folder", "long recording"}
-"""Kinds that are also passed to arguments that accept them."""
+"""Kinds of files that are tried even with arguments that accept them."""
 
 
 @dataclass
@@ -132,7 +132,7 @@ class Place:
 
 
 def places(program: Path) -> list[Place]:
-    """Returns every option and argument of the program that takes a file, from its help."""
+    """Returns all options and arguments that take a file or a folder, read from the help texts."""
     found = []
     for command in COMMANDS:
         text = subprocess.run([program, *command.split(), "--help"], capture_output=True, text=True, check=True).stdout
@@ -149,7 +149,7 @@ def places(program: Path) -> list[Place]:
 
 
 def own_files(program: Path, folder: Path) -> dict[str, bytes]:
-    """Returns files that the program writes, by kind; also leaves the certificate in the folder."""
+    """Returns, by kind, the contents of files that the program writes and of the files of a map."""
 
     def run(*arguments: str) -> None:
         subprocess.run([program, *arguments], cwd=folder, check=True, capture_output=True, timeout=TIMEOUT_S)
@@ -169,7 +169,7 @@ def own_files(program: Path, folder: Path) -> dict[str, bytes]:
 
 @dataclass
 class Content:
-    """The content of a foreign file: pieces, each repeated a number of times."""
+    """The content of a foreign file: a list of pieces, each with its number of repetitions."""
 
     kind: str
     pieces: list[tuple[bytes, int]]
@@ -177,7 +177,7 @@ class Content:
     zipped: bool = False
 
     def write(self, path: Path) -> None:
-        """Writes the file piece by piece, because children inherit this process's peak memory."""
+        """Writes the file in blocks, because its content may be hundreds of megabytes long."""
         with gzip.open(path, "wb", 1) if self.zipped else open(path, "wb") as file:
             for piece, count in self.pieces:
                 block = piece * min(count, 1 + (1 << 16) // len(piece))
@@ -186,7 +186,7 @@ class Content:
 
 
 def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
-    """Yields contents of foreign files without end."""
+    """Yields the fixed contents of foreign files, then randomly damaged contents without end."""
     tick, journal = own["recording"].splitlines(keepends=True)[0], own["journal of games"]
     state, header = tick.partition(b',"actions"')[0], journal.splitlines(keepends=True)[0]
     for kind, text in {
@@ -223,7 +223,7 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
     }.items():
         yield Content(kind, pieces)
         yield Content(f"zipped {kind}", pieces, zipped=True)
-    # Arguments that take a "long recording" accept these files.
+    # Arguments that accept recordings may accept these, and are tried with them (see `TRIED`).
     for kind, pieces in {
         "state with a long array": [(state[:-1] + b',"constants":[', 1), values, (b'0]},"actions":[]}\n', 1)],
         "tick with a long note": [(state + b',"actions":[],"game":[', 1), values, (b"0]}\n", 1)],
@@ -238,8 +238,8 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
         kind = rng.choice(sorted(own))
         content = bytearray(own[kind])
         damage = rng.choice(["changed", "cut", "joined", "noise"])
+        # A damaged file may still be valid, so it is not tried where its kind is accepted.
         if damage == "changed":
-            # The program cannot detect changes of a file that may be edited, such as rules.
             for _ in range(rng.randint(1, 3)):
                 content[rng.randrange(len(content))] = rng.randrange(256)
             yield Content(f"changed {kind}", [(bytes(content), 1)], {kind})
@@ -270,7 +270,7 @@ def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
         os.mkfifo(add("pipe", ending=ending))
     held = add("held pipe")
     os.mkfifo(held)
-    # This process keeps the pipe open, so opening it does not block, but no data ever arrives.
+    # As this process holds the pipe open, the program can open it too, but never receives data.
     os.open(held, os.O_RDWR)
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(add("socket")))
@@ -313,7 +313,7 @@ def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
     picture = folder_with(add("map whose picture is huge", "folder"), description) / "layout.png"
     picture.write_bytes(own["picture"])
     os.truncate(picture, HUGE_BYTES)
-    # With this folder as --maps, the program can find a map of another folder by its name.
+    # `--maps` accepts this folder, because the map that a command names may be in another folder.
     maps = add("folder of such maps", "folder", "maps folder")
     maps.mkdir()
     os.mkfifo(folder_with(maps / "one", description) / "layout.png")
@@ -339,7 +339,7 @@ def foreign_files(own: dict[str, bytes], folder: Path, count: int, rng: random.R
 
 
 def snapshot(path: Path) -> dict[str, Any]:
-    """Returns the properties of a file, or of the files in a folder, that must not change."""
+    """Returns the properties of a file or folder (with all its entries) that must not change."""
     status = path.lstat()
     found: dict[str, Any] = {"": (status.st_mode, status.st_ino)}
     if stat.S_ISLNK(status.st_mode):
@@ -355,7 +355,7 @@ def snapshot(path: Path) -> dict[str, Any]:
 
 
 def is_kept(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """True if every earlier file is unchanged; a folder may have more files."""
+    """Returns whether everything in `before` is unchanged; folders may have new files."""
     return all(name in after and (is_kept(value, after[name]) if isinstance(value, dict) else after[name] == value) for name, value in before.items())
 
 
@@ -368,7 +368,7 @@ class Run:
 
 
 def run(program: Path, arguments: list[str], folder: Path) -> Run:
-    """Kills the program after `TIMEOUT_S`. It aborts with more than `DATA_MAX_KIB` of memory."""
+    """Runs the program with at most `DATA_MAX_KIB` of memory, and kills it after `TIMEOUT_S`."""
     command = ["sh", "-c", f'ulimit -d {DATA_MAX_KIB} && exec "$0" "$@"', str(program), *arguments]
     with tempfile.TemporaryFile() as log:
         start = time.monotonic()
@@ -388,7 +388,7 @@ def run(program: Path, arguments: list[str], folder: Path) -> Run:
 
 
 def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | None:
-    """Passes a file to the program; returns `None` if the argument accepts its kind."""
+    """Passes a file to an argument and checks the run. Returns `None` if the pair is not tried."""
     taken = place.takes() & file.takes_as
     if taken - TRIED:
         return None
@@ -402,7 +402,7 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
     case = f"{' '.join(arguments)} ({file.kind}): {found}"
     assert is_kept(before, snapshot(file.path)), f"changed: {case}"
     if "folder" in taken:
-        # Files that this run has written would affect the next run.
+        # Files that this run wrote are deleted, because they would affect the next run.
         for entry in file.path.iterdir():
             if entry.name not in before:
                 shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
@@ -417,7 +417,7 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
 
 
 def try_functions(files: list[Foreign]) -> int:
-    """Also tries the bot's recorder. Returns the number of calls."""
+    """Passes the files to Python functions that must refuse them; returns the number of calls."""
     import getaway
 
     sys.path.insert(0, str(ROOT / "bot"))
@@ -433,7 +433,7 @@ def try_functions(files: list[Foreign]) -> int:
     }
     calls = 0
     for file in files:
-        # A blocked call cannot be interrupted, so this ends the process.
+        # A blocked call cannot be interrupted. If a file takes too long, this ends the process.
         faulthandler.dump_traceback_later(TIMEOUT_S, exit=True)
         for name, (function, takes) in functions.items():
             if takes & file.takes_as:
@@ -452,7 +452,7 @@ def try_functions(files: list[Foreign]) -> int:
 
 
 def run_foreign(program: Path, count: int, seed: int, share: int, jobs: int) -> list[str]:
-    """Tries `count` files for every argument, or one in `share` of these pairs."""
+    """Tries one in `share` of all pairs of a file and an argument; returns a summary."""
     rng = random.Random(seed)
     found: list[Run] = []
     with tempfile.TemporaryDirectory() as name:
@@ -480,7 +480,7 @@ def run_foreign(program: Path, count: int, seed: int, share: int, jobs: int) -> 
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Returns the paths of all values in JSON that are neither objects nor arrays."""
+    """Returns the path of every value in parsed JSON that is neither an object nor an array."""
     if isinstance(value, dict):
         return [leaf for key, inner in value.items() for leaf in leaves(inner, (*path, key))]
     if isinstance(value, list):
@@ -502,7 +502,8 @@ def changed(value: Any, rng: random.Random) -> Any:
 
 
 def edited(line: str, rng: random.Random) -> tuple[str, str] | None:
-    """The line with one field changed, and its path; `None` if JSON does not round-trip it."""
+    """Returns the line with one field changed, and the path of the field; returns `None` if Python
+    would write the line differently."""
     value = json.loads(line)
 
     def written() -> str:
@@ -557,7 +558,7 @@ def main() -> int:
     parser.add_argument("what", choices=["foreign", "edits"])
     parser.add_argument("--count", type=int, default=1000, help="number of files, or of edits")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--share", type=int, default=1, help="try one in this many pairs of file and place")
+    parser.add_argument("--share", type=int, default=1, help="try one in this many pairs of a file and an argument")
     parser.add_argument("--jobs", type=int, default=2, help="runs at the same time")
     parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Every message to `getaway.Bot.next_action` gets an action or a clean error in time:
+"""Checks that `getaway.Bot.next_action` answers every message in time, or raises a clean error:
 `.venv/bin/python tests/python/fuzz_bot.py --count 1000000 --seed 1`. Bot N depends only on the
 number `seed + N`. A failure prints this number, and `--seed NUMBER --count 1` reproduces it."""
 
@@ -20,10 +20,10 @@ import getaway
 MAPS = Path(__file__).resolve().parents[2] / "maps"
 OVERRUN_MAX_MS = 5.0
 TRIALS = 3
-"""Number of runs of a late bot. A real slowdown recurs in every run."""
+"""Number of times that a late bot is run again. A real slowdown recurs in every run."""
 MESSAGES_PER_BOT = 100
 CLEAN_ERRORS = (ValueError, TypeError)
-"""Exceptions that a message may raise. A panic would be a RuntimeError or another exception."""
+"""Exceptions that a message may raise. A Rust panic raises another type, such as RuntimeError."""
 PLANNERS = ["survival", "survival", "survival", "cautious", "uct-greedy", "lookahead", "safest", "show-off", "step(repeat(9, simulate))"]
 ODD_VALUES: list[Callable[[random.Random], Any]] = [
     lambda rng: None,
@@ -43,7 +43,7 @@ class Subclass(dict[str, Any]):
 
 
 class UnreadableDict(dict[str, Any]):
-    """A dict that raises when it is read."""
+    """A dict that raises an exception when its items are read."""
 
     def items(self) -> Any:
         raise ValueError("not today")
@@ -55,9 +55,9 @@ class Counts:
     actions: int = 0
     errors: int = 0
     retried: int = 0
-    """Bots that were late in the first run only."""
+    """Number of bots that were late in the first run, and were run again."""
     overrun_max_ms: float = 0.0
-    """Largest overrun of a budget, after any retry."""
+    """Largest overrun of a decision's budget. Of a bot that was run again, its best run counts."""
 
     def __str__(self) -> str:
         return (
@@ -109,7 +109,7 @@ NOT_MESSAGES = not_messages()
 
 
 def message(game: getaway.Game, rng: random.Random) -> Any:
-    """Returns a valid, mutated or damaged message, or another value, as dict, text or bytes."""
+    """Returns a valid, mutated or damaged message as dict, text or bytes, or an unrelated value."""
     kind = rng.random()
     if kind < 0.08:
         return rng.choice(NOT_MESSAGES)
@@ -142,7 +142,7 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
     counts = Counts()
     for _ in range(MESSAGES_PER_BOT):
         sent = message(game, rng)
-        # Python's conversion of a dict to text is not timed, because the competition sends frames.
+        # Dicts are not timed, because Python converts them to text, and the competition sends text.
         is_timed = isinstance(sent, (str, bytes)) and len(sent) < 1 << 20
         start = clock()
         action: Any = None
@@ -165,13 +165,13 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
 
 
 def run(seed: int, count: int, is_timed: bool) -> Counts:
-    """Sends at least `count` messages. The last bot gets its full number of messages."""
+    """Sends at least `count` messages: every bot, even the last, gets `MESSAGES_PER_BOT`."""
     layouts = sorted(path for path in MAPS.iterdir() if path.is_dir())
     total = Counts()
     while total.messages < count:
         counts = play(seed, layouts, time.perf_counter)
         if counts.overrun_max_ms > OVERRUN_MAX_MS and is_timed:
-            # Retries on the thread's CPU clock, so that other processes' load does not count.
+            # The retries use the thread's CPU clock, which stands still while other processes run.
             total.retried += 1
             counts = min((play(seed, layouts, time.thread_time) for _ in range(TRIALS)), key=lambda counts: counts.overrun_max_ms)
             assert counts.overrun_max_ms <= OVERRUN_MAX_MS, f"bot {seed}: {counts.overrun_max_ms:.2f} ms over its budget in each of {TRIALS} trials"

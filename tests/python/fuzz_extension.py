@@ -1,10 +1,10 @@
-"""Attacks the extension with random calls from several threads, and with forks while threads run:
+"""Tests the extension with random calls from several threads, and with forks while threads run:
 `.venv/bin/python tests/python/fuzz_extension.py calls|forks --count 1000000 --seed 1`.
 
 `calls` makes re-entrant, interrupted and concurrent calls with odd values, in child processes. Each
 call must return or raise a clear exception. Apart from the timing of threads, process N depends
-only on the number `seed + N`, which a failure prints. `forks` forks a process whose threads step
-batches and decide. A call or child may take a second of processor time.
+only on the number `seed + N`, which a failure prints. `forks` forks a process while its threads
+step batches and call bots. A call or a forked child may take at most a second of processor time.
 """
 
 from __future__ import annotations
@@ -37,14 +37,14 @@ from getaway._getaway import Single
 from getaway.arena import evaluate
 
 LIMIT_S = 1.0
-"""Maximum processor time of a call or a child."""
+"""Maximum processor time of a call or of a forked child."""
 GRACE_S = 60.0
-"""Wall time after which a call counts as hanging, even on a busy machine."""
+"""Wall time after which a call or a child counts as hanging, even on a busy machine."""
 CALLS_PER_PROCESS = 5000
 CASES = 43
-"""Number of kinds of calls: see `Objects.call`."""
+"""Number of kinds of calls: the cases of `Objects.call`."""
 WHOLE_GAME = 19
-"""The call that plays a game, whose 2,000 decisions may exceed the limit of a call."""
+"""The kind of call that plays a game: its 2,000 decisions may take longer than `LIMIT_S`."""
 THREADS = 3
 DRAWINGS = ["P....\n.#.#.\n.h.~o\n.#.#.\n....D", "P...\n.##.\n...s", "P..B\n....", "PS", "P"]
 MAPS = [Map(drawing) for drawing in DRAWINGS]
@@ -54,11 +54,11 @@ CLEAN_ERRORS = (ValueError, TypeError, IndexError, KeyError, OverflowError, Attr
 
 
 class Interruption(BaseException):
-    """Raised by planners and values; it must reach the caller unchanged."""
+    """An exception that planners and values raise, and that must reach the caller unchanged."""
 
 
 class Lying:
-    """A sequence with a length that exceeds memory. It runs code each time it is read."""
+    """A sequence that claims a length of 2**62, and calls `act` whenever its values are read."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act
@@ -123,7 +123,7 @@ class Objects:
         return self.pick([0, 1, 2, 3, 4, "L", ".", getaway.Move.UP, state.legal_moves[0], self.odd()])
 
     def disturb(self) -> None:
-        """Performs a random action that code may perform in the middle of a call."""
+        """Performs a random action, as planners and values may do in the middle of a call."""
         rng = self.rng
         match rng.randrange(16):
             case 0:
@@ -153,7 +153,7 @@ class Objects:
         batch = self.pick(self.batches)
         array = self.pick([batch.observations, self.pick(self.arrays), *batch.step(np.full(len(batch), 4))])
         if array.dtype == object:
-            # With other strides, NumPy would release the first object several times.
+            # With strides of 0, NumPy would release the first object of the array several times.
             return
         match self.rng.randrange(8):
             case 0:
@@ -229,7 +229,7 @@ class Objects:
                 return None
 
     def maybe(self, right: Any) -> Any:
-        """Returns the valid value, or sometimes an odd value."""
+        """Returns the valid value `right`, or in 3 of 10 cases an odd value."""
         return right if self.rng.random() < 0.7 else self.odd()
 
     def message(self) -> Any:
@@ -300,7 +300,7 @@ class Objects:
             case 33:
                 return Batch(maybe([pick(MAPS)]), maybe(4), observation=maybe("state"), threads=maybe(2), rules=maybe(None))
             case 34:
-                # With an odd time limit, only a valid memory limit may end the search.
+                # At most one of the limits is odd, because the other limit must end the search.
                 limits: dict[str, Any] = pick([{"time_limit_ms": odd()}, {"time_limit_ms": 1, "memory_max_bytes": odd()}])
                 solution = getaway.solve(maybe(pick(MAPS)), seed=maybe(1), **limits)
                 return repr(solution)
@@ -318,7 +318,7 @@ class Objects:
             case 40:
                 return copy.copy(pick(self.batches)), pickle.loads(pickle.dumps(pick(self.batches))).observations
             case 41:
-                # Only small budgets, because the call would use up a large valid budget.
+                # All budgets are small, because the call uses up its budget, however large it is.
                 budget_ticks = pick([0, 5, 50, -1, 0.5, "5"])
                 pick(self.batches).safe_moves(threads=maybe(2), budget_ticks=budget_ticks)
                 return getaway.safe_moves(maybe(state), budget_ticks=budget_ticks)
@@ -360,7 +360,7 @@ def interrupt(signum: int, frame: Any) -> None:
 
 
 class Beats:
-    """By thread: calls, the start of the current call, and the longest wall and processor times."""
+    """For each thread: the number of calls, the current call's start, and the longest times."""
 
     def __init__(self) -> None:
         self.calls = multiprocessing.Array("q", THREADS, lock=False)
@@ -443,7 +443,7 @@ def calls(seed: int, count: int) -> str:
 
 
 def forks(seed: int, count: int) -> str:
-    """Forks `count` children while threads run; returns a summary."""
+    """Forks `count` children while other threads run; returns a summary."""
     warnings.simplefilter("ignore")
     rng = random.Random(seed)
     actions = np.zeros(1024, int)
@@ -476,7 +476,7 @@ def forks(seed: int, count: int) -> str:
                         try:
                             batch.step(actions)
                         except RuntimeError as error:
-                            # The parent forked while another thread was in the middle of a step.
+                            # At the fork, a thread of the parent was stepping this batch.
                             assert "lready" in str(error) and batch is not batches[2], error
                     for bot in bots:
                         repr(bot)

@@ -1,22 +1,22 @@
-"""A bot that attacks the arena's limits, over a websocket or on standard input and output: see
-`tournament_runs.py`.
+"""A bot that misbehaves on purpose, over a websocket or over pipes (its standard input and output).
+`tournament_runs.py` tests the arena with it.
 
-    hostile_bot.py drip LIMIT_MS FILE   answers byte by byte, in 0.3 to 1.7 times LIMIT_MS. FILE
-                                        gets one line per answer: its tick, and two times in
-                                        nanoseconds: after its state had arrived, and before
-                                        its last byte was sent
-    hostile_bot.py trickle              begins an answer that never ends
-    hostile_bot.py greet                never ends the handshake of the websocket
-    hostile_bot.py flood                sends pings, or blank lines, without end
+    hostile_bot.py drip LIMIT_MS FILE   sends each answer in pieces, in 0.3 to 1.7 times LIMIT_MS.
+                                        FILE gets one line per answer: the tick, and two times
+                                        in nanoseconds: when the state had arrived, and just
+                                        before the last byte of the answer was sent
+    hostile_bot.py trickle              begins an answer and never ends it
+    hostile_bot.py greet                never completes the handshake (over pipes: an answer)
+    hostile_bot.py flood                sends pings (over pipes: blank lines) without end
     hostile_bot.py deaf                 never reads
     hostile_bot.py mute                 never connects and never answers
     hostile_bot.py linger               plays, and does not exit at the end
     hostile_bot.py setsid|daemon|bare|respawn|hop|thread|subreaper [crash]
-                                        leaves processes behind in this way, and then plays, or
-                                        crashes in tick 3
+                                        starts processes that outlive it, in the named way, and
+                                        plays; with `crash`, it exits with an error in tick 3
 
-All attacks except `drip` ignore every signal that can be ignored. This bot needs only the standard
-library.
+Except for `drip`, the bot ignores all signals but SIGKILL, SIGSTOP and SIGCHLD. It needs only the
+standard library.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ from urllib.parse import urlsplit
 PR_SET_CHILD_SUBREAPER = 36
 SYS_EXIT = {"x86_64": 60, "aarch64": 93}
 LIFE_S = 600
-"""If the arena fails to end a process, it exits after this time."""
+"""Most processes that are left behind exit after this time, if the arena fails to kill them."""
 END_S = time.monotonic() + LIFE_S
-# The test finds a process by this mark, even without an environment.
+# The test finds the process by this mark in its arguments, even if its environment is empty.
 SLEEP = ["sleep", f"{LIFE_S}." + os.environ.get("MARK", "")]
 
 
@@ -70,7 +70,7 @@ class Connection:
         self.received += more
 
     def message(self) -> bytes | None:
-        """Returns the next message if it is complete; a closing frame ends the program."""
+        """Returns the next message, or `None` if it is incomplete. A closing frame ends the bot."""
         if self.socket is None:
             line, newline, rest = self.received.partition(b"\n")
             if not newline:
@@ -164,7 +164,7 @@ def trickle() -> None:
 
 
 def greet() -> None:
-    """Begins the handshake (over a pipe: the first line), and never finishes it."""
+    """Begins the handshake (over pipes: the first answer) and never completes it."""
 
     def slowly(connection: socket.socket, data: bytes) -> None:
         connection.sendall(data[:-2] + b"A: ")
@@ -221,7 +221,7 @@ def in_child(run: Callable[[], object]) -> None:
 
 
 def sleeper(environment: dict[str, str] | None = None) -> None:
-    """Detaches the process: starts a new session, and closes the bot's file descriptors."""
+    """Becomes a `sleep` in a new session, without the file descriptors of the bot."""
     os.setsid()
     os.closerange(0, 1000)
     os.execvpe(SLEEP[0], SLEEP, os.environ if environment is None else environment)
@@ -239,7 +239,7 @@ def respawn() -> None:
 
 
 def hop() -> None:
-    """Moves to a new process repeatedly, with a pause before every hundredth move."""
+    """Repeatedly forks and continues in the child, with a pause after every hundredth fork."""
     count = 0
     while time.monotonic() < END_S:
         count += 1
@@ -251,7 +251,7 @@ def hop() -> None:
 
 
 def thread() -> None:
-    """Continues in a second thread of a process that seems to have ended."""
+    """Ends the main thread, so the process looks dead, but starts processes in another thread."""
 
     def starts() -> None:
         while time.monotonic() < END_S:

@@ -1,6 +1,6 @@
-"""Kills the bot or the server at random moments: `.venv/bin/python tests/python/kill_runs.py
---count 50 --seed 1`. The recording must verify up to its last complete line and lack only the
-latest ticks. The other side must finish as usual."""
+"""Kills the bot or the server at random moments. Each recording must verify up to its last complete
+line and may lack only the latest ticks. A killed server must not crash the bot, and a killed bot
+must not stop the server. Run `.venv/bin/python tests/python/kill_runs.py --count 50 --seed 1`."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ GAME_S = 4.0
 DELAY_MS = 2
 LATEST_KILL_S = 0.9 * GAME_S
 MAX_UNWRITTEN_TICKS = 50
-"""Number of ticks that a killed server may have played but not yet written to disk."""
+"""A killed server may have played up to this many ticks that it had not yet written to disk."""
 
 Process = subprocess.Popen[str]
 
 
 def start_server(program: Path, recording: Path) -> tuple[str, Process]:
-    """Starts a server that plays game after game on one map and prints one JSON result per line."""
+    """Starts a server that plays game after game on one map. Returns its URL and its process."""
     command = [str(program), "serve", str(ROOT / "maps" / "roundabout"), "--port", "0", "--json"]
-    # On a busy machine a bot may be slow. The server does not wait for a killed bot.
+    # The bot gets a lot of time per tick, because it may be slow on a busy machine.
     command += ["--delay-ms", str(DELAY_MS), "--tick-ms", str(TIMEOUT_S * 1000)]
     process = subprocess.Popen([*command, "--record", str(recording)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -47,7 +47,7 @@ def start_bot(url: str, recording: Path) -> Process:
 
 
 def verified_ticks(program: Path, recording: Path) -> int:
-    """Verifies a recording and returns its number of ticks, or 0 if it has no content yet."""
+    """Verifies a recording and returns its number of ticks, or 0 if it has no complete line yet."""
     if not recording.exists():
         return 0
     done = subprocess.run([program, "replay", "--json", recording], capture_output=True, text=True, timeout=TIMEOUT_S)
@@ -72,8 +72,8 @@ def sleep_until_random_moment(recording: Path, rng: random.Random) -> None:
 
 
 def start_game(program: Path, folder: Path, rng: random.Random) -> tuple[Path, Path, str, Process, Process]:
-    """Waits until the game is running or about to start. Returns the server's recording, the bot's
-    recording, the URL, the server and the bot."""
+    """Starts a server and a bot, and waits until a random moment before or during the game. Returns
+    the server's recording, the bot's recording, the URL, the server and the bot."""
     server_recording, bot_recording = folder / rng.choice(["server.jsonl", "server.jsonl.gz"]), folder / "bot.jsonl"
     url, server = start_server(program, server_recording)
     bot = start_bot(url, bot_recording)
@@ -82,7 +82,7 @@ def start_game(program: Path, folder: Path, rng: random.Random) -> tuple[Path, P
 
 
 def kill_server(program: Path, folder: Path, rng: random.Random) -> str:
-    """Kills the server. The bot must exit, with every received state on disk."""
+    """Kills the server. The bot must exit, and its recording must hold every state it received."""
     server_recording, bot_recording, _, server, bot = start_game(program, folder, rng)
     server.kill()
     server.communicate()
@@ -97,11 +97,10 @@ def kill_server(program: Path, folder: Path, rng: random.Random) -> str:
 
 
 def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
-    """Kills the bot. The server must finish the game, and play another game with the next bot."""
+    """Kills the bot. The server must finish the game and then play another one with a new bot."""
     server_recording, bot_recording, url, server, bot = start_game(program, folder, rng)
     bot.kill()
     bot.communicate()
-    # The server may still be finishing the game when the next bot connects.
     again = start_bot(url, folder / "again.jsonl")
     try:
         output, log = again.communicate(timeout=TIMEOUT_S)
@@ -120,11 +119,11 @@ def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
     assert disconnect_tick - 2 <= verified <= disconnect_tick, f"the bot was sent {disconnect_tick} ticks and recorded {verified}"
     assert killed_game["tick"] - 1 <= recorded <= killed_game["tick"], f"a game of {killed_game['tick']} ticks, {recorded} recorded"
     assert next_game["score"] == 10_005
-    return f"bot killed at tick {disconnect_tick}: {verified} ticks in {bot_recording.name}, all {killed_game['tick']} in {server_recording.name}, and the next game was won"
+    return f"bot killed at tick {disconnect_tick}: {verified} ticks in {bot_recording.name}, {recorded} of {killed_game['tick']} in {server_recording.name}, and the next game was won"
 
 
 def run(program: Path, seed: int, count: int) -> list[str]:
-    """Odd numbers kill the server, even numbers the bot."""
+    """Kills the server for odd seeds and the bot for even seeds. Returns one report per kill."""
     reports = []
     for number in range(seed, seed + count):
         rng = random.Random(number)

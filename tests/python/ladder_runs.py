@@ -4,11 +4,11 @@
     .venv/bin/python tests/python/ladder_runs.py disk --rounds 3
     .venv/bin/python tests/python/ladder_runs.py growth --games 3000
 
-`order` plays a ladder of 30 entrants, five of which misbehave. Killed `--kills` times, it must end
-with the standing of an undisturbed ladder. Meanwhile one entrant is added and one is retired. The
-order must agree with a tournament of at least ten times the games on other seeds. On a full disk (a
-tmpfs, which needs root), a ladder must wait until space is free, and end with the same standing.
-The files and peak memory of a ladder of random bots must grow at most linearly.
+`order` kills a ladder of 29 entrants `--kills` times: its final standing must equal that of a ladder
+that was never killed. Then it adds an entrant and retires another: the ranking must agree with that
+of a tournament with ten times as many games. `disk` fills the disk of a ladder (a tmpfs, which
+needs root): the ladder must wait until space is free. `growth` plays ladders of different lengths:
+their files and peak memory must grow at most linearly with the number of games.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ MISBEHAVING = {
     "missing": "tests/python/no_such_bot",
 }
 """These bots fail in every game."""
-# Short games on all maps. A new process per game makes the bots' games independent of their order.
+# With a new process per game (`--restart`), a bot's games do not depend on its earlier games.
 ORDER = ["--budget-ticks", "25", "--no-jump", "--tick-ms", "5000", "--restart"]
 GAMES_FACTOR = 10
 TAU_MIN = 0.95
 LINEAR = 1.15
-"""If the number of games doubles, a size may grow by at most twice this factor."""
+"""If the number of games doubles, files and memory may grow by at most twice this factor."""
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def run_order(program: Path, kills: int) -> list[str]:
 
 
 def kill(league: League, entrants: list[str], games: int, kills: int) -> list[str]:
-    """Kills a new ladder `kills` times, at evenly spaced numbers of games; returns one line per kill."""
+    """Kills and restarts a ladder `kills` times, at even intervals; returns one line per kill."""
     lines = []
     for number in range(1, kills + 1):
         process = league.start(*(adding(entrants) if number == 1 else []))
@@ -148,7 +148,7 @@ def wait_for_games(league: League, process: subprocess.Popen[bytes], games: int)
 
 
 def change(league: League, late: str, retired: str) -> dict[str, Any]:
-    """Adds an entrant and retires another while the ladder runs; returns the last standing."""
+    """Adds an entrant and retires another while the ladder runs; returns the final standing."""
     games, page = league.games(), league.folder / "index.html"
     process = league.start("--minutes", "60")
     try:
@@ -170,7 +170,7 @@ def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any
     command = [str(program), "tournament", *entrants, *ORDER, "--seed", "1", "--resume", str(file), "--allow-failures", "--json"]
 
     def tournament(samples: int) -> dict[str, Any]:
-        """Plays the first samples of the tournament. The file keeps their games."""
+        """Plays the tournament with this many samples. `file` keeps the games for the next call."""
         done = subprocess.run([*command, "--samples", str(samples)], cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
         assert done.returncode == 0, done.stderr
         result: dict[str, Any] = json.loads(done.stdout)
@@ -191,7 +191,7 @@ def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any
     lines = [
         f"ladder: {found['games']} games, mean width of the 95% intervals {narrow:.1f}",
         f"tournament: {whole['games']} games, mean width {width(whole['standing']):.1f}; Kendall's tau {tau:.3f}",
-        f"tournament of {equal * games_per_sample} games: the first at most as wide, {equal * games_per_sample / found['games']:.2f} times the games of the ladder",
+        f"tournament of {equal * games_per_sample} games: the shortest whose intervals are at most as wide, with {equal * games_per_sample / found['games']:.2f} times the games of the ladder",
     ]
     assert tau >= TAU_MIN, "\n".join(lines)
     return lines
@@ -202,7 +202,8 @@ def name_of(row: dict[str, Any]) -> str:
 
 
 def kendall_tau(pairs: list[tuple[float, float]]) -> float:
-    """Tau-b (*The Treatment of Ties in Ranking Problems*, 1945). Equal Elo points are ties."""
+    """Returns Kendall's tau-b (*The Treatment of Ties in Ranking Problems*, 1945) of pairs of Elo
+    ratings. Ratings that round to the same whole number are ties."""
 
     def order(one: float, other: float) -> int:
         return (round(one) > round(other)) - (round(one) < round(other))
@@ -225,7 +226,7 @@ def small_disk(folder: Path, size_kb: int) -> Iterator[None]:
 
 
 def run_disk(program: Path, rounds: int) -> list[str]:
-    """Plays the ladder on `rounds` full disks of different sizes; returns one line per round."""
+    """Plays a ladder on each of `rounds` disks that are too small for it; returns one line per disk."""
     lines = []
     with tempfile.TemporaryDirectory() as name:
         undisturbed = League(program, Path(name) / "whole", OPTIONS)
@@ -261,11 +262,11 @@ def fill(league: League, whole: list[dict[str, Any]]) -> str:
 
 
 def run_growth(program: Path, count: int) -> list[str]:
-    """Plays ladders of a quarter, half and all of the games; returns one line per ladder."""
+    """Plays ladders with a quarter, half and all of `count` games; returns one line per ladder."""
     lines, sizes = [], []
     for share in (4, 2, 1):
         with tempfile.TemporaryDirectory() as name:
-            # A pair of random players on one map is never decided, so all games are played.
+            # Two random players are equally strong, so the ladder cannot stop early: it plays all games.
             options = ["--map", "snail", "--budget-ticks", "1", "--samples", str(count // share // 2)]
             league = League(program, Path(name) / "league", options)
             process = league.start(*adding(["one=random", "other=random"]))
@@ -288,7 +289,7 @@ def run_growth(program: Path, count: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Long runs of ladders.")
     parser.add_argument("run", choices=["order", "disk", "growth"])
-    parser.add_argument("--kills", type=int, default=10, help="how often to kill the ladder of 30 entrants")
+    parser.add_argument("--kills", type=int, default=10, help="how often to kill the ladder of 29 entrants")
     parser.add_argument("--rounds", type=int, default=3, help="full disks")
     parser.add_argument("--games", type=int, default=3000, help="games of the largest ladder")
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway")

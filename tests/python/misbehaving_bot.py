@@ -1,5 +1,5 @@
-"""misbehaving_bot.py well|crash|quit|drop|hang|garbage|late [FILE]: misbehaves in one way, over a
-websocket or on standard input and output. Appends the server's port to FILE."""
+"""`misbehaving_bot.py well|crash|quit|drop|hang|garbage|late [FILE]` plays over a websocket or on
+standard input and output. If it uses a websocket, it appends the server's port to FILE."""
 
 import json
 import os
@@ -12,7 +12,7 @@ LATE_S = float(os.environ.get("LATE_S", "0.15"))
 
 
 def answers(messages: Iterator[str], what: str) -> Iterator[str]:
-    """Depending on the misbehaviour, every tenth answer is late, or all later answers are wrong."""
+    """Yields one answer per message, and misbehaves as `what` says from tick 10 on."""
     for message in messages:
         tick = json.loads(message)["tick"]
         if tick >= 10:

@@ -1,4 +1,4 @@
-"""Long runs of the playground in Chromium, compared with the native program:
+"""Long runs of the playground in Chromium:
 
     .venv/bin/python tests/python/playground_runs.py addresses --count 200 --seed 1
     .venv/bin/python tests/python/playground_runs.py damaged --count 10000 --seed 1
@@ -6,9 +6,9 @@
     .venv/bin/python tests/python/playground_runs.py speed --maps DIR
     .venv/bin/python tests/python/playground_runs.py memory --minutes 60
 
-A damaged address must show one sentence and an empty board, or the original game. `native` compares
-solutions, certificates and analyses. `speed` prints how long it takes to judge and to solve maps, and the
-frames per second with all layers at tenfold speed.
+With `damaged`, the page must show one error sentence and an empty board, or the original game.
+`native` compares solutions, certificates and analyses with those of the native program. `speed`
+measures judging, solving, and the frame rate at tenfold speed with all layers shown.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from browser.test_playground import FOLDER, Files, open_game, start
 from conftest import ROOT, TARGET
 
 BUDGET_TICKS = 3_000_000
-#: With a time limit, the native results would depend on the machine.
+#: No search takes this hour, so the native results do not depend on the speed of the machine.
 UNLIMITED = ["--time-limit-ms", "3600000"]
 SAME = "opens the game that it was made from"
 STATE = "JSON.stringify([session.game, session.index, [...session.board.replay.frames[session.board.index].positions]])"
@@ -46,7 +46,7 @@ STATE = "JSON.stringify([session.game, session.index, [...session.board.replay.f
 @contextmanager
 def browser_and_url() -> Iterator[tuple[Browser, str]]:
     program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)))
-    # Chromium delays pages that change their address hundreds of times.
+    # Chromium's flooding protection would delay a page that changes its address hundreds of times.
     options = [*CHROMIUM_OPTIONS, "--disable-ipc-flooding-protection", "--enable-precise-memory-info"]
     with ThreadingHTTPServer(("127.0.0.1", 0), partial(Files, directory=str(FOLDER))) as server, sync_playwright() as playwright:
         threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -57,7 +57,7 @@ def browser_and_url() -> Iterator[tuple[Browser, str]]:
 
 
 def generated(page: Page, seed: int) -> Any:
-    """A map. Every second map is hard, and most of the hard maps are doomed."""
+    """Returns a generated map. Even seeds give hard maps, most of which are doomed."""
     kinds = ["maze", "city"]
     options = (
         {"kind": kinds[(seed >> 1) % 2], "width": 21, "height": 17, "threats": 5, "braid_permille": 700}
@@ -117,10 +117,10 @@ def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
                 data,
             ][kind]
             later = rng.choice(["", "&tick=0", "&tick=99999", "&tick=-1", "&tick=1e3", "&tick=1&tick=2", "&tick=<b>"]) if kind == 4 else f"&{tick}"
-            # If the address does not change, the page opens no game.
+            # The page ignores an address that equals the current one.
             if changed + later not in ("", address, *damaged[-1:]):
                 damaged.append(changed + later)
-        # This loop runs in the page, because each step of Playwright takes milliseconds.
+        # The loop runs in the page, because each call from Playwright takes milliseconds.
         found = page.evaluate(
             """async (damaged) => {
               const banner = document.getElementById("banner");
@@ -139,7 +139,7 @@ def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
         )
         for fragment, sentence, opened in found:
             if opened == game:
-                # The last byte of the compressed moves has unused bits.
+                # The damage hit unused bits in the last byte of the compressed moves.
                 sentences[SAME] = sentences.get(SAME, 0) + 1
                 continue
             assert opened is None, (fragment, address)
@@ -160,7 +160,7 @@ def save(page: Page, folder: Path, game: Any) -> Path:
 
 
 def games(page: Page) -> Iterator[Any]:
-    """First on bundled, then on generated maps, of which every second is without jumps."""
+    """Yields games on the bundled maps, then on generated maps; even seeds do not allow jumps."""
     first = page.evaluate("session.client.json('start')")
     for entry in first["maps"]:
         yield {"name": entry["name"], "map": {key: entry[key] for key in ("tiles", "player", "threats")}, "rules": first["rules"]}
@@ -205,7 +205,7 @@ def run_native(page: Page, program: Path, count: int, certificate_count: int, re
             [recording.name, list(recording.read_bytes())],
         )
         assert f'{{"file":{json.dumps(str(recording))},{mine_analysis[1:]}' == native_analysis, recording
-    return [f"{solved} maps, {proven} certificates and {len(recordings)} recordings are equal to the native program's"]
+    return [f"{solved} solutions, {proven} certificates and {len(recordings)} analyses equal those of the native program"]
 
 
 def played(program: Path, folder: Path) -> list[Path]:
@@ -264,7 +264,7 @@ def run_speed(page: Page, program: Path, maps: Path | None) -> list[str]:
 
 
 def speed_of(page: Page, program: Path, game: Any, name: str) -> str:
-    """The fastest of three runs, because other programs only slow a run."""
+    """Returns the fastest of three runs as text. Other programs can only slow a run down."""
     timed = """async ([name, request]) => {
       let best = Infinity;
       for (let i = 0; i < 3; i++) {
@@ -280,7 +280,7 @@ def speed_of(page: Page, program: Path, game: Any, name: str) -> str:
         json.loads(subprocess.run([program, "solve", name, "--json"], cwd=ROOT, check=True, capture_output=True, text=True).stdout)["elapsed_ms"]
         for _ in range(3)
     )
-    return f"{game['name']}: judged in {judged_ms:.0f} ms, solved in {solved_ms:.0f} ms, natively in {native_ms:.1f} ms without start and map"
+    return f"{game['name']}: judged in {judged_ms:.0f} ms, solved in {solved_ms:.0f} ms, natively in {native_ms:.1f} ms after the map is loaded"
 
 
 def run_memory(browser: Browser, url: str, minutes: float, seed: int) -> list[str]:
@@ -289,7 +289,7 @@ def run_memory(browser: Browser, url: str, minutes: float, seed: int) -> list[st
     page.locator("#judge-switch").check()
     names = page.evaluate("session.client.json('start').then(({ maps }) => maps.map(({ name }) => name))")
     session = browser.new_browser_cdp_session()
-    # Chromium keeps the memory of a session until the session ends, so there is only one.
+    # Chromium frees the memory of a profiler session only at its end, so `measure` reuses this one.
     profiler = page.context.new_cdp_session(page)
     heaps, resident = [], []
 
@@ -326,7 +326,7 @@ def main() -> int:
     parser.add_argument("what", choices=["addresses", "damaged", "native", "speed", "memory"])
     parser.add_argument("--count", type=int, default=200, help="number of games, addresses or maps")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=60, help="of memory")
+    parser.add_argument("--minutes", type=float, default=60, help="duration of the run of `memory`")
     parser.add_argument("--maps", type=Path, help="folder of maps for speed [default: the bundled ones]")
     parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
     options = parser.parse_args()

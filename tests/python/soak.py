@@ -1,8 +1,8 @@
-"""Plays many games in a row in one process; reports decision times and memory use.
-`.venv/bin/python tests/python/soak.py --games 500` is the soak test, and `--games 20 --busy 2` the
-load test for a machine of 2 cores. Needs the release build of the server. The exit code is 1 if a
-decision after the first of a game took longer than a tick, if a game ended early, or if memory
-grew."""
+"""Plays many games in a row in one process, and reports decision times and memory use. The soak
+test is `.venv/bin/python tests/python/soak.py --games 500`; the load test for a machine with 2 cores
+has the options `--games 20 --busy 2`. Both need the release build of the server. The exit code is 1
+if any decision but the first of a game took longer than a tick, if a game ended early, or if memory
+grew too much."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from client import Game, Summary, open_connection  # noqa: E402
 TICK_S = 0.1
 MEMORY_MAX_MB = 200
 GROWTH_MAX_MB = 10
-"""Maximum growth of memory after the first tenth of the games. In that tenth, caches fill up."""
+"""Maximum memory growth after the first tenth of the games, in which caches fill up."""
 BOUNDS_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 75, 100)
 
 
 def start_server(program: Path, options: argparse.Namespace, results: Path) -> tuple[str, Process]:
-    """Writes one JSON result per line to a file, because an unread pipe would fill up."""
+    """Starts a server; returns its URL and process. Nobody reads its results, which would fill a pipe."""
     command = [str(program), "serve", "--port", "0", "--json", "--games", str(options.games), "--seed", str(options.seed)]
     command += ["--maps", str(options.maps)] if options.maps else []
     command += ["--no-jump"] if options.no_jump else []
@@ -56,7 +56,7 @@ def memory_mb() -> float:
 
 
 class Histogram:
-    """A histogram of decision times. Its size is fixed, so the measurement itself does not grow."""
+    """A histogram of decision times. Its memory use does not grow with the number of games."""
 
     def __init__(self) -> None:
         self.counts = [0] * (len(BOUNDS_MS) + 1)

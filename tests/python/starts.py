@@ -1,5 +1,5 @@
-"""Starts the server like run.sh and package.sh, many times in a row on busy processors:
-`.venv/bin/python tests/python/starts.py --count 200 --busy 2`. The exit code is 1 if a start
+"""Starts the server many times on busy processors, with the shell function of run.sh and package.sh.
+Run `.venv/bin/python tests/python/starts.py --count 200 --busy 2`. The exit code is 1 if a start
 fails."""
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ echo "$url"
 
 
 def start(program: Path, *options: str) -> str | None:
-    """Starts and stops the server; returns an error, or None."""
+    """Starts and stops the server; returns an error message, or None on success."""
     command = ["bash", "-c", SCRIPT, "start", str(ROOT), str(program), " ".join(options)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=START_TIMEOUT_S)
     if done.returncode == 0 and done.stdout.startswith("ws://127.0.0.1:"):
@@ -36,10 +36,10 @@ def start(program: Path, *options: str) -> str | None:
 
 
 def run(program: Path, count: int, busy: int) -> list[str]:
-    """Starts the server `count` times while `busy` processes keep the machine busy; returns the errors."""
+    """Starts the server `count` times while `busy` processes load the machine; returns the errors."""
     loads = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
     try:
-        # Every second server prints JSON; it prints its address to standard error.
+        # Every second server gets `--json`, and prints its address to standard error.
         results = [start(program, *(["--json"] if number % 2 else [])) for number in range(count)]
     finally:
         for load in loads:

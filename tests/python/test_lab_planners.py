@@ -1,4 +1,4 @@
-"""Planners in Python: played, evaluated, battled and shown, from Python and from the command line."""
+"""Tests of planners written in Python, used from Python and from the command line."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def command(*options: str, folder: Path = EXAMPLES, code: int = 0) -> str:
 
 
 def played(callable: Any, game: Game) -> Game:
-    """Plays a game to its end with the callable alone, without a bot; returns it."""
+    """Plays the game to its end with the callable's moves, without a bot; returns the game."""
     while not game.is_over:
         game.step(callable(game.state))
     return game

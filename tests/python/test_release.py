@@ -1,4 +1,4 @@
-"""The script that prepares the packages for publication."""
+"""Tests of tools/stamp_repository.py, which prepares the packages for publication."""
 
 from __future__ import annotations
 

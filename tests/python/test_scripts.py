@@ -1,4 +1,4 @@
-"""The shell scripts start the server, check their requirements, and print help."""
+"""Tests of the shell scripts and of the source distribution."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ def test_missing_or_old_rust_is_reported_in_one_line(script: str, version: str |
 
 @pytest.mark.parametrize("script", ["run.sh", "test.sh", "package.sh", "replay.sh"])
 def test_help_is_printed_at_once(script: str) -> None:
-    # Without cargo, the scripts cannot build anything.
+    # This PATH usually lacks cargo, so a script that builds before it prints the help would fail.
     done = subprocess.run([str(ROOT / script), "--help"], env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: ./{script}"), done.stdout
 
 
 def test_source_distribution_has_every_file_that_cargo_reads(tmp_path: Path) -> None:
-    pytest.importorskip("maturin", reason="the build requirements are not installed (run.sh does)")
+    pytest.importorskip("maturin", reason="the build requirements are not installed (run.sh installs them)")
     command = [sys.executable, "-m", "maturin", "sdist", "--out", str(tmp_path)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

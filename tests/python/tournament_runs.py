@@ -1,4 +1,4 @@
-"""Long runs of the arena with external bots and on a cluster:
+"""Checks the arena in long runs with external bots or on a Ray cluster:
 
     .venv/bin/python tests/python/tournament_runs.py bots --games 20
     .venv/bin/python tests/python/tournament_runs.py kills --count 10 --seed 1
@@ -7,14 +7,14 @@
     .venv/bin/python tests/python/tournament_runs.py strays --count 1000
     .venv/bin/python tests/python/tournament_runs.py ray --rounds 3 --seconds 10
 
-The report of `bots` must tell misbehaving bots apart. After `kills`, a resumed tournament must end
-with the standing of an undisturbed run. In `drips`, an answer completed more than 5 ms after its
-limit must not count. After Ctrl-C, `stops` must end within a second. No process may be left behind,
-even by the bots of `strays`, which detach processes in every known way.
+`bots` plays bots that misbehave: the report must count their failures by kind. `kills` kills and
+resumes a tournament: the result must be the same as without kills. `drips` plays bots that send
+their answers in pieces: an answer completed more than 5 ms after the time limit must not count.
+`stops` interrupts games with Ctrl-C: the command must end within a second. `strays` plays bots that
+detach processes in seven ways. All of these except `drips` also check that no process is left.
 
-`ray` compares the games per second of a Ray cluster of two nodes, with one processor each, with
-those of the arena on two threads, in turns of `--seconds`. It prints the ratio for whole commands,
-and without the start-up time, which a single game measures.
+`ray` plays the same games on two threads and on a Ray cluster of two nodes with one processor each.
+It compares the games per second, with and without the cluster's start-up time.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def open_ports() -> set[int]:
 
 
 def battle(program: Path, bot: str, games: int, tick_ms: int) -> dict[str, Any]:
-    """Plays a bot against `survival` and checks that no process is left; returns the report."""
+    """Plays the bot against `survival`, checks that no process is left, and returns the report."""
     command = [str(program), "battle", bot, "survival", "--samples", str(games), "--json", "--allow-failures", "--tick-ms", str(tick_ms)]
     process = subprocess.Popen([*command, "--map", "snail", "--threads", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     output, log = process.communicate(timeout=TIMEOUT_S)
@@ -92,17 +92,17 @@ def run_bots(program: Path, games: int, tick_ms: int) -> list[str]:
                 assert {name: found[name] for name in expected} == expected, lines[-1]
                 assert what != "late" or found["late_commands"] >= games, lines[-1]
         used = {int(line) for line in ports.read_text().split()}
-        assert len(used) >= min(games, 2), "every game over a websocket has a port"
+        assert len(used) >= min(games, 2), "the games over websockets used too few ports"
         assert not used & open_ports(), "sockets are left"
     return lines
 
 
 def standing(program: Path, more: list[str]) -> dict[str, Any]:
-    """Plays the tournament to its end; returns its result without times and failure messages."""
+    """Plays a tournament and returns its result without the parts that may depend on timing."""
     done = subprocess.run(tournament(program, more), cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     for bot in result["external"]:
-        # An exit status is reported only if the program ends quickly, which load may prevent.
+        # A failure message says whether the program has already ended, which depends on timing.
         del bot["failures"]
     for entrant in result["standing"]:
         entrant["games"] = {name: value for name, value in entrant["games"].items() if not name.startswith(("decision_", "cost"))}
@@ -115,8 +115,8 @@ def standing(program: Path, more: list[str]) -> dict[str, Any]:
 
 
 def tournament(program: Path, more: list[str]) -> list[str]:
-    """Returns the command: one game on each map, with enough time for bots on a busy machine."""
-    # The shell bot keeps data from its last game: a new process per game makes games independent.
+    """Returns the command that plays one game per entrant and map, with ample time per tick."""
+    # walker.sh keeps its state between games, so `--restart` starts a new process for each game.
     options = ["--samples", "1", "--budget-ticks", "200", "--tick-ms", "5000", "--restart", "--json"]
     return [str(program), "tournament", *ENTRANTS, *SHELL_BOTS, "--allow-failures", *options, *more]
 
@@ -126,7 +126,7 @@ def lines_of(file: Path) -> int:
 
 
 def run_kills(program: Path, count: int, seed: int) -> list[str]:
-    """The result must be the same as in an undisturbed run."""
+    """Kills and resumes a tournament; its result must be the same as without kills."""
     rng = random.Random(seed)
     lines = []
     whole = standing(program, [])
@@ -138,7 +138,7 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
         played = 0
         for kill in range(1, count + 1):
             process = subprocess.Popen(tournament(program, resume), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-            # Each kill has its own part of the games, so the last kill comes before the end.
+            # One kill comes in each of `count + 1` equal parts of the games, except the last part.
             goal = max(played, rng.randint((kill - 1) * games // (count + 1), kill * games // (count + 1)))
             reached = lambda: lines_of(file) > goal or process.poll() is not None
             wait_until(f"{goal} games", reached, timeout_s=TIMEOUT_S, pause_s=0.002)
@@ -175,7 +175,7 @@ def run_drips(program: Path, count: int, tick_ms: int) -> list[str]:
 
 
 def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path) -> str:
-    """Plays until `count` answers are timed, checks their times, and returns a summary."""
+    """Plays games until `count` answers have been timed; checks the times and returns a summary."""
     folder.mkdir()
     notes, saved = folder / "notes", folder / "game.jsonl"
     accepted_ms: list[float] = []
@@ -198,7 +198,7 @@ def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path)
                 accepted[tick["game_message"]["tick"]] = answer["ms"]
         for line in notes.read_text().splitlines():
             number, received_ns, completed_ns = map(int, line.split())
-            # The first answer of a piped bot includes the start of its program.
+            # The time of a piped bot's first answer includes the start of its program.
             if number > 1:
                 (accepted_ms if number in accepted else refused_ms).append((completed_ns - received_ns) / 1e6)
                 assert accepted.get(number, 0) <= tick_ms + 5, f"{transport}, tick {number}: {accepted[number]} ms"
@@ -211,7 +211,7 @@ def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path)
 
 
 def marked(mark: str) -> list[str]:
-    """Returns the processes with the mark in their environment or their arguments."""
+    """Returns the command lines of processes with `mark` in their environment or arguments."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -224,7 +224,7 @@ def marked(mark: str) -> list[str]:
 
 
 def wait_for_end(mark: str, what: str) -> None:
-    # One search may miss a bot that constantly moves to new processes.
+    # A single search may miss a bot that keeps moving to new processes.
     wait_until(f"no process is left: {what}", lambda: not any(marked(mark) for _ in range(5)), timeout_s=10)
 
 
@@ -257,7 +257,7 @@ def run_stop(program: Path, transport: str, what: str, *, count: int, seed: int,
         took_s.append(time.monotonic() - start)
         wait_for_end(mark, f"{transport} {what}")
     assert max(took_s) <= limit_s, f"{transport} {what}: Ctrl-C took {max(took_s):.2f} s"
-    return f"{transport} {what}: Ctrl-C took at most {max(took_s):.3f} s of {count}"
+    return f"{transport} {what}: Ctrl-C took at most {max(took_s):.3f} s in {count} stops"
 
 
 def wait_for_bots(mark: str) -> None:
@@ -265,7 +265,7 @@ def wait_for_bots(mark: str) -> None:
 
 
 def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
-    """Plays `count` games of bots that leave processes, then `kills` series that never end."""
+    """Plays at least `count` games of bots that leave processes, then stops `kills` series."""
     rng = random.Random(seed)
     bots = [hostile(transport, what, *more) for what in hostile_bot.STRAYS for transport in ("exec", "pipe") for more in ((), ("crash",))]
     planners = [word for bot in bots for word in ("--planner", bot)]
@@ -294,22 +294,22 @@ def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
 
 
 def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: str = "sampling") -> tuple[float, bytes]:
-    """Returns the seconds of the command, and the games without their times."""
+    """Returns the command's duration in seconds, and its games as sorted lines without times."""
     options = ["--planner", planner, "--samples", str(samples), "--budget-ticks", "1000", "--resume", str(folder / f"{name}.jsonl")]
     start = time.monotonic()
     subprocess.run([sys.executable, "-m", "getaway", "eval", *options, *more], cwd=ROOT, capture_output=True, timeout=TIMEOUT_S, check=True)
     elapsed_s = time.monotonic() - start
-    # The first line holds the settings; the checksums depend on the order.
+    # The first line holds the settings. A `check` is a checksum of all lines so far.
     games = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()[1:]]
     for game in games:
         game.pop("times", None)
         game.pop("check")
-    # The file holds the games in the order in which they ended.
+    # The games are in the order in which they ended, which varies between runs.
     return elapsed_s, "\n".join(sorted(json.dumps(game, sort_keys=True) for game in games)).encode()
 
 
 def run_ray(rounds: int, seconds: float) -> list[str]:
-    """Two nodes against two threads; returns one line per round, and the ratios."""
+    """Compares two nodes with two threads; returns a line per round and a line of medians."""
     from ray.cluster_utils import Cluster
 
     # By default Ray's workers have a low priority, so load on the machine would distort the ratio.
@@ -331,7 +331,7 @@ def run_ray(rounds: int, seconds: float) -> list[str]:
                 playing.append(here_s / (there_s - start_s))
                 lines.append(
                     f"round {number}: {games} games, {here_s:.1f} s here, {there_s:.1f} s on the cluster, {start_s:.1f} s of them to start;"
-                    f" games per second {ratios[-1]:.2f} times, without the start {playing[-1]:.2f} times"
+                    f" the cluster plays {ratios[-1]:.2f} times as many games per second, {playing[-1]:.2f} times without the start"
                 )
     finally:
         nodes.shutdown()
@@ -344,7 +344,7 @@ def main() -> int:
     parser.add_argument("what", choices=["bots", "kills", "drips", "stops", "strays", "ray"])
     parser.add_argument("--games", type=int, default=20, help="games of each of the ten bots")
     parser.add_argument("--tick-ms", type=int, default=100, help="time limit of the bots")
-    parser.add_argument("--count", type=int, default=10, help="number of kills, answers, stops of each bot, or games")
+    parser.add_argument("--count", type=int, default=10, help="number of kills, answers (drips), stops per bot (stops) or games (strays)")
     parser.add_argument("--seed", type=int, default=1, help="seed of the moments of the kills and stops")
     parser.add_argument("--rounds", type=int, default=3, help="rounds, each on this machine and on the cluster")
     parser.add_argument("--seconds", type=float, default=10, help="time of a round on this machine, in seconds")

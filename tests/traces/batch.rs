@@ -1,4 +1,4 @@
-//! Compares a batch with recorded traces.
+//! Checks that a batch of games reproduces recorded traces.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ pub fn check(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
                 Some(tick) => {
                     batch.world(game).resolve(&batch.states()[game], tick.actions.as_deref().unwrap_or_default())
                 }
-                // The trace is over, and the batch has reset its game.
+                // The trace has ended, and its game is no longer compared.
                 None => Move::Stay,
             })
             .collect();

@@ -1,4 +1,4 @@
-//! Compares a model of the rules with recorded traces.
+//! Checks that a model of the rules reproduces recorded traces.
 
 use std::fmt::Debug;
 use std::fs::File;
@@ -95,7 +95,7 @@ pub fn round_trip(folder: &Path) {
         let trace = parse(&path, &text);
         let written = std::iter::once(line_of(&trace.header)).chain(trace.ticks.iter().map(line_of));
         for ((written, recorded), line) in written.zip(text.lines()).zip(1..) {
-            // Reading an unknown action discards its name.
+            // An unknown action loses its name when it is read, so it is written as `{}`.
             let expected = recorded.replace(r#"{"type":"DANCE"}"#, "{}").replace(r#"{"type":""}"#, "{}");
             assert_eq!(written, expected, "{}, line {line}", path.display());
         }

@@ -1,4 +1,4 @@
-"""Fixtures: a real browser, and pages whose errors fail the test."""
+"""Fixtures and helpers for tests in a real browser, in which an error on a page fails the test."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 
 @pytest.fixture(scope="session")
 def launch() -> Iterator[Callable[..., Browser]]:
-    """Playwright allows one session at a time, so all browsers share it."""
+    """A function that starts browsers in one session. Playwright allows one session at a time."""
     program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
         pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
@@ -57,8 +57,8 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator[OpenPage]:
-    """Logged errors, warnings and uncaught exceptions of a page fail the test. Pages are closed
-    before the servers stop, because their requests may still be waiting."""
+    """A function that opens pages, whose errors, warnings and exceptions fail the test. The unused
+    parameters make pytest close pages, which may still wait for an answer, before the servers."""
     problems: list[str] = []
     contexts = []
 
@@ -109,7 +109,7 @@ def view(getaway_program: Path) -> Iterator[View]:
 
 
 def wait_until(page: Page, expression: str) -> None:
-    """Playwright's own wait needs an evaluation that the content security policy forbids."""
+    """Polls, because Playwright's own wait needs `eval`, which a page's security policy forbids."""
     deadline = time.monotonic() + TIMEOUT_MS / 1000
     while not page.evaluate(expression):
         assert time.monotonic() < deadline, f"never true: {expression}"
@@ -131,7 +131,7 @@ def open_game_of_user(page: Page, view: View) -> None:
 
 
 def assert_board_is_clear(page: Page, *others: str) -> None:
-    """Checks that the board is visible when the page opens, and not covered by an element."""
+    """Checks that the board is visible without scrolling, and that none of `others` covers it."""
     size = page.viewport_size
     assert size
     boxes = page.evaluate(
@@ -153,7 +153,7 @@ def assert_board_is_clear(page: Page, *others: str) -> None:
 
 
 def load_axe(page: Page) -> None:
-    """Adds axe-core to every page that is opened from now on, or skips the test."""
+    """Adds axe-core to all pages opened from now on. Skips the test if axe-core is missing."""
     axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
     page.context.add_init_script(axe.read_text())
 
@@ -181,7 +181,7 @@ def drop(page: Page, file: Path, name: str) -> None:
 
 
 def stay(url: str) -> Iterator[int]:
-    """Plays a game on a server without moving; yields each tick before it answers."""
+    """Plays a game on the server without moving; yields each tick before it sends a command."""
     with connect(url, compression=None) as bot:
         bot.send(json.dumps({"type": "REGISTER", "teamName": "stayer"}))
         for frame in bot:

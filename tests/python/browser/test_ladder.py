@@ -1,4 +1,4 @@
-"""The pages of `getaway ladder`, in a real browser and from the disk."""
+"""Tests of the pages that `getaway ladder` writes, opened from the disk in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A replay in the page of a notebook."""
+"""Tests a replay that is embedded in a notebook's page."""
 
 from __future__ import annotations
 

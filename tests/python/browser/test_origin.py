@@ -1,4 +1,4 @@
-"""A foreign page cannot use a local server, under any name and with any kind of request."""
+"""A page from another site cannot use a local server, whatever host name or request it uses."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPEN_SOCKET = """(url) => new Promise((done) => {
 
 
 class BlankPage(BaseHTTPRequestHandler):
-    """Has no content security policy, so it may open any socket that the browser allows."""
+    """Serves a page that may open any socket, because it has no content security policy."""
 
     def do_GET(self) -> None:
         body = b"<!doctype html><title>foreign</title>"
@@ -63,17 +63,17 @@ def test_foreign_pages_cannot_open_a_websocket(
     port = url.rsplit(":", 1)[1]
     page = rebound_browser.new_page()
     refused = []
-    # A foreign page at the unspecified address and at a host name.
+    # The server refuses foreign pages, whether from the unspecified address or from a host name.
     for name in ("0.0.0.0", REBOUND):
         page.goto(f"http://{name}:{foreign_port}/")
         for host in ("0.0.0.0", "127.0.0.1", "localhost"):
             assert page.evaluate(OPEN_SOCKET, f"ws://{host}:{port}/") == "refused", f"{name} to {host}"
             refused.append(f"http://{name}:{foreign_port}")
-    # DNS rebinding: the page's own origin is the server.
+    # DNS rebinding: the foreign host name resolves to the server, whose page it loads.
     page.goto(f"http://{REBOUND}:{port}/")
     assert page.evaluate(OPEN_SOCKET, f"ws://{REBOUND}:{port}/") == "refused"
     assert page.evaluate("fetch('/replay/0/0', { method: 'POST' }).then(({ status }) => status)") == 403
-    # The server's own page, under every name of this machine.
+    # The server's own page may open a socket, under every name of this machine.
     for host in ("0.0.0.0", "127.0.0.1", "localhost"):
         page.goto(f"http://{host}:{port}/")
         assert page.evaluate(OPEN_SOCKET, f"ws://{host}:{port}/") == "open", host
@@ -81,13 +81,13 @@ def test_foreign_pages_cannot_open_a_websocket(
     server.kill()
     _, notes = server.communicate()
     lines = [line for line in notes.splitlines() if line.startswith("refused a websocket: ")]
-    # The browser may refuse some addresses. The server reports the requests that it receives.
+    # The server reports only the requests that reach it; the browser itself may refuse others.
     assert {line for line in lines if REBOUND in line}, notes
     for line in lines:
         assert any(origin in line for origin in refused) or f'the Host header is "{REBOUND}:{port}"' in line, line
 
 
-# A planner that writes a file when its module is imported.
+# A planner whose module creates the file `reached` when it is imported.
 CANARY = """
 from pathlib import Path
 
@@ -143,7 +143,7 @@ ATTEMPTS = """async (urls) => {
 
 @pytest.fixture
 def folder_with_canary(tmp_path: Path) -> Path:
-    """A planner whose module writes a file named `reached`."""
+    """A folder with the module `canary`, which creates the file `reached` when it is imported."""
     (tmp_path / "canary.py").write_text(CANARY)
     play = [sys.executable, "-m", "getaway", "play", str(MAPS / "corner-shop"), "--planner", "canary:plan"]
     subprocess.run(play, cwd=tmp_path, check=True, capture_output=True)
@@ -155,7 +155,7 @@ def folder_with_canary(tmp_path: Path) -> Path:
 def test_nothing_that_a_foreign_page_sends_reaches_a_planner(
     command: str, rebound_browser: Browser, foreign_port: int, folder_with_canary: Path
 ) -> None:
-    # The program of the Python package finds planners in the working directory.
+    # `python -m getaway` finds planners in the working directory, so it could import `canary`.
     arguments = [str(CAUGHT)] if command == "view" else [str(MAPS / "corner-shop"), "--games", "2"]
     program = [sys.executable, "-m", "getaway", command, *arguments, "--port", "0"]
     server = subprocess.Popen(program, cwd=folder_with_canary, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
@@ -179,10 +179,10 @@ def test_nothing_that_a_foreign_page_sends_reaches_a_planner(
             results += page.evaluate(ATTEMPTS, [f"http://{host}:{port}{path}" for path in PATHS])
         assert not (folder_with_canary / "reached").exists(), "a foreign page has run a module"
         assert not {"open", "basic 200", "cors 200"} & set(results), results
-        # Browsers hide most of the refusals from the page and from Playwright.
+        # Browsers hide most refusals from Playwright, so `answers` has only some of the responses.
         assert answers and {"image", "script", "document", "fetch", "eventsource"} <= asked, asked
         for answer in answers:
-            # Browsers hide the origin of a request to 0.0.0.0, so the server sends only the page.
+            # A GET to 0.0.0.0 hides its origin. The server may answer it, but only with its page.
             is_plain_page = "0.0.0.0" in answer.url and answer.request.method == "GET"
             expected = {403, 404, 405} | ({200} if answer.url.rstrip("?").endswith(f":{port}/") else set()) if is_plain_page else {403}
             assert answer.status in expected, f"{answer.request.method} {answer.url}: {answer.status}"

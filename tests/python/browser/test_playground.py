@@ -1,4 +1,4 @@
-"""The playground in a real browser, compared with the native program."""
+"""Tests of the playground in a real browser. Some compare it with the library."""
 
 from __future__ import annotations
 
@@ -173,7 +173,7 @@ def test_drawn_map_is_saved_as_png_and_text(page: Page, url: str, getaway_progra
     start(page, url)
     page.get_by_role("tab", name="Map").click()
     page.locator("#draw-new").click()
-    # The lower threat is drawn first, although maps list their threats row by row.
+    # The lower threat is drawn first, but the saved files must list the threats row by row.
     for key in [*["ArrowDown"] * 8, "5", "Enter", *["ArrowUp"] * 6, "4", "Enter", *["ArrowRight"] * 9, "3", "Enter"]:
         page.locator("#editor-canvas").press(key)
     page.locator("#editor-play").click()
@@ -249,7 +249,7 @@ def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, 
         page.goto(file.as_uri() + name)
         wait_until(page, "window.viewer?.replay?.last > 0")
         follow_link(page, page)
-    # A map that is in no library, changed rules, and the user's own moves.
+    # The link also works for a map that is not bundled, changed rules and the user's own moves.
     map_file = tmp_path / "yard.txt"
     map_file.write_text("#########\n#P..~..s#\n#.##.##.#\n#o.....b#\n#########\n")
     page.goto(view(str(map_file), "--planner", "human", "--no-jump", *options))

@@ -1,4 +1,4 @@
-"""The engine in Chromium gives the native program's answers; see `playground_runs.py`."""
+"""Short runs of `playground_runs.py`, which compares the playground with the native program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTML report of `getaway eval` and `getaway battle`, in a real browser."""
+"""Tests of the HTML reports of `getaway eval` and `getaway battle` in a real browser."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_selecting_a_map_filters_the_report(page: Page, evaluation: tuple[Path, 
 
 def test_matrix_counts_pairs_by_map(page: Page, evaluation: tuple[Path, Any]) -> None:
     page.goto(evaluation[0].as_uri())
-    # `survival` comes first, and `random` last.
+    # Rows and columns are sorted from best to worst: `survival` is first, and `random` is last.
     survival, random = page.locator("#cross tbody tr").first, page.locator("#cross tbody tr").last
     pairs = len(MAPS) * SAMPLES
     expect(survival.locator("td").last).to_have_text(f"{pairs} – 0 – 0 *")

@@ -1,4 +1,4 @@
-"""The documentation as a site, opened from a disk without a network in a real browser."""
+"""Tests of the documentation's website, opened from the disk in a real browser."""
 
 from __future__ import annotations
 

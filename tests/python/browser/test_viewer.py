@@ -1,4 +1,4 @@
-"""The viewer page: saved games, running games, and exported HTML files."""
+"""Tests of the viewer's page with saved games, running games and exported HTML files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def open_replay(page: Page, url: str) -> None:
 
 
 def read_view(page: Page) -> Any:
-    """The positions in the current frame, and the tiles on which the canvas drew the threats."""
+    """Returns the frame's tick and positions, and where the canvas drew the threats, in tiles."""
     wait_for_frame(page)
     return page.evaluate(
         """() => {
@@ -203,7 +203,7 @@ def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: Re
     expect(page.locator("#message")).to_contain_text("python bot/application.py --url")
     for last in stay(url):
         if last == 30:
-            # During the game the page shows the current tick and the forecast.
+            # During the game, the page follows the current tick and has forecasts for its ticks.
             wait_until(page, "viewer.replay?.frames.some((frame) => frame.annotation)")
             wait_until(page, "viewer.replay.last >= 29 && viewer.index >= 27")
     expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ in tick [0-9]+$"))

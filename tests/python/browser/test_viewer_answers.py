@@ -1,4 +1,4 @@
-"""The viewer's answers: the cause of a loss, branches, several games, and wire incidents."""
+"""Tests of the viewer: why a game was lost, branches, several games, and late or lost commands."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_arrow_keys_and_planners_take_over_from_any_tick(page: Page, view: View)
     page.locator("#let-play").click()
     wait_until(page, "viewer.replay.header.status === 'complete'")
     expect(page.locator("#sentence")).to_contain_text("survival from tick 62 on: survived: 10,005")
-    # A move from an earlier tick drops the later moves. This can be undone.
+    # A move in an earlier tick drops all later moves. Undoing this move restores them.
     page.locator("#scrub").fill("49")
     page.locator("#title").click()
     page.keyboard.press("ArrowUp")
@@ -107,7 +107,7 @@ def test_page_names_planners_of_the_library_only(open_page: OpenPage, view: View
 
 def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -> None:
     open_game_of_user(page, view)
-    # The page gives no reason before the user asks.
+    # The page shows no analysis before the user asks for one.
     expect(page.locator("#analysis-title")).to_have_text("your game")
     expect(page.locator("#other")).to_be_hidden()
     expect(page.locator("[name=plan]")).not_to_be_checked()
@@ -122,7 +122,7 @@ def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -
     assert tick(page) == len(moves) + 1
     assert page.evaluate("[...viewer.replay.frames[viewer.index].positions.slice(0, 2)]") == list(game.state.player)
     assert all(page.locator("#threats span").all_inner_texts())
-    # Staying loses this game. The page gives the reason on request.
+    # Staying loses this game. The page gives the reason when the user asks for it.
     while page.evaluate("!viewer.replay.isOver"):
         page.evaluate("panel.play(panel.branch.moves + '.'.repeat(50))")
     expect(page.locator("#outcome")).to_contain_text("caught by the")
@@ -215,7 +215,7 @@ def test_address_names_the_game_and_survives_a_reload(page: Page, view: View) ->
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Two readable games with the same name, and a file that is not a recording."""
+    """A folder with two recordings of the same name, and a file that is not a recording."""
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         shutil.copy(CAUGHT, tmp_path / name / CAUGHT.name)
@@ -347,7 +347,7 @@ def test_live_page_pauses_where_it_is_and_says_how_it_ended(page: Page, real_ser
 
 
 def test_page_says_that_the_server_has_died(open_page: OpenPage, real_server: RealServer) -> None:
-    # The browser logs failed requests, which are not errors of the page.
+    # The browser logs failed requests as errors, which must not fail this test.
     page = open_page(logs_matter=False)
     url, server = real_server("roundabout")
     page.goto(url.replace("ws:", "http:"))

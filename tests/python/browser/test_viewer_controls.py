@@ -1,4 +1,4 @@
-"""Every control of the viewer page works, and the page is fast enough to use them."""
+"""Every control of the viewer page works, and the page opens and draws fast enough."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from conftest import ROOT, RealServer
 
 from .conftest import CAUGHT, GAMES, OpenPage, View, drop, open_analysed, open_game_of_user, stay, tick, wait_for_frame, wait_until
 
-#: The controls of the page, with the tests that use them.
+#: Maps each control of the page (an id or an attribute) to the name of the test that uses it.
 CONTROLS = {
     "banner-close": "test_banner_can_be_closed",
     "library-filter": "test_folder_is_a_list_that_sorts_filters_and_compares",
@@ -97,7 +97,7 @@ def test_buttons_step_through_the_game(page: Page, view: View) -> None:
     stopped = tick(page)
     assert 1 < stopped < 108
     assert tick(page) == stopped
-    # Playback stopped between two ticks. A step back starts from the later tick.
+    # Playback may stop between two ticks. Shift+ArrowLeft then counts back from the later tick.
     later = page.evaluate("Math.ceil(viewer.playhead)") + 1
     assert press_keys(page, "Shift+ArrowLeft", "End", "Shift+ArrowLeft") == [max(1, later - 10), 108, 98]
 
@@ -195,7 +195,7 @@ def test_pad_moves_the_car(page: Page, view: View) -> None:
 
 
 def test_analysis_can_be_asked_for_again(open_page: OpenPage, view: View) -> None:
-    # The browser logs the failed request, which is not an error of the page.
+    # The browser logs the failed request as an error, but here the failure is expected.
     page = open_page(logs_matter=False)
     page.route("**/analysis/**", lambda route: route.fulfill(status=409), times=1)
     page.goto(view(str(CAUGHT)))
@@ -225,7 +225,7 @@ def test_list_sorts_by_every_column(page: Page, view: View) -> None:
 
 
 def test_banner_can_be_closed(open_page: OpenPage, view: View, tmp_path: Path) -> None:
-    # The browser logs the refused file, which is not an error of the page.
+    # The browser logs the refusal of the file as an error, but here the refusal is expected.
     page = open_page(logs_matter=False)
     open_analysed(page, view(str(CAUGHT)))
     broken = tmp_path / "broken.jsonl"
@@ -249,7 +249,7 @@ def test_address_can_be_changed_while_the_page_is_open(page: Page, view: View) -
     wait_until(page, "viewer.tick === 77")
     page.evaluate("location.hash = '#tick=99999'")
     wait_until(page, "viewer.tick === 108")
-    # A frame drawn before the browser's event writes the displayed tick into the address.
+    # The page must follow the new address even if a frame overwrites it before `hashchange` fires.
     page.evaluate("(location.hash = '#tick=50', viewer.updateHash())")
     wait_until(page, "viewer.tick === 50")
     wait_until(page, "location.hash === '#tick=50'")
@@ -300,7 +300,7 @@ def test_marks_of_hundreds_of_jumps_are_told_apart(page: Page, view: View) -> No
         "(viewer.replay.header.marks = [...viewer.replay.frames.keys()].map((index) => ({ index, kind: 'jump', text: 'passes through the owl' })),"
         " viewer.timeline.key = '', viewer.refresh())"
     )
-    # Marks of one kind are at least half their width apart. A cluster shows its size.
+    # Marks less than 14 pixels apart form a cluster. So the clusters are at least 7 pixels apart.
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 844})
         wait_for_frame(page)
@@ -316,7 +316,7 @@ def test_marks_of_hundreds_of_jumps_are_told_apart(page: Page, view: View) -> No
 
 @pytest.fixture(scope="module")
 def whole_game(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a reproducible game of 2,000 ticks on the bundled map with the largest page."""
+    """The page of a reproducible game of 2,000 ticks, on the bundled map with the largest pages."""
     folder = tmp_path_factory.mktemp("whole")
     recording, page = folder / "game.jsonl.gz", folder / "game.html"
     for command in (["play", "metropolis", "--budget-ticks", "100000", "--save", str(recording)], ["view", str(recording), "--html", str(page)]):
@@ -326,7 +326,7 @@ def whole_game(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game: Path) -> None:
     assert whole_game.stat().st_size < 400_000
-    # Records the time from the start of the navigation to the first picture.
+    # Stores the time from the start of the navigation to the first picture in `openedMs`.
     page.add_init_script(
         "const look = () => window.viewer?.mapView.drawn.length ? (window.openedMs = performance.now()) : requestAnimationFrame(look); look();"
     )
@@ -339,8 +339,8 @@ def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game:
         wait_until(page, "window.openedMs > 0")
         opened_ms = page.evaluate("openedMs")
         metrics = {metric["name"]: 1000 * metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
-        # The page's own time is the time until the first picture, without the waits of its main
-        # thread for a processor. It is at least the processor time of all threads of its process.
+        # Other programs may delay the page, so its own time excludes the waits of its main thread
+        # for a processor, but is at least the processor time that all its threads used.
         interrupted_ms = metrics["TaskDuration"] - metrics["ThreadTime"]
         used_ms = metrics["ProcessTime"] - used_before_ms
         used_before_ms = metrics["ProcessTime"]
@@ -356,7 +356,7 @@ def test_all_layers_are_drawn_within_a_frame_at_the_highest_speed(page: Page, wh
     for layer in ("paths", "arrival", "deadly"):
         page.locator(f"input[name={layer}]").check()
     page.locator("#speed").select_option("100")
-    # The page's work per frame at the ticks that a 60 Hz screen shows.
+    # Measures the work per frame. At speed 100, a 60 Hz screen advances 1,000 / 60 ticks per frame.
     times = page.evaluate(
         """() => {
           const times = [];

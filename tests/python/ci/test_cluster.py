@@ -69,7 +69,7 @@ def test_worker_makes_the_plays_of_a_discovery() -> None:
 
 
 def test_missing_ray_is_one_error(tmp_path: Path) -> None:
-    # This module cannot be imported, and hides the real module.
+    # This module shadows the real Ray, and importing it fails.
     (tmp_path / "ray.py").write_text("raise ImportError('hidden')")
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
     command = [sys.executable, "-m", "getaway", "eval", "--map", "snail", "--ray", "local"]
@@ -80,7 +80,7 @@ def test_missing_ray_is_one_error(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def two_nodes() -> Any:
-    """Yields the address, the Ray module, and the nodes, which share one process group."""
+    """Starts a Ray cluster of two nodes; yields its address, the Ray module and the cluster."""
     import ray
     from ray.cluster_utils import Cluster
 
@@ -108,7 +108,7 @@ def test_cluster_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
 
 
 def test_one_node_plays_the_same_games(two_nodes: Any, tmp_path: Path) -> None:
-    # A second cluster, with one node, runs at the same time as the cluster of two nodes.
+    # `local` starts another cluster, with one node, while the cluster of two nodes is running.
     assert files(tmp_path, "one", address="local") == files(tmp_path, "here")
 
 
@@ -132,7 +132,7 @@ def test_ladder_takes_its_games_from_the_cluster(two_nodes: Any, tmp_path: Path,
     first = {row["name"]: row for row in cluster.ladder(league, entrants, MAPS, **options)["entrants"]}
     assert first["random"]["games"] >= 10 and first["mine"]["games"] >= 10 and first["mine"]["failed"] == 0
     assert "failed in 3 games in a row" in first["quits"]["state"]["set_aside"]
-    # Another process has played these games. This process plays the same games.
+    # If this process plays a game that the cluster has played, it must make the same moves.
     here = cluster.ladder(tmp_path / "here", entrants, MAPS, budget_ticks=60, samples=6, threads=1)
     assert [row["name"] for row in here["entrants"]] == list(first)
     games = played(league)
@@ -150,7 +150,7 @@ def played(league: Path) -> dict[tuple[str, str, int], str]:
 
 def test_interrupted_ladder_ends_at_once_and_resumes(two_nodes: Any, tmp_path: Path) -> None:
     league = tmp_path / "league"
-    # The bot plays a game in about a minute, so games are in progress at any time.
+    # The slow bot takes about a minute per game, so its games are unfinished at the interrupt.
     slow = "slow=pipe:while read -r message; do sleep 0.03; echo; done"
     command = [sys.executable, "-m", "getaway", "ladder", str(league), "--map", "snail", "--samples", "3", "--ray", two_nodes[0]]
     process = subprocess.Popen([*command, "--add", "random", "--add", slow], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -208,7 +208,7 @@ def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path
     entrants = ["planners_of_mine:upwards", "safest", "turner=planners_of_mine:Turner"]
     here = cluster.tournament(entrants, MAPS, **SMALL)
     assert without_times(cluster.tournament(entrants, MAPS, address=two_nodes[0], **SMALL)) == without_times(here)
-    # Ray may start workers in the same folder. The sent code must work even without the module.
+    # Ray's workers may find the module in this folder, but the sent code must not depend on it.
     code = "import json, sys; from getaway import cluster; from ray import cloudpickle; "
     send = code + "sys.stdout.buffer.write(cloudpickle.dumps(cluster._python_planners(sys.argv[1:])))"
     sent = subprocess.run([sys.executable, "-c", send, *entrants], capture_output=True, check=True, timeout=TIMEOUT_S).stdout
@@ -219,7 +219,7 @@ def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path
     assert done.stdout.decode().split() == ["U", "planners_of_mine:upwards", "planners_of_mine:Turner"]
 
 
-# A build with other Python files, and an old version whose build has no name.
+# A file to change, a line to append to it, and a pattern for the build that the node reports.
 OTHER_BUILDS = {
     "changed": ("cluster.py", "# changed", r"\S+\+\w{16}\.\w{8}"),
     "older": ("__init__.py", "__version__ = '0.0.1'", r"0\.0\.1"),
@@ -236,7 +236,7 @@ def test_nodes_with_another_build_are_refused_by_name(two_nodes: Any, kind: str,
         (package / "cluster.py").write_text("")
     with (package / file).open("a") as changed:
         changed.write(line + "\n")
-    # The processes of the node inherit this variable.
+    # The node's processes inherit this variable, so they import the changed copy.
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     node = nodes.add_node(num_cpus=1)
     monkeypatch.delenv("PYTHONPATH")

@@ -1,4 +1,4 @@
-"""Adapters and examples for learning libraries. Tests without their library are skipped."""
+"""Adapters and examples for learning libraries. A test is skipped if its library is missing."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_native_environment_of_pufferlib_plays_the_games_of_a_batch(monkeypatch:
             assert [info["final_tick"] for info in found[4]] == [final_tick] * bool(terminations.any())
         ends += int(terminations.sum())
     assert ends > 20 and np.array_equal(owned["observations"], batch.observations)
-    # If the trainer has no arrays, nothing is copied.
+    # If the trainer passes no arrays, the environment shares its batch's observations.
     assert native.observations is native.batch.observations
 
 
@@ -121,6 +121,6 @@ def test_examples_write_models_that_play_the_same_games(example: str, options: l
         getaway.Bot(f"model:{file}", budget_ms=60_000).play(game)
         ticks.append(game.tick)
     assert min(ticks) > 5 and "no jumping: mean final tick" in done.stdout
-    # The other policies are hardly trained: rounding decides between their moves.
+    # The other two models are hardly trained, so rounding may change their moves and final ticks.
     if example == "evolve.py":
         assert f"the server's rules: mean final tick {np.mean(ticks):.1f} on 2 maps" in done.stdout

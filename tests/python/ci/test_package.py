@@ -1,4 +1,4 @@
-"""`getaway package`: the zip, and the error for a bot that needs a correction."""
+"""`getaway package` writes a zip file, or prints an error that says what to fix in the bot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, TIMEOUT_S
 
 WEBSOCKET = '''
-"""A websocket client in a few lines: no fragments, and no frames above 64 KB."""
+"""A short websocket client that handles neither fragments nor frames above 64 KB."""
 import base64, os, socket, struct
 
 class Client:

@@ -15,7 +15,7 @@ def test_stubs_match_the_module(tmp_path: pathlib.Path) -> None:
     allowlist = ROOT / "tests" / "python" / "stubtest-allowlist.txt"
     config = ROOT / "pyproject.toml"
     command = [sys.executable, "-m", "mypy.stubtest", "getaway", "--allowlist", str(allowlist), "--mypy-config-file", str(config)]
-    # In the checkout, stubtest would find the source of the stubs instead of the installed stubs.
+    # Outside the checkout, stubtest finds only the installed stubs.
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     package = pathlib.Path(getaway.__file__).parent
