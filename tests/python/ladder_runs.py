@@ -4,11 +4,11 @@
     .venv/bin/python tests/python/ladder_runs.py disk --rounds 3
     .venv/bin/python tests/python/ladder_runs.py growth --games 3000
 
-`order` kills a ladder of 29 entrants `--kills` times: its final standing must equal that of a ladder
-that was never killed. Then it adds an entrant and retires another: the ranking must agree with that
-of a tournament with ten times as many games. `disk` fills the disk of a ladder (a tmpfs, which
-needs root): the ladder must wait until space is free. `growth` plays ladders of different lengths:
-their files and peak memory must grow at most linearly with the number of games.
+`order` kills a ladder of 29 entrants `--kills` times. The final standing must equal that of a
+ladder that was never killed. Then it adds one entrant and retires another. The ranking must agree
+with that of a tournament with at least ten times as many games. `disk` fills the disk of a ladder
+(a tmpfs, which needs root). The ladder must wait until space is free. `growth` plays ladders of
+different lengths. Files and peak memory must grow at most linearly with the number of games.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@
     .venv/bin/python tests/python/playground_runs.py speed --maps DIR
     .venv/bin/python tests/python/playground_runs.py memory --minutes 60
 
-With `damaged`, the page must show one error sentence and an empty board, or the original game.
+For a damaged address, the page must show an error and an empty board, or the original game.
 `native` compares solutions, certificates and analyses with those of the native program. `speed`
 measures judging, solving, and the frame rate at tenfold speed with all layers shown.
 """
@@ -37,7 +37,7 @@ from browser.test_playground import FOLDER, Files, open_game, start
 from conftest import ROOT, TARGET
 
 BUDGET_TICKS = 3_000_000
-#: No search takes this hour, so the native results do not depend on the speed of the machine.
+#: One hour, which no search needs. A shorter limit would make the results depend on the machine.
 UNLIMITED = ["--time-limit-ms", "3600000"]
 SAME = "opens the game that it was made from"
 STATE = "JSON.stringify([session.game, session.index, [...session.board.replay.frames[session.board.index].positions]])"
@@ -139,7 +139,7 @@ def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
         )
         for fragment, sentence, opened in found:
             if opened == game:
-                # The damage hit unused bits in the last byte of the compressed moves.
+                # The damage hit unused bits in the last byte of the compressed game.
                 sentences[SAME] = sentences.get(SAME, 0) + 1
                 continue
             assert opened is None, (fragment, address)

@@ -1,7 +1,7 @@
 """Plays many games in a row in one process, and reports decision times and memory use. The soak
-test is `.venv/bin/python tests/python/soak.py --games 500`; the load test for a machine with 2 cores
-has the options `--games 20 --busy 2`. Both need the release build of the server. The exit code is 1
-if any decision but the first of a game took longer than a tick, if a game ended early, or if memory
+test is `.venv/bin/python tests/python/soak.py --games 500`. The load test for a machine with 2
+cores uses `--games 20 --busy 2`. Both need the release build of the server. The exit code is 1 if
+any decision except the first of a game took longer than a tick, if a game ended early, or if memory
 grew too much."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ BOUNDS_MS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 75, 100)
 
 
 def start_server(program: Path, options: argparse.Namespace, results: Path) -> tuple[str, Process]:
-    """Starts a server; returns its URL and process. Nobody reads its results, which would fill a pipe."""
+    """Starts a server that writes its results to a file; returns its URL and its process."""
     command = [str(program), "serve", "--port", "0", "--json", "--games", str(options.games), "--seed", str(options.seed)]
     command += ["--maps", str(options.maps)] if options.maps else []
     command += ["--no-jump"] if options.no_jump else []

@@ -1,6 +1,6 @@
-"""Starts the server many times on busy processors, with the shell function of run.sh and package.sh.
-Run `.venv/bin/python tests/python/starts.py --count 200 --busy 2`. The exit code is 1 if a start
-fails."""
+"""Starts the server many times on busy processors, with the shell function that run.sh and
+package.sh use. Run `.venv/bin/python tests/python/starts.py --count 200 --busy 2`. The exit code is
+1 if a start fails."""
 
 from __future__ import annotations
 

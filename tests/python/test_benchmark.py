@@ -1,4 +1,4 @@
-"""The checker in plain Python agrees with the program and with recorded games."""
+"""The checker in plain Python agrees with the program, and the pages match the records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bots over both transports. Hostile bots get no extra time and leave no process behind."""
+"""Bots over `exec:` and `pipe:`. Hostile bots get no extra time and leave no process behind."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ import tournament_runs
 from conftest import ROOT, TIMEOUT_S, clean_environment
 
 BOTS = ROOT / "examples" / "bots"
-# A generous limit, because a late command on a busy machine would change the game.
+# The time limit is generous, because a late command on a busy machine would change the game.
 OPTIONS = ["--map", "snail", "--samples", "1", "--tick-ms", "5000", "--threads", "2", "--json"]
 
 
 def node() -> str:
-    """Node 22 or newer, which has a websocket."""
+    """Returns the path of Node.js; skips the test before version 22, which added websockets."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed")
@@ -57,7 +57,7 @@ for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
     try:
         connect(os.environ["SERVER_URL"], origin=origin)
     except (InvalidHandshake, OSError):
-        # The connection may be closed before the reason has arrived.
+        # The server may close the connection before its reason has arrived.
         pass
     else:
         sys.exit("a page was taken for the bot")
@@ -87,7 +87,7 @@ class TestHostileBots:
 
     @pytest.mark.parametrize("bot", ["exec trickle", "exec greet", "exec flood", "exec deaf", "pipe flood", "pipe hop"])
     def test_ctrl_c_ends_every_bot(self, getaway_program: Path, bot: str) -> None:
-        # The series should end within a second. The limit has a margin for busy machines.
+        # The series should end within a second. `limit_s` is longer, because the machine may be busy.
         tournament_runs.run_stop(getaway_program, *bot.split(), count=1, seed=1, limit_s=5)
 
     def test_detached_processes_end(self, getaway_program: Path) -> None:

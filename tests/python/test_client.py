@@ -1,4 +1,4 @@
-"""The bot over a real socket: whole games on the real server, and misbehaving servers."""
+"""The bot over a real socket, with the real server and with misbehaving servers."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def skip_commands(connection: ServerConnection) -> None:
 
 
 def recorded_text(path: Path) -> str:
-    """Returns the text of a recording. A gzipped recording may lack its end."""
+    """Returns the text of a recording. A gzipped recording may be truncated."""
     content = path.read_bytes()
     return (zlib.decompressobj(wbits=zlib.MAX_WBITS | 16).decompress(content) if path.suffix == ".gz" else content).decode()
 
@@ -97,7 +97,7 @@ def test_bot_waits_for_a_slow_and_silent_server(scripted_server: Serve, run_bot:
         time.sleep(1.5)
         game = new_game()
         play(connection, game, 3)
-        # The bot must not send a command without a state.
+        # The bot must not send another command before it receives the next state.
         with pytest.raises(TimeoutError):
             connection.recv(timeout=1)
         play(connection, game, 3)
@@ -121,7 +121,7 @@ def test_invalid_messages_are_ignored(scripted_server: Serve, run_bot: RunBot, t
         for frame in garbage[:3]:
             play(connection, game, 1)
             connection.send(frame)
-        # The state comes as bytes, and on several lines.
+        # The bot also accepts a state that is sent as bytes or spread over several lines.
         connection.send(game.frame().encode())
         game.step(read_command(connection, game.tick))  # type: ignore[arg-type]
         connection.send(json.dumps(game.message(), indent=1))
@@ -150,7 +150,7 @@ def test_deeply_nested_states_neither_end_the_game_nor_spoil_the_recording(
             nested = "[" * depth + "]" * depth
             frame = game.frame()
             for line_end in ("", "\n", "\r\n"):
-                # Deep nesting in an unknown field, in a known field, and in place of a map.
+                # The nested lists are in an unknown field, in a known field, and in place of the map.
                 connection.send(f'{{{line_end}"new":{nested},{frame[1:]}')
                 connection.send(frame.replace('"constants":{}', f'"constants":{line_end}{nested}'))
                 connection.send(f'{{"tick":{game.tick},{line_end}"yourCharacter":{{}},"map":{nested}}}')
@@ -163,7 +163,7 @@ def test_deeply_nested_states_neither_end_the_game_nor_spoil_the_recording(
     assert done.stdout.startswith("score 35, last tick 6"), done.stdout
     analysis = subprocess.run([getaway_program, "analyse", recording, "--json"], capture_output=True, text=True)
     assert analysis.returncode == 0, analysis.stderr
-    # The state of tick 7 follows from the command for tick 6.
+    # The recording ends with the command for tick 6, from which the state of tick 7 follows.
     assert json.loads(analysis.stdout)["final_tick"] == 7
 
 
@@ -231,7 +231,7 @@ def test_messages_cannot_control_the_terminal(scripted_server: Serve, run_bot: R
         read_command(connection, game.tick)
         play(connection, game, 2)
 
-    # The second run finds the file of the first.
+    # The second run must not overwrite the recording of the first.
     recording = str(tmp_path / HOSTILE_TEXT.replace("\0", ""))
     first, second = (run_bot(scripted_server(script), SAVE_JSONL_PATH=recording) for _ in range(2))
     for done in (first, second):
@@ -333,7 +333,7 @@ def test_large_frame_is_accepted(scripted_server: Serve, run_bot: RunBot) -> Non
 def test_connecting_is_retried_until_the_timeout(scripted_server: Serve) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    # The port has no listener.
+    # The listener is closed, so connections to its port are refused.
     start = time.monotonic()
     with pytest.raises(ConnectionRefusedError):
         open_connection(f"ws://127.0.0.1:{port}", timeout_s=1)
@@ -368,7 +368,7 @@ def test_full_disk_stops_the_recording_but_not_the_game(scripted_server: Serve, 
         receive_registration(connection)
         play(connection, new_game(), 20)
 
-    # 64 blocks of 512 bytes. Python ignores SIGXFSZ, so the write fails with an error.
+    # The limit is 64 blocks of 512 bytes. A longer write raises an error: Python ignores SIGXFSZ.
     limited = f'ulimit -f 64; exec "{sys.executable}" application.py --url {scripted_server(script)}'
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recording)}
     done = subprocess.run(["sh", "-c", limited], cwd=ROOT / "bot", env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)

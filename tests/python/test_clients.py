@@ -1,4 +1,4 @@
-"""Clients that share no code with the project play whole games, unless a runtime is missing."""
+"""Clients that share no code with the project play whole games, if their runtime is installed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Client:
 
 
 def runtime(name: str) -> str:
-    """Returns the path of a program; skips the test if it is not installed."""
+    """Returns the path of a program; skips the test if the program is not installed."""
     program = shutil.which(name)
     if program is None:
         pytest.skip(f"{name} is not installed")
@@ -46,7 +46,7 @@ def runtime(name: str) -> str:
 
 
 def install(folder: Path, *command: str) -> None:
-    """Runs a package manager in the folder, unless an earlier run has done so."""
+    """Runs a package manager in `folder`, unless an earlier test run has already done so."""
     stamp = folder / "installed"
     if stamp.is_file():
         return
@@ -78,7 +78,7 @@ def python_websockets(version: str) -> Client:
 
 
 def java() -> Client:
-    # Only a JDK can run a source file.
+    # Java runs a source file only if a JDK is installed, which includes `javac`.
     runtime("javac")
     return Client([runtime("java"), str(CLIENTS / "Client.java")])
 
@@ -93,7 +93,7 @@ MAKERS: dict[str, Callable[[], Client]] = {
 
 @pytest.fixture(scope="module")
 def plan(getaway_program: Path) -> str:
-    """Returns a plan that survives every tick if each command is played in its tick."""
+    """Returns one move per tick; these moves survive the whole game on `MAP`."""
     command = [str(getaway_program), "solve", MAP, "--time-limit-ms", "60000", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
     solution = json.loads(done.stdout)

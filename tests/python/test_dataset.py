@@ -1,4 +1,4 @@
-"""Datasets: the same files after kills, their records agree with the library, and Parquet."""
+"""Datasets: kills do not change the files, records agree with the library, Parquet works."""
 
 from __future__ import annotations
 

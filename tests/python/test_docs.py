@@ -1,4 +1,4 @@
-"""The documentation: commands and snippets run, links resolve, docstrings have one source."""
+"""The documentation: commands and snippets run, links resolve, and lists and stubs are complete."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_documented_command_works(page: str, command: str, getaway_program: Path
         environment[name] = value
     program, options = words[0], words[1:]
     if "keep_away:" in command:
-        # Only the command of the Python package can use planners in Python.
+        # Only the `getaway` command of the Python package can run planners written in Python.
         run([str(Path(sys.executable).parent / program), *options], workplace, environment)
     elif program == "getaway" and options[0] in ("serve", "view") and not {"--html", "--png", "--gif"} & set(options):
         starts_listening([str(getaway_program.resolve()), *options], workplace, environment)
@@ -66,7 +66,7 @@ def test_documented_command_works(page: str, command: str, getaway_program: Path
         if file:
             (workplace / file).write_text(output)
     elif program.startswith(("./", ".ci/")):
-        # The program also checks the options before --help.
+        # `run.sh` checks the options that precede `--help`.
         text = run([str(ROOT / program), *options, "--help"], ROOT, environment) if program == "./run.sh" else ""
         assert (ROOT / program).is_file() and (not text or text.startswith("Usage: ")), command
     elif program == ".venv/bin/python" and options[:2] == ["-m", "pytest"]:
@@ -123,7 +123,7 @@ def test_documented_python_runs(page: str, text: str, real_server: RealServer, t
         assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 20
     else:
         output = run([sys.executable, "-c", text], tmp_path).strip()
-        # A score, a sentence, or a search expression.
+        # A snippet prints a score, a sentence or a search expression.
         is_score = re.fullmatch(r"\d+", output)
         assert int(output) > 1000 if is_score else re.search(r"[a-z]+[ (][a-z]+", output), f"{page}: {output}"
 

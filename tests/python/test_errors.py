@@ -19,7 +19,7 @@ from conftest import MAPS, ROOT, TIMEOUT_S, clean_environment
 import getaway
 
 TRANSCRIPT = ROOT / "tests" / "errors.txt"
-# Messages of the operating system, clap and argparse, which may change with versions.
+# Replacements for messages of the system, clap and argparse, which differ between versions.
 FOREIGN = [
     (r"[A-Z][a-z][\w ]*(?: \([\w ]+\))? \(os error \d+\)", "<system>"),
     (r"\[Errno \d+\] [A-Z][\w ]*", "<system>"),
@@ -68,7 +68,7 @@ def message(**changes: Any) -> dict[str, Any]:
 
 
 def command_output(line: str, folder: Path, program: Path) -> str:
-    """Returns the output of a command, followed by its exit code if that is not 2."""
+    """Returns the output of a command, followed by its exit code unless that is 2."""
     words = shlex.split(line)
     environment = clean_environment()
     while "=" in words[0]:

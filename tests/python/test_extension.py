@@ -1,4 +1,4 @@
-"""The extension module as used by scripts and notebooks."""
+"""The extension module, called as scripts and notebooks call it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def test_errors_are_exceptions_with_a_message(call: object, error: type[Exceptio
 
 
 def test_any_message_gets_an_action_or_a_clean_error() -> None:
-    # The machine may be busy, so only a long run of `fuzz_bot.py` checks times.
+    # Times are not checked, because the machine may be busy. Long runs of `fuzz_bot.py` check them.
     counts = fuzz_bot.run(seed=1_000_000_000, count=1000, is_timed=False)
     assert counts.actions > 200 and counts.errors > 200, counts
 

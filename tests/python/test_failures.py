@@ -28,15 +28,15 @@ TROUBLES = {
 
 @pytest.fixture(scope="module")
 def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Path]]:
-    """The bots mostly wait, so the battles run in parallel."""
+    """Returns the process and the report of one battle per failure; the battles run in parallel."""
     folder = tmp_path_factory.mktemp("failures")
 
     def battle(what: str) -> tuple[Any, Path]:
         report = folder / f"{what}.html"
-        # A piped bot that closes its output is not detected: its supervisor shares the output.
+        # A closed pipe would not be noticed, because the bot's supervisor keeps the pipe open.
         transport = "exec" if what == "drop" else "pipe"
         bot = f"bot={transport}:{sys.executable} tests/python/misbehaving_bot.py {what}"
-        # A long limit keeps the other bots in time on a busy machine.
+        # The other bots get a long limit, because they must not be late on a busy machine.
         tick_ms = "100" if what in ("late", "hang") else "5000"
         command = [str(getaway_program), "battle", bot, "safest", "--map", "snail", "--samples", "1", "--threads", "1"]
         options = ["--tick-ms", tick_ms, "--report", str(report)]

@@ -1,4 +1,4 @@
-"""Values: games, states, moves, threats and maps."""
+"""The value types of the package: games, states, moves, threats and maps."""
 
 from __future__ import annotations
 
@@ -120,7 +120,7 @@ def test_maps_are_values(tmp_path: pathlib.Path) -> None:
     for each in (made, loaded, getaway.load_map("roundabout"), Map("P~B"), Game(MAPS / "old-town").map):
         for other in (pickle.loads(pickle.dumps(each)), copy.copy(each), copy.deepcopy(each)):
             assert other == each and hash(other) == hash(each) and repr(other) == repr(each)
-    # Fields that are not displayed are also kept.
+    # A pickled map keeps the fields that `repr` does not show.
     pickle.loads(pickle.dumps(loaded)).save(tmp_path / "again")
     assert (tmp_path / "again" / "meta.json").read_text() == (tmp_path / "made" / "meta.json").read_text()
 
@@ -148,7 +148,7 @@ def cyclic() -> dict[str, Any]:
 
 
 def shared() -> list[Any]:
-    """Returns a billion values in thirty lists."""
+    """Returns nested lists that contain the innermost list 2**30 times."""
     value: list[Any] = []
     for _ in range(30):
         value = [value, value]
@@ -257,7 +257,7 @@ def test_doomed_maps_have_a_bound_and_a_certificate(getaway_program: pathlib.Pat
     (tmp_path / "certificate").write_text(solution.certificate)
     words = [str(getaway_program), "verify", str(tmp_path / "certificate"), str(tmp_path / "doomed")]
     assert subprocess.run(words, capture_output=True, timeout=TIMEOUT_S).returncode == 0
-    # A certificate always refers to the start of the map.
+    # A certificate covers a game from its start, so a solution of a later state has none.
     later = Game(doomed, no_jump=True, moves=solution.moves[:2]).state
     assert getaway.solve(later).final_tick >= later.tick and getaway.solve(later).certificate is None
 

@@ -44,7 +44,7 @@ def test_results_do_not_depend_on_the_number_of_threads(observation: Any) -> Non
 
 
 def arrays(batch: Batch) -> tuple[npt.NDArray[Any], ...]:
-    """Returns the arrays that a batch writes, after a step that changes them."""
+    """Steps the batch and returns the arrays into which the batch writes its results."""
     return batch.step(np.full(len(batch), Move.STAY))
 
 
@@ -107,7 +107,7 @@ def test_views_of_the_arrays_may_be_actions_and_masks() -> None:
     batch, other = Batch(PATHS[0], 300), Batch(PATHS[0], 300)
     for step in range(40):
         observations, _, terminations = batch.step(np.full(300, step % 5))
-        # The step reads and writes the same memory.
+        # The actions are a view of the terminations, which this step overwrites.
         batch.step(terminations.view(np.uint8))
         other.step(np.full(300, step % 5))
         expected = other.step(terminations.astype(int))
@@ -124,7 +124,7 @@ def test_arrays_of_any_layout_are_read() -> None:
         batch.step(form)  # type: ignore[arg-type]
         other.step(np.ascontiguousarray(form, dtype=np.int64))
         assert np.array_equal(batch.observations, other.observations)
-    # Bytes of an array of bool may have any value.
+    # A byte of a bool array may have any value; all values except 0 mean true.
     assert np.array_equal(batch.reset(np.full(10, 7, np.uint8).view(bool))[:, 0], np.ones(10))
 
 

@@ -1,4 +1,4 @@
-"""Environments follow Gymnasium's rules: copies, states, autoreset, infos, pictures and levels."""
+"""Gymnasium environments: copies, states, autoreset, infos, pictures and levels."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_vector_environment_equals_gymnasiums_own_in_every_autoreset_mode(mode: 
 
 
 def same_infos(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Compares infos, whose arrays of observations hold None for games that did not end."""
+    """Asserts that two infos are equal. Arrays of observations hold None for games still running."""
     assert ours.keys() == theirs.keys()
     for key, value in ours.items():
         if isinstance(value, dict):
@@ -102,7 +102,7 @@ def test_copies_of_wrapped_environments_and_batches_play_on_alone(copied: Any) -
     batch.step(np.full(7, Move.DOWN))
     other, others = copied(env.unwrapped), copied(batch)
     assert isinstance(other, ChaseEnv) and other.state == env.unwrapped.state  # type: ignore[attr-defined]
-    # The copy draws the same maps, because it has the same random numbers.
+    # The copy has the same random state, so it draws the same maps.
     assert [other.reset()[0].tobytes() for _ in range(4)] == [env.unwrapped.reset()[0].tobytes() for _ in range(4)]
     assert (others.threads, others.window, others.observation) == (2, 3, "window")
     for moves in np.random.default_rng(1).integers(5, size=(60, 7)):
@@ -188,7 +188,7 @@ def test_pictures_are_the_viewers_at_any_size() -> None:
         assert (width, colours) == (tile * len(rows[0]), 3) and height > tile * len(rows), "the caption is below the map"
     env.step(int(next(move for move in env.state.legal_moves if move is not Move.STAY)))
     assert not np.array_equal(env.render(), pictures[40])
-    # The direction of the last step is visible.
+    # Each direction of the player's last step gives a different picture.
     state = Game.parse("...\n.P.\n...").state
     views = [draw(state, heading, 24).tobytes() for heading in range(4)]
     assert len(set(views)) == 4
