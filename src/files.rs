@@ -1,6 +1,6 @@
 //! Opens input files safely. Only regular files and symbolic links to them are opened, because a
 //! pipe can block for ever and a device may have no end. A file above the size limit is refused
-//! before anything is read. Data appended to a file while it is read is ignored.
+//! before anything is read. Data that is appended during the reading is ignored.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Take};

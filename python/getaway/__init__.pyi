@@ -13,9 +13,9 @@ A move is a `Move`, its number (0 left, 1 right, 2 up, 3 down, 4 stay) or its le
 MOVE_UP, MOVE_DOWN) or `{"type": "MOVE_TO", "position": {"x": 1, "y": 2}}`; None means stay. A bug
 in the library raises a RuntimeError.
 
-Positions are (x, y) from 0, with x to the right and y down. Rules are a dict as returned by
-`Game.rules`; missing rules take the server's values. `no_jump=True` is short for `rules={"no_jump":
-True}`.
+Positions are (x, y) from 0; x grows to the right and y grows downwards. `rules` is a dict like
+`Game.rules`; rules that it omits have the server's values. `no_jump=True` is short for
+`rules={"no_jump": True}`.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -68,7 +68,7 @@ __version__: str
 class Bot:
     """A player that receives the state before each tick and returns an action.
 
-    Several threads may share a bot, which answers their calls one after the other.
+    Several threads may share a bot, which handles one call at a time.
 
     Args:
         planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
@@ -77,12 +77,12 @@ class Bot:
         budget_ms: time per decision in milliseconds, including parsing the message.
         budget_ticks: maximum number of simulated ticks per decision; makes games reproducible if
             `budget_ms` is never reached.
-        seed: the seed of the random number generator, from 0.
+        seed: the seed of the random number generator, from 0 to 2**64 - 1.
         no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
         rules: rules that differ from the server's.
 
     Raises:
-        ValueError: for an unknown planner, a negative budget, or rules out of range.
+        ValueError: if the planner is unknown, or if the budget or a rule is out of range.
     """
 
     def __new__(
@@ -97,27 +97,27 @@ class Bot:
     ) -> Bot: ...
 
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
-        """The action for a state, which is given as a frame or a dict; None to stay.
+        """The action for a state, given as the server's JSON message or as a dict; None to stay.
 
         A state with another map or an earlier tick starts a new game. Releases the interpreter
         lock; Ctrl-C is handled after the decision.
 
         Raises:
-            ValueError: if the state is invalid or inconsistent, with the path of the field, or if a
-                Python planner fails, with its exception as the cause. The bot remains usable.
-                `KeyboardInterrupt` and `SystemExit` in a planner are raised unchanged.
-            RuntimeError: if a planner calls this while the bot is deciding.
+            ValueError: if the state is invalid or inconsistent, or if a Python planner fails; the
+                planner's exception is then the cause. The bot remains usable. `KeyboardInterrupt`
+                and `SystemExit` in a planner are raised unchanged.
+            RuntimeError: if a planner calls this method while the bot is deciding.
         """
 
     def play(self, game: Game, /) -> int:
-        """Play a game to its end, message by message; returns the number of moves played.
+        """Play a game to its end, message by message, and return the number of moves played.
 
         Releases the interpreter lock; Ctrl-C is handled between decisions.
 
         Raises:
-            ValueError: if the game's rules are not the bot's, or if a Python planner fails.
-            RuntimeError: if the game changes while the bot plays it, or if a planner calls this
-                while the bot is deciding.
+            ValueError: if the game's rules differ from the bot's, or if a Python planner fails.
+            RuntimeError: if other code changes the game while the bot plays it, or if a planner
+                calls this method while the bot is deciding.
         """
 
     @property
@@ -126,7 +126,7 @@ class Bot:
 
     @property
     def mispredictions(self) -> list[int]:
-        """The number of mispredicted moves in this game per threat, in message order."""
+        """The number of mispredicted moves per threat in the current game, in the message's order."""
 
 @final
 class Map:
@@ -189,15 +189,16 @@ class State:
     create any state of a map.
 
     Args:
-        map: a map, its name or folder, or a game or state that shares its map, rules and tables.
-        tick: the tick, 1 to 2001.
+        map: a map, its name or folder, or a game or state whose map, rules and tables are used.
+        tick: the tick, from 1 to 2001.
         player: the player's position.
         threats: the threats, in the map's order.
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
 
     Raises:
-        ValueError: if a position is not an open tile, or the threats are not the map's.
+        ValueError: if the tick is out of range, a position is not an open tile, or the number or
+            the styles of the threats differ from the map's.
     """
 
     def __new__(
@@ -212,14 +213,14 @@ class State:
     ) -> State: ...
 
     def after(self, move: Move | int | str, /) -> State:
-        """The state after a tick with this move.
+        """The state one tick later, if the player makes this move.
 
         Raises:
             ValueError: if the game is over.
         """
 
     def play(self, moves: _Moves, /) -> State:
-        """The state after these moves. Moves after the end of the game are ignored."""
+        """The state after these moves, one per tick. Moves after the end of the game are ignored."""
 
     @property
     def map(self) -> Map:
@@ -231,11 +232,11 @@ class State:
 
     @property
     def tick(self) -> int:
-        """The tick about to be played, 1 to 2001."""
+        """The current tick, from 1 to 2001."""
 
     @property
     def score(self) -> int:
-        """The score: 5 points per tick reached."""
+        """The score if the game ends now: 5 times the current tick."""
 
     @property
     def status(self) -> _Status:
@@ -255,11 +256,11 @@ class State:
 
     @property
     def threats(self) -> list[Threat]:
-        """The threats, in the map's order, with their memory and seed."""
+        """The threats, in the map's order, with their memories and seeds."""
 
     @property
     def legal_moves(self) -> list[Move]:
-        """The moves with distinct results, staying last; empty if the game is over."""
+        """The moves to open tiles, then staying; empty if the game is over."""
 
     def _repr_svg_(self) -> str:
         """The state as a picture."""
@@ -274,19 +275,19 @@ class State:
 class Game:
     """A game played step by step.
 
-    Games can be compared, copied and pickled with their moves. They are mutable, so only their
-    states can be hashed.
+    Games can be compared, copied and pickled, including their moves. Games are mutable, so they
+    have no hash, but their states have one.
 
     Args:
-        map: a map, its name or folder, or a game or state that shares its map and rules.
+        map: a map, its name or folder, or a game or state whose map and rules are used.
         no_jump: whether to play the no-jump variant.
         rules: rules that differ from the server's.
-        moves: moves to play first.
+        moves: the first moves of the game.
 
     Raises:
         FileNotFoundError: if the map does not exist.
-        ValueError: if the map cannot be read or played, if rules are out of range, or if moves
-            follow the end of the game.
+        ValueError: if the map cannot be read or played, if a rule is out of range, or if there are
+            moves after the end of the game.
     """
 
     def __new__(
@@ -295,34 +296,34 @@ class Game:
 
     @staticmethod
     def parse(drawing: str, *, no_jump: bool = False, rules: dict[str, Any] | None = None) -> Game:
-        """A game on a drawn map; see `Map`.
+        """A game on a map that is given as a drawing; see `Map`.
 
         Raises:
-            ValueError: for an invalid drawing.
+            ValueError: if the drawing is invalid.
         """
 
     def step(self, action: _Action = None, /) -> Move:
-        """Play a tick with a move, an action, several actions (the first that succeeds counts), or
-        none; returns the resulting move.
+        """Play one tick with a move, an action, a list of actions (the first that moves the player
+        counts), or None to stay. Return the resulting move.
 
         Raises:
-            ValueError: if the game is over, or for an invalid action.
+            ValueError: if the game is over or an action is invalid.
         """
 
     def play(self, moves: _Moves, /) -> int:
-        """Play moves, one per tick, until one ends the game; returns the number played."""
+        """Play moves, one per tick, until the game ends. Return the number of moves played."""
 
     def reset(self) -> None:
         """Return to the start."""
 
     def copy(self) -> Game:
-        """An independent copy that shares the map."""
+        """A copy of the game that can be played independently."""
 
     def frame(self, team_id: str = "getaway") -> str:
         """The server's JSON message for the state."""
 
     def message(self, team_id: str = "getaway") -> dict[str, Any]:
-        """The server's message for the state, decoded."""
+        """The server's message for the state, as a dict."""
 
     @property
     def name(self) -> str:
@@ -338,11 +339,11 @@ class Game:
 
     @property
     def no_jump(self) -> bool:
-        """True if the game is the no-jump variant."""
+        """True if the game uses the no-jump variant."""
 
     @property
     def rows(self) -> list[str]:
-        """The map at the start, as a drawing that `parse` accepts."""
+        """The map with all start positions, as a drawing that `parse` accepts."""
 
     @property
     def moves(self) -> str:
@@ -354,11 +355,11 @@ class Game:
 
     @property
     def tick(self) -> int:
-        """The tick about to be played, 1 to 2001."""
+        """The current tick, from 1 to 2001."""
 
     @property
     def score(self) -> int:
-        """The score: 5 points per tick reached."""
+        """The score if the game ends now: 5 times the current tick."""
 
     @property
     def status(self) -> _Status:
@@ -378,11 +379,11 @@ class Game:
 
     @property
     def threats(self) -> list[Threat]:
-        """The threats, in the map's order, with their memory and seed."""
+        """The threats, in the map's order, with their memories and seeds."""
 
     @property
     def legal_moves(self) -> list[Move]:
-        """The moves with distinct results, staying last; empty if the game is over."""
+        """The moves to open tiles, then staying; empty if the game is over."""
 
     def _repr_svg_(self) -> str:
         """The current state as a picture."""

@@ -150,7 +150,7 @@ def _check_options(options: Iterable[str], expected: Sequence[str]) -> None:
 
 
 class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
-    """One game. `getaway.gymnasium` describes spaces, rewards, ends, infos and resets.
+    """One game. The docstring of `getaway.gymnasium` describes spaces, rewards, infos and resets.
 
     map: a name, a folder, a `getaway.Map` or a `getaway.levels.Level`; a list of these, of which
         each reset draws one; or None to generate a map in each reset.

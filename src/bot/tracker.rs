@@ -28,7 +28,8 @@ const LATE_CHANCE_MIN: f64 = 1e-3;
 const PRIOR_COMMANDS: u32 = 50;
 /// After a gap of at least this length, the tracker rejoins the game. It reconstructs shorter gaps.
 const REJOIN_TICKS: u16 = 200;
-/// Tiles to build routes to between two clock checks: half a millisecond on the largest map.
+/// Number of tiles whose routes are built between two clock checks, which takes half a millisecond
+/// on the largest map.
 const TILES_PER_SLICE: usize = 16;
 /// Minimum number of queued observations to process per message. Above 1, so the queue shrinks.
 const CATCH_UP_MESSAGES_MIN: usize = 4;

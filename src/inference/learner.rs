@@ -270,7 +270,8 @@ impl Learner {
         while self.advance() {}
     }
 
-    /// Accepts the next message. Call this only once [`advance`](Self::advance) has returned false.
+    /// Accepts the next message. Call this only after [`advance`](Self::advance) has
+    /// returned false.
     pub(crate) fn show(&mut self, sight: &Sight) {
         if self.accept(sight) {
             self.task = Task::Clock;

@@ -126,7 +126,7 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Fills `lives` for the run of the last [`Self::branch`]. The closure `leave` takes a next
+    /// Fills `lives` for the run of the preceding call of [`Self::branch`]. `leave` takes a next
     /// combination and the player's places before and after the move, and returns those to keep.
     fn leave(
         &mut self,

@@ -275,7 +275,8 @@ fn is_modelled(world: &World) -> bool {
         shark_view,
         owl_view,
         hawk_view,
-        // The memories of hawks support only the server's idle moves, and `POSTS_MAX` posts.
+        // The encoding of a hawk's memory assumes the server's idle moves, and at most
+        // `POSTS_MAX` posts.
         hawk_patience_moves,
         hawk_rest_moves,
         hawk_posts,

@@ -302,8 +302,8 @@ impl<const N: usize> Target<N> {
         Ok(())
     }
 
-    /// Adds to the knowledge that only the states in `lookup` lead to the target. An interrupted
-    /// call can be repeated.
+    /// Records that only the states in `lookup` lead to the target. An interrupted call can be
+    /// repeated.
     pub fn record(
         &mut self,
         tick: usize,

@@ -663,8 +663,8 @@ pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     distances
 }
 
-/// Writes the messages of a world's games as JSON, byte for byte like [`GameMessage::of`]. It
-/// serialises the map, which is half of each message, only once.
+/// Writes the messages of a world's games as JSON, byte for byte as a [`GameMessage`] is
+/// serialised. It serialises the map, which is half of each message, only once.
 #[derive(Clone, Debug)]
 pub struct MessageWriter<'a> {
     world: &'a World,

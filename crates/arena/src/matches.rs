@@ -202,7 +202,7 @@ impl SprtMonitor {
         Self { sprt, sides, counts, passed: 0, seen: HashSet::new(), ratios: Vec::new(), decision }
     }
 
-    /// Tests further pairs until a decision or a missing game. Returns the decision so far.
+    /// Tests further pairs until a decision is reached or a game is missing. Returns the decision.
     pub fn update(&mut self, series: &Series, games: &Games) -> SprtDecision {
         while self.decision == SprtDecision::Undecided
             && let Some([left, right]) = self.next(series, games)

@@ -105,7 +105,8 @@ pub struct Standing {
     pub rating: Interval,
     #[serde(flatten)]
     pub counts: WinDrawLoss,
-    /// True if all games of the entrant on each map are identical.
+    /// True if the entrant played several games on some map, and all its games on each map are
+    /// identical.
     #[serde(rename = "draws_nothing")]
     pub is_deterministic: bool,
     pub games: Summary,

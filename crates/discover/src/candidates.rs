@@ -80,8 +80,8 @@ impl Vocabulary {
         }
     }
 
-    /// Returns the canonical forms of all expressions with at most `operators` operators. Panics if
-    /// `operators` exceeds [`OPERATORS_MAX`].
+    /// Returns the canonical forms of the expressions with at most `operators` operators, except
+    /// those that start with `repeat`. Panics if `operators` exceeds [`OPERATORS_MAX`].
     pub fn candidates(&self, operators: usize) -> Candidates {
         assert!(operators <= OPERATORS_MAX, "at most {OPERATORS_MAX} operators");
         let mut expressions = Vec::new();

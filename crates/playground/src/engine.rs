@@ -1,4 +1,4 @@
-//! Answers the requests of the page.
+//! Answers requests from the page.
 
 use std::sync::Arc;
 

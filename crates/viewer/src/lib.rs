@@ -7,7 +7,7 @@
 mod analysis;
 mod annotation;
 mod branch;
-#[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "only the page uses the file if images are disabled"))]
+#[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "only the page and pictures read some fields"))]
 mod drawing;
 mod game_log;
 mod library;

@@ -16,7 +16,7 @@ static BUNDLED: LazyLock<Vec<Map>> = LazyLock::new(|| {
     entries.iter().filter_map(|entry| entry.load().ok()).collect()
 });
 
-/// A game in few bytes, serialised as an object with these fields. Empty fields are omitted.
+/// A compact form of a game, serialised as an object with these fields. Empty fields are omitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedGame {

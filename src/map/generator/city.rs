@@ -1,6 +1,6 @@
 //! Generates cities: streets around blocks of houses. Some streets between two junctions are
 //! closed, some small blocks become plazas, and alleys lead into blocks. Every junction keeps at
-//! least two streets, so alleys are the only dead ends. The braid extends or fills alleys.
+//! least two streets, so alleys are the only dead ends. Braiding extends or fills some of them.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;

@@ -79,8 +79,8 @@ struct NumberedGame {
     record: GameRecord,
 }
 
-/// Runs a ladder until `stop` is set or the time is over; without a time, until no further game
-/// would be informative. Calls `report` in this thread, and returns the standing.
+/// Runs a ladder until `stop` is set or the time is up. Without a time limit, it also ends when no
+/// further game would be informative. Calls `report` in this thread, and returns the standing.
 ///
 /// # Errors
 /// When another process runs the ladder, the ladder was created with other settings, its folder

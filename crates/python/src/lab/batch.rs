@@ -158,7 +158,7 @@ impl Batch {
         let mut shape = vec![games];
         shape.extend(output.shape(batch.shape()));
         if shape.iter().product::<usize>() > MAX_NUMBERS {
-            return Err(PyValueError::new_err(format!("observations of the shape {shape:?} are too large")));
+            return Err(PyValueError::new_err(format!("observations of shape {shape:?} are too large")));
         }
         Ok(Self {
             boards,

@@ -211,7 +211,8 @@ impl<const N: usize> Pursuer<N> {
         number >> KEY_BITS != 0
     }
 
-    /// Returns true if a hawk draws a post in this step. Without posts, draws do not matter.
+    /// Returns true if a hawk draws a post in this step. On a map without posts, draws
+    /// have no effect.
     fn draws(&self, before: u32, after: u32) -> bool {
         let has_post = |number: &u32| self.keys[*number as usize].memory.post.is_some();
         !self.exact(&before).iter().any(has_post) && self.exact(&after).iter().all(has_post)
