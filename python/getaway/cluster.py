@@ -278,7 +278,7 @@ def main(arguments: Iterable[str]) -> int:
     """Runs the jobs of a command with the option `--ray ADDRESS`; `arguments` holds the address."""
     (address,) = arguments
     series = sys.stdin.readline()
-    # What Ray prints goes to stderr, so that it does not mix with the messages to the command.
+    # Ray's output goes to stderr, so that stdout carries only the messages to the command.
     channel = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)
     try:

@@ -37,7 +37,7 @@ pub enum BenchmarkError {
     #[error("{}: {why}", path.display())]
     Content {
         path: PathBuf,
-        /// What is wrong with the content of the file.
+        /// The reason why the content is invalid.
         why: String,
     },
     #[error("{what} {name}: the benchmark has no such {what}")]

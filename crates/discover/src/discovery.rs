@@ -116,7 +116,7 @@ pub struct Ranked {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     pub expression: String,
-    /// How many times the bandit played the expression; `None` if it is not a candidate.
+    /// The number of times that the bandit played the expression; `None` if it is not a candidate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plays: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,4 +1,4 @@
-//! What the threats intend, how soon they can reach each tile, and which tiles are fatal to enter.
+//! The threats' targets and paths, the ticks until a threat can reach each tile, and fatal tiles.
 
 use getaway::game::{Direction, LAST_TICK, Position, State, Style, Threat, World};
 use getaway::planner::{CautiousRules, ObservedThreat};
