@@ -487,8 +487,12 @@ def forks(seed: int, count: int) -> str:
                 finally:
                     os._exit(status)
             began = time.monotonic()
-            while (ended := os.wait4(child, os.WNOHANG))[0] == 0:
-                if time.monotonic() - began > GRACE_S:
+            while True:
+                # Read before the wait: the machine may stall this process while the child exits.
+                is_late = time.monotonic() - began > GRACE_S
+                if (ended := os.wait4(child, os.WNOHANG))[0]:
+                    break
+                if is_late:
                     os.kill(child, signal.SIGKILL)
                     raise AssertionError(f"seed {seed}: child {number} did not exit within {GRACE_S:.0f} s")
                 time.sleep(2e-4)
