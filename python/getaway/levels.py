@@ -3,7 +3,7 @@
     from getaway import levels
 
     train = levels.generate(16, split="train", seed=1)
-    hard = levels.generate(4, split="test", no_jump=True, best_tick=(100, 2000))
+    hard = levels.generate(4, split="test", no_jump=True, width=9, height=9, best_tick=(100, 2000))
 
 A level's best tick is the last tick that any player can reach. The level contains a line of moves
 that reaches its best tick. If that is less than 2001, a certificate proves that no line goes
