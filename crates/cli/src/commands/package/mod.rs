@@ -23,7 +23,7 @@ const EXAMPLES: &str = "Examples:
   getaway package my-bot --map harbour --output upload.zip --force
   getaway package my-bot --python python3.12 --port 0   for a bot that reads SERVER_URL";
 
-/// Make the competition's zip of a bot in Python, and test it as the server would
+/// Package a Python bot as a zip for the competition, and test it as the server would
 ///
 /// The folder must contain application.py and requirements.txt. The test unpacks the zip, installs
 /// {n}the requirements into an empty environment under the oldest Python found, 3.10 or later, and
