@@ -109,7 +109,7 @@ class Recorder:
         self._is_empty = True
 
     def write(self, frame: str, actions: list[dict[str, Any]], notes: dict[str, Any] | None = None) -> None:
-        """Appends a state, its actions and `notes` as a line. An error only ends the recording."""
+        """Appends a state, its actions and `notes` as a line. An error ends the recording."""
         if self._file.closed:
             return
         # JSON has line ends only between tokens, where a space has the same meaning.
@@ -184,7 +184,7 @@ class Game:
         recorder: Recorder | None = None,
         header: dict[str, Any] | None = None,
     ) -> None:
-        """`header` is recorded with every state up to the first that gets a decision."""
+        """`header` is recorded with every state until the bot has made its first decision."""
         self.summary = Summary()
         self._header = header
         self._mispredictions = 0
@@ -235,7 +235,7 @@ class Game:
         else:
             # Readers of recordings skip a line with an error if its state is unreadable.
             notes["error"] = failure
-        # The decisions of bots other than `getaway.Bot` may lack these attributes.
+        # Bots other than `getaway.Bot` may lack some attributes that this function reads.
         source = getattr(decision, "source", None)
         if decision and isinstance(source, str):
             note: dict[str, Any] = {"ms": round(decision.elapsed_ms, 3), "source": source}
@@ -251,7 +251,7 @@ class Game:
         return notes
 
     def _count_error(self, tick: int, failure: str) -> None:
-        """Counts a state without a decision. Logs only the first one."""
+        """Counts a state for which the bot failed to decide. Logs only the first failure."""
         if not self.summary.errors:
             log.error("tick %d: no decision, staying: %s (further errors are only counted)", tick, failure)
         self.summary.errors += 1

@@ -26,12 +26,12 @@ const MISPREDICTIONS_MAX: u32 = 3;
 const HYPOTHESES_MAX: usize = 10_000;
 /// Maximum total number of hypotheses. Predicting this many takes a few milliseconds per tick.
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
-/// Maximum hypotheses per threat after the deadline, so sixty threats take under a millisecond.
+/// Maximum hypotheses per threat after the deadline. Sixty threats then take under a millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
-/// While another hypothesis is right, the best one may fail this often without a misprediction.
+/// The best hypothesis may be wrong this often without a misprediction if another one is right.
 const BEST_WRONG_MAX: u32 = 8;
 
-/// Maximum hidden states per threat to check against a path, which takes about a millisecond.
+/// Maximum hidden states per threat to check against a path. This takes about a millisecond.
 const STATES_TRIED_MAX: usize = 600;
 /// Maximum draw counts to try when the count is unknown. The counts 1 to 24 cover every pick.
 const DRAWS_TRIED_MAX: u16 = 24;
@@ -115,8 +115,8 @@ impl Beliefs {
         self.message_indices.iter().any(|&index| is_ambiguous(&self.threats[index]))
     }
 
-    /// Draws a random hypothesis for each predictable threat. Earlier hypotheses are likelier. The
-    /// home of a deer is not drawn, because it is part of the world.
+    /// Draws a random hypothesis for each predictable threat, early hypotheses more often than late
+    /// ones. The home of a deer is not drawn, because it is part of the world.
     pub fn draw(&self, tick: u16, random: &mut Generator) -> Vec<Threat> {
         let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
         let mut draw = |&index: &usize| {
@@ -138,8 +138,8 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// Hidden states that lead to a catch on `path` from `tick`: the number of moves before the
-    /// catch, the threat's spawn (a deer's home), and the threat. `None` if the deadline passes.
+    /// Hidden states that lead to a catch on `path`, which starts in `tick`: the number of moves
+    /// before the catch, the spawn (a deer's home), and the threat. `None` if the deadline passes.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -354,7 +354,7 @@ struct HypothesisLimit {
 }
 
 impl HypothesisLimit {
-    /// The total is divided by `threats`, which counts a threat once per tick to predict.
+    /// Divides the total limit by `threats`. Each threat counts once for every tick to predict.
     fn new(threats: usize, deadline: Deadline) -> Self {
         Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
     }
@@ -366,7 +366,7 @@ impl HypothesisLimit {
 }
 
 impl StyleTrial {
-    /// Predicts one more tick. Returns true if the style explains the whole log, false if it fails.
+    /// Predicts one tick. Returns true if the style explains the whole log, false if it is refuted.
     fn advance(&mut self, log: &[Observation], scratch: &World) -> Option<bool> {
         let next = log.partition_point(|observation| observation.tick <= self.tick);
         let Some(before) = next.checked_sub(1).map(|before| &log[before]) else { return Some(false) };
@@ -392,7 +392,7 @@ struct ThreatBelief {
     direction: Direction,
     /// Best first. Empty if the threat is unmodelled.
     hypotheses: Vec<Hypothesis>,
-    /// Counts the ticks that no hypothesis predicted, and failures in excess of [`BEST_WRONG_MAX`].
+    /// Counts wrong predictions by all hypotheses, or by the best one beyond [`BEST_WRONG_MAX`].
     mispredictions: u32,
     best_wrong_count: u32,
     /// A new style must explain the moves from this tick on.
@@ -504,7 +504,7 @@ impl ThreatBelief {
         self.hypotheses = predicted;
     }
 
-    /// Drops the hypotheses that disagree with the observation. Counts mispredictions if `counts`.
+    /// Drops hypotheses that the observation contradicts. Counts mispredictions if `counts` is true.
     fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);
@@ -569,8 +569,8 @@ impl ThreatBelief {
         self.hypotheses = self.prior(context, false);
     }
 
-    /// Returns possible hidden states, likeliest first. If `draws_on_schedule`, the threat is
-    /// assumed to follow its style, so a style that draws on every move has a known draw count.
+    /// Returns possible hidden states, likeliest first. If `draws_on_schedule` is true, the threat
+    /// is assumed to have followed its style. If it draws on every move, its draw count is known.
     fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = context.moves_before(context.tick);
@@ -589,8 +589,8 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // The likeliest sightings are tiles to which the threat's last step leads, then tiles near
-        // the player.
+        // The likeliest sightings are tiles towards which the threat's last step led, then tiles
+        // near the player.
         let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();

@@ -10,12 +10,12 @@ use crate::search::BudgetMeter;
 use super::lines::longest_survival;
 
 const FUTURE_TICKS: u16 = 40;
-/// Most checks need several times fewer. If a search finds no line, the move counts as fatal.
+/// Most checks need far fewer states. If a search finds no line, the move counts as fatal.
 const FUTURE_STATES_MAX: u64 = 1_000;
 const END_STATES_MAX: u64 = 20_000;
 
-/// Replaces a move that is fatal in some future if another move is fatal in fewer futures and can
-/// survive the game in the first future, which is the best explanation.
+/// Replaces a move that is fatal in some future if another move is fatal in fewer futures, and the
+/// player can survive the game with it in the first future, which is the best explanation.
 pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> Choice {
     let Some(&(world, state)) = futures.first() else { return choice };
     let mut best = (count(choice.player_move, futures, meter), choice.player_move);
@@ -64,7 +64,7 @@ mod tests {
     use crate::planner::Budget;
 
     #[test]
-    fn move_into_a_dead_end_is_replaced_where_an_owl_may_be_on_its_way_there() {
+    fn move_into_a_dead_end_is_replaced_if_an_owl_may_be_heading_there() {
         let layout = Layout::parse(".....##\n.###.##\n..o.P..").expect("a drawing");
         let world = World::new(&layout, &Rules::NO_JUMP).expect("a map");
         let state = |remembered: Option<Position>| {

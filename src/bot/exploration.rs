@@ -7,7 +7,7 @@
 //! set*: the bot avoids all other tiles, and exploration stops.
 //!
 //! Without a safe exploring step, the planned step is kept if the player survives the game with
-//! unknown tiles open (*optimistic*), and some time with unknown tiles closed (*pessimistic*).
+//! unknown tiles open (*optimistic*), and for some time with them closed (*pessimistic*).
 
 use std::cell::{OnceCell, RefCell};
 
@@ -28,8 +28,8 @@ const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
 /// With this limit, a search takes well under a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
-/// The next search for a safe set is due after `SAFE_SET_RETRY_TICKS`, or once the visited tiles
-/// have grown by at least `SAFE_SET_GROWTH_MIN` tiles and 1 / `SAFE_SET_GROWTH_DIVISOR`.
+/// The next search for a safe set is due after `SAFE_SET_RETRY_TICKS`, or once the number of tiles
+/// visited has grown by `SAFE_SET_GROWTH_MIN` and by 1 / `SAFE_SET_GROWTH_DIVISOR` of itself.
 const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_DIVISOR: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;
@@ -47,7 +47,7 @@ pub(super) struct Exploration {
 }
 
 impl Exploration {
-    /// Searches for a safe set if due. If it finds none, returns a safe exploring step, if any.
+    /// Searches for a safe set when a search is due. Without one, returns a safe exploring step.
     pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
         if !tracker.map.should_explore() {
             return None;
@@ -142,8 +142,8 @@ impl<'a> Explorer<'a> {
         Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
     }
 
-    /// Returns the first step that is safe in both worlds, starting with the planned step. If there
-    /// is none, returns the step safe in the optimistic world that survives longest in the other.
+    /// Returns the first step, starting with the planned step, that is safe in both worlds. If none
+    /// is, returns the safe step of the optimistic world that survives longest in the pessimistic.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
         let is_known = |player_move| player_move == planned && self.unknown_target(planned).is_none();

@@ -66,7 +66,7 @@ impl HedgedPlanner {
 }
 
 impl HedgedPlan {
-    /// The key by which plans are compared. Hedged ticks above [`RENEW_TICKS`] count least.
+    /// The key by which plans are compared. Hedged ticks beyond [`RENEW_TICKS`] only break ties.
     fn rank(&self) -> (u16, bool, u16) {
         let enough_tick = (self.tick + RENEW_TICKS).min(LAST_TICK);
         (self.hedged_until_tick.min(enough_tick), self.final_tick > LAST_TICK, self.hedged_until_tick)
@@ -109,7 +109,7 @@ fn find(world: &mut World, tracker: &Tracker, state: &State, seed: u64, meter: &
         let mut moves = found.moves;
         moves.truncate(enough_moves);
         let states = world.states_along(&start, &moves);
-        // If the line ends early, its last move is fatal, so cut it off.
+        // If the line ends in a catch, its last move is fatal, so that move is removed.
         let survived = states.iter().take_while(|state| !state.is_caught()).count() - 1;
         moves.truncate(survived);
         let path: Vec<Position> = states[..=survived].iter().map(|state| world.player(state)).collect();

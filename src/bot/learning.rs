@@ -26,7 +26,7 @@ pub(super) struct Learning {
     has_stopped: bool,
     learner: Option<Box<Learner>>,
     shown: usize,
-    /// The learner's best explanation when it had last processed all observations.
+    /// The learner's best explanation at the last time when it had processed all observations.
     best: Option<(Rules, Vec<(String, Style)>)>,
     learnt: Option<Explanation>,
     rejected: Option<Explanation>,
@@ -281,7 +281,7 @@ impl Learning {
         }
         let early = learner.early_phases(&best, last.tick);
         let others = learner.alternatives(&best, LOSS_ALTERNATIVES_MAX);
-        // If the current phase is overdue, the likeliest explanation is that the next has begun.
+        // If the next phase is overdue, the likeliest explanation is that it has begun.
         let (first, second) = if learner.is_overdue(last.tick) { (early, others) } else { (others, early) };
         let rules = first.into_iter().chain(second).find(|rules| is_caught(rules) == Some(true))?;
         Some((rules, learner.words()))
@@ -345,7 +345,7 @@ mod tests {
     use crate::protocol::GameMessage;
 
     #[test]
-    fn catch_that_no_message_shows_is_explained_by_a_phase_that_began() {
+    fn catch_after_the_last_message_is_explained_by_an_early_phase() {
         let layout = Layout::parse("P.s..").expect("a drawing");
         // The shark approaches in tick 5. Under the expected rules, it next moves in tick 10.
         let expected = Rules::BLITZ_2025;

@@ -156,7 +156,7 @@ impl Bot {
     }
 
     /// Like [`Bot::memory`], for a game that ended with a catch. If the bot's plan should have
-    /// prevented the catch, the rules explain the catch where possible.
+    /// prevented the catch, returns rules that explain it, if any are found.
     pub fn memory_after_catch(&self) -> Memory {
         let planned = self.game.as_ref().filter(|game| game.has_ended_unexpectedly());
         let explained = planned.and_then(|game| game.explain_loss(&self.options));

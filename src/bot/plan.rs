@@ -91,7 +91,7 @@ enum Doubt {
 }
 
 impl Doubt {
-    fn of(tracker: &Tracker, options: &BotOptions, learning: &Learning) -> Self {
+    fn assess(tracker: &Tracker, options: &BotOptions, learning: &Learning) -> Self {
         let is_surprised = || tracker.beliefs.mispredictions().iter().any(|&count| count > 0);
         if options.doubts_rules || learning.is_learning() {
             Self::Rules
@@ -137,7 +137,7 @@ pub(super) fn decide(
         let budget = budget.and(Budget::ticks(PLAYED_OUT_TICKS_MAX));
         return Ok(planning.smitsimax.choose(world, &state, unmodelled, budget));
     }
-    planning.doubt = Doubt::of(tracker, options, learning);
+    planning.doubt = Doubt::assess(tracker, options, learning);
     let mut meter = BudgetMeter::new(budget);
     if planning.doubt == Doubt::Memories && may_hedge(tracker, options) {
         let mut share = BudgetMeter::new(most(meter.remaining()));

@@ -11,7 +11,7 @@ use super::lines::longest_survival;
 
 const EARLY_SURVIVAL_TICKS: u16 = 40;
 const READY_STATES_MAX: u64 = 400;
-/// Maximum period of the next phase, in ticks. [`EarlyPhase`] needs one world per tick of it.
+/// Maximum period of the next phase. [`EarlyPhase`] needs one world for each tick of the period.
 const PERIOD_MAX: u8 = 8;
 
 /// Worlds in which the threats have the period of the next quicker phase from their first move on.
@@ -23,7 +23,7 @@ pub(super) struct EarlyPhase {
 }
 
 impl EarlyPhase {
-    /// `None` if no quicker phase follows that of `tick`, or its period exceeds [`PERIOD_MAX`].
+    /// `None` if no quicker phase follows after `tick`, or if its period exceeds [`PERIOD_MAX`].
     pub fn new(world: &World, tick: u16) -> Option<Self> {
         let period_ticks = Self::period_after(world, tick)?;
         let early = |first_tick: u8| {
@@ -64,7 +64,7 @@ impl EarlyPhase {
         &self.worlds[usize::from((first_move - 1) % u16::from(self.period_ticks))]
     }
 
-    /// Checks whether states before `until_tick` are ready. Without budget left, no state is ready.
+    /// Returns a check of states before `until_tick`. Without budget left, it calls no state ready.
     pub fn until(&self, until_tick: u16, budget: Budget) -> Readiness<'_> {
         Readiness { early: self, until_tick, meter: RefCell::new(BudgetMeter::new(budget)) }
     }
@@ -87,7 +87,7 @@ impl Readiness<'_> {
         longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }
 
-    /// True if the state must be ready but is not. A search for a ready plan skips such states.
+    /// True if the state must be ready but is not. A search for a ready plan skips these states.
     pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
         !state.is_over() && state.tick() < self.until_tick && !self.is_ready(world, state)
     }
@@ -99,7 +99,7 @@ mod tests {
     use crate::game::Layout;
 
     #[test]
-    fn early_world_moves_the_threats_when_a_phase_that_begins_now_would() {
+    fn threats_of_the_early_world_move_as_if_the_next_phase_began_now() {
         let layout = Layout::parse("P..b").expect("a drawing");
         let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
         let threats: Vec<_> = world.threats(&world.start()).collect();

@@ -21,7 +21,7 @@ pub(super) struct Gap<'a> {
     pub ticks: usize,
 }
 
-/// Returns the first path that explains the moves of all threats, or else of as many as possible.
+/// Returns the first path that explains the moves of all threats, or the path that explains most.
 /// Tries all commands as sent, no command, one late command, and then random paths. If no path fits
 /// the gap, the player stays and then jumps. `threats` holds each threat before the gap (in world
 /// order) and its observation after the gap.

@@ -22,16 +22,16 @@ const LOG_TICKS_MAX: usize = 200;
 /// Wrong predictions do not count for this long after the bot joins a running game.
 const GRACE_TICKS: u16 = 100;
 /// A tile is closed once the probability that all its refusals were late commands falls below this
-/// minimum. With the initial late share, two refusals suffice.
+/// minimum. With the initial share of late commands, two refusals suffice.
 const LATE_CHANCE_MIN: f64 = 1e-3;
-/// The late share starts as if this many timely commands and one late command had been seen.
+/// The share of late commands starts as if this many timely and one late command had been seen.
 const PRIOR_COMMANDS: u32 = 50;
 /// After a gap of at least this length, the tracker rejoins the game. It reconstructs shorter gaps.
 const REJOIN_TICKS: u16 = 200;
 /// Number of tiles whose routes are built between two clock checks, which takes half a millisecond
 /// on the largest map.
 const TILES_PER_SLICE: usize = 16;
-/// Minimum number of queued observations to process per message. Above 1, so the queue shrinks.
+/// Minimum number of queued observations to process per message. It exceeds 1 to shrink the queue.
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
 pub(super) enum Tracking {
@@ -48,7 +48,7 @@ pub(super) struct Tracker {
     pub beliefs: Beliefs,
     grace_until: u16,
     effective_commands: u32,
-    /// The number of commands without effect although the player has visited the target tile.
+    /// The number of commands without effect although the player had visited the target tile.
     late_commands: u32,
 }
 
@@ -210,7 +210,7 @@ impl Tracker {
         }
     }
 
-    /// If the player would have no exit left, only forgets the refusals: the commands were lost.
+    /// If the player would have no exit left, the commands were lost: only forgets the refusals.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
