@@ -504,7 +504,7 @@ impl ThreatBelief {
         self.hypotheses = predicted;
     }
 
-    /// Drops hypotheses that the observation contradicts. Counts mispredictions if `counts` is true.
+    /// Drops hypotheses that the observation refutes. Counts mispredictions if `counts` is true.
     fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);

@@ -37,7 +37,7 @@ pub enum WorldError {
     Rules(#[from] RulesError),
 }
 
-/// Builds a world in steps. On the largest maps, the routes alone take longer than a tick.
+/// Builds a world in steps, because on the largest maps the routes alone take longer than a tick.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, World, WorldBuilder};

@@ -118,7 +118,7 @@ mod tests {
     };
 
     #[test]
-    fn clock_counts_like_the_server_for_as_long_as_ticks_can_be_told() {
+    fn clock_counts_like_the_server_even_beyond_its_table() {
         for rules in [Rules::BLITZ_2025, SLOW] {
             let clock = Clock::new(&rules);
             let (mut moves, mut ticks_since_move) = (0, 0);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn table_agrees_with_the_answers() {
+    fn table_entries_agree_with_the_public_functions() {
         for rules in [Rules::BLITZ_2025, SLOW] {
             let clock = Clock::new(&rules);
             for tick in 1..TABLE_TICKS as u16 {

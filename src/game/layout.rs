@@ -1,4 +1,4 @@
-//! Maps with the content of a map's image, and *drawings*: maps as text with one letter per tile.
+//! Layouts, which hold the content of map images, and *drawings*, their form as text.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -161,8 +161,8 @@ pub enum DrawingError {
 
 impl Layout {
     /// Parses a drawing with one line per row: `#` is a wall, `.` an open tile, `~` a see-through
-    /// tile and `P` the player. A threat is the first letter of its style. Ignores the case of
-    /// letters, blank lines, and spaces around a row.
+    /// tile and `P` the player. A threat is drawn as the first letter of its style. Ignores the
+    /// case of letters, blank lines, and spaces around a row.
     ///
     /// # Errors
     /// If a letter is unknown, the rows differ in length, or the player is missing.
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_a_ragged_drawing_is_that_of_its_letters() {
+    fn ragged_drawing_needs_memory_only_for_its_letters() {
         // A grid with this many columns and rows would take a terabyte.
         let drawing = format!("{}{}", "P".repeat(1 << 20), "\n.".repeat(1 << 20));
         assert!(Layout::parse(&drawing).unwrap_err().to_string().starts_with("row 2 is 1 tiles wide"));

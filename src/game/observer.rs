@@ -1,4 +1,4 @@
-//! Queries about single threats. Threats do not interact, so one can be simulated on its own.
+//! Queries about single threats. Threats do not interact, so each can be simulated on its own.
 
 use super::picks::FIRST_DRAWS;
 use super::routes::{ROUTE_BYTES, SEES};
@@ -117,7 +117,7 @@ impl World {
     }
 
     /// Bits 0 to 3 are set for the directions (left, right, up, down) that lead nearer to `target`,
-    /// and bit 4 if the tile sees it. A `target` equal to the tile count means no target.
+    /// bit 4 if `tile` and `target` see each other. If `target` is the tile count, no bit is set.
     pub(crate) fn route_bits(&self, target: u16, tile: u16) -> u8 {
         self.tables.route(target, tile)
     }

@@ -10,7 +10,7 @@ pub(super) const DRAWS: usize = 2048;
 /// The number of draws of a threat before the first tick: one, for its direction.
 pub(super) const FIRST_DRAWS: u16 = 1;
 
-/// Entries per tile in a table indexed by a number of twelfths: 12, rounded up to a power of two.
+/// Entries per tile in a table indexed by a tile and a twelfth: 12, rounded up to a power of two.
 pub(super) const TWELFTHS: usize = 16;
 
 /// The number drawn for a seed, from 0 to 1. Not `x.fract()`, which is negative for negative `x`.

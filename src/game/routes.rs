@@ -63,7 +63,7 @@ impl RouteBuilder {
     }
 }
 
-/// A branchless breadth-first search. It takes most of the time that is needed to build a world.
+/// A branchless breadth-first search. It takes up most of the time for building a world.
 #[derive(Debug)]
 struct Search {
     /// For each tile, the distance from the target plus one; 0 if the tile is not reached.

@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_are_a_flag_and_an_object_where_they_differ_in_more() {
+    fn rules_object_is_written_only_if_more_than_the_flag_differs() {
         #[derive(Debug, PartialEq, Serialize, Deserialize)]
         struct Saved {
             #[serde(flatten, with = "rules_fields")]

@@ -65,7 +65,7 @@ pub(super) struct Tables {
     pub player_next: Vec<u16>,
     /// For each pose, the pose after a step straight on; [`NONE`] if the way is blocked.
     pub straight: Vec<u16>,
-    /// Index `tile * 16 + twelfth`, an entry of `twelfths`: the pose after a random pick.
+    /// Index `tile * 16 + entry`, where `entry` is from `twelfths`: the pose after a random pick.
     pub random_option: Vec<u16>,
     /// Index `target * tiles + tile`: the route byte (see [`routes`]). Without a target, it is 0.
     pub routes: Vec<u8>,
@@ -75,7 +75,7 @@ pub(super) struct Tables {
     pub shared_step: Vec<u16>,
     /// Index `tile * 32 + route byte`: the next pose on the shark path; [`NONE`] if there is none.
     pub shark_step: Vec<u16>,
-    /// For each tile, `2 * width * y + x`. The difference of two entries determines the offset.
+    /// For each tile, `2 * width * y + x`. The difference of two entries determines their offset.
     pub places: Vec<i32>,
     /// Index `places[target] - places[deer] + bearing_offset`: the bearing, from 1 to 16; 0 if the
     /// target is within the shy distance.
@@ -87,7 +87,7 @@ pub(super) struct Tables {
     pub twelfths: Box<[u8; DRAWS]>,
     /// The intersections from which the most tiles can be seen, best first; ties by tile number.
     pub best_intersections: Vec<u16>,
-    /// For each number of earlier draws, the memory of a hawk that then picks a post.
+    /// For each number of earlier draws, the memory of a hawk after its next pick.
     pub hawk_posts: Box<[Memory; DRAWS]>,
 }
 

@@ -91,7 +91,7 @@ pub(super) struct PlayerView {
 
 impl PlayerView {
     #[inline(always)]
-    fn of(self, view: View) -> u16 {
+    fn tile(self, view: View) -> u16 {
         select_unpredictable(matches!(view, View::Stale), self.stale, self.present)
     }
 }
@@ -186,7 +186,7 @@ impl Block {
     #[inline(always)]
     fn deer(&mut self, tables: &Tables, lane: u8, map: &LaneMap, player: PlayerView) {
         let (pose, tile) = self.pose(lane);
-        let target = at(&tables.places, usize::from(player.of(tables.rules.deer_view))) + tables.bearing_offset;
+        let target = at(&tables.places, usize::from(player.tile(tables.rules.deer_view))) + tables.bearing_offset;
         let bearing = at(&tables.bearings, (target - at(&tables.places, tile)) as usize);
         let row = select_unpredictable(bearing == 0, at(&map.deer_homes, usize::from(lane)), u16::from(bearing));
         self.set_pose(lane, at(&tables.deer_next, usize::from(row) * tables.straight.len() + usize::from(pose)));
@@ -195,7 +195,7 @@ impl Block {
     #[inline(always)]
     fn shark(&mut self, tables: &Tables, lane: u8, player: PlayerView) {
         let (pose, tile) = self.pose(lane);
-        let target = player.of(tables.rules.shark_view);
+        let target = player.tile(tables.rules.shark_view);
         let step = at(&tables.shark_step, tile * ROUTE_BYTES + usize::from(route(tables, usize::from(target), tile)));
         self.set_pose(lane, select_unpredictable(step == NONE, pose, step));
     }
@@ -204,7 +204,8 @@ impl Block {
     fn owl(&mut self, tables: &Tables, lane: u8, player: PlayerView) {
         let (pose, tile) = self.pose(lane);
         let memory = at_mut(&mut self.memories, usize::from(lane));
-        *memory = select_unpredictable(player.owls_look, Memory::of_player(player.of(tables.rules.owl_view)), *memory);
+        *memory =
+            select_unpredictable(player.owls_look, Memory::of_player(player.tile(tables.rules.owl_view)), *memory);
         let byte = route(tables, usize::from(memory.tile()), tile);
         let step = at(&tables.shared_step, tile * ROUTE_BYTES + usize::from(byte));
         self.set_pose(lane, select_unpredictable(step == NONE, pose, step));
@@ -212,7 +213,7 @@ impl Block {
 
     #[inline(always)]
     fn hawk(&mut self, tables: &Tables, lane: u8, player: PlayerView) {
-        let player = player.of(tables.rules.hawk_view);
+        let player = player.tile(tables.rules.hawk_view);
         let (pose, tile) = self.pose(lane);
         let memory = at_mut(&mut self.memories, usize::from(lane));
         let idle_rounds = at_mut(&mut self.idle_rounds, usize::from(lane));

@@ -162,7 +162,7 @@ impl World {
         Memory::of_player(self.tables.nowhere())
     }
 
-    /// Builds the state at the start of a tick, for example of a game joined late. Uses the map's
+    /// Builds the state at the start of a tick, for example for a game joined late. Uses the map's
     /// styles, ignores memories that a style does not use, and clamps draws and idle rounds.
     ///
     /// # Errors
@@ -270,7 +270,7 @@ impl World {
         }
     }
 
-    /// Plays moves until the game is over. Returns how many it played. Panics like [`World::step`].
+    /// Plays `moves`, or fewer if the game ends; returns their number. Panics like [`World::step`].
     pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
         for (played, &player_move) in moves.iter().enumerate() {
             if state.is_over() {
@@ -329,7 +329,7 @@ impl World {
     }
 
     /// Returns the direction in which an action moves the player, or `None` if the player may not
-    /// enter that tile. If the action is invalid, fails with the error that the server would log.
+    /// enter the adjacent tile. If the action is invalid, fails with the error that the server logs.
     pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
         let direction = match *action {
             Action::Move(direction) => direction,
@@ -371,7 +371,7 @@ impl World {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
     }
 
-    /// True if a threat is on or next to the move's target tile, so it may catch the player there.
+    /// True if a threat is on or next to the move's target tile, where it may catch the player.
     #[inline]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
         let tile = self.tile_after(state, player_move);
@@ -434,7 +434,7 @@ impl World {
         self.clock.ticks_since_move(state.tick - 1)
     }
 
-    /// Returns the personality that the next message reports: the threats' in the previous tick.
+    /// Returns the personality that the next message reports: that of the previous tick.
     pub fn personality(&self, state: &State) -> Personality {
         self.clock.personality_at(state.tick.saturating_sub(2))
     }

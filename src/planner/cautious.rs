@@ -14,8 +14,8 @@ const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
 /// Moves that are safe for at least this long count as equally safe.
 const LONG_LIFE_TICKS: u16 = 4;
-/// A lead, the ticks between the player's and the threats' first arrival, counts up to this limit.
-pub(super) const AHEAD_TICKS_MAX: u16 = 4;
+/// Maximum *lead* to count on a tile: the ticks from the player's arrival to the first threat's.
+pub(super) const LEAD_TICKS_MAX: u16 = 4;
 
 /// The observed position and pace of a threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl CautiousRules {
                     player_move,
                     life_ticks: reached().map(|tile| arrivals[tile] - 1).max().unwrap_or(0),
                     avoids_dead_end: reached().any(|tile| !terrain.is_dead_end(tile as u16)),
-                    room: reached().map(|tile| u32::from(AHEAD_TICKS_MAX.min(arrivals[tile] - steps[tile]))).sum(),
+                    room: reached().map(|tile| u32::from(LEAD_TICKS_MAX.min(arrivals[tile] - steps[tile]))).sum(),
                     keeps_direction: came_from != Some(next),
                     arrival,
                 }

@@ -1,14 +1,14 @@
 //! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
 //! longest line. Starts with the survival search, which is fastest on easy maps, and continues with
-//! the prover in [`proof`](crate::proof). If the budgets limit only simulated ticks, a repetition
-//! of all calls gives the same answers.
+//! the prover in [`proof`](crate::proof). If the budgets limit only simulated ticks, the same
+//! sequence of calls always gives the same answers.
 
 use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{LAST_TICK, State, World};
 use crate::proof::{Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, prover};
 use crate::search::BudgetMeter;
 
-/// Simulated ticks of the survival search before proofs begin. They take about ten milliseconds.
+/// Simulated ticks of the survival search before the prover starts: about ten milliseconds.
 const SEARCH_TICKS: u64 = 100_000;
 
 const PLAY_PROOF_MEMORY_MAX_BYTES: usize = 32 << 20;

@@ -1,4 +1,4 @@
-//! A table of the threats' distances between tiles, computed on demand: at most 32 MiB.
+//! A table of a threat's distances between tiles, computed on demand. It takes at most 32 MiB.
 
 use super::terrain::Terrain;
 use crate::game::{Mover, World};
@@ -10,7 +10,7 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    /// Returns the table for the map of `world`. Creates a new one if `known` is for another map.
+    /// Returns the table for the map of `world`. Creates a new table if `known` is for another map.
     pub fn refresh<'a>(known: &'a mut Option<Self>, world: &World) -> &'a mut Self {
         if known.as_ref().is_none_or(|distances| !distances.terrain.is_for(world.layout())) {
             let terrain = Terrain::new(world.layout());

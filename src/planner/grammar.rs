@@ -8,7 +8,7 @@ use super::{Budget, Choice, Planner, Source, TICKS_DEFAULT};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Expression, Search};
 
-/// Small enough that copying the subtree of the played move takes at most about a millisecond.
+/// With this limit, copying the subtree of the played move takes at most about a millisecond.
 const TREE_NODES_MAX: usize = 1 << 16;
 
 /// Plays the best sequence that an expression finds.

@@ -1,4 +1,4 @@
-//! `model:FILE`: plays by a small neural network, which the Python package has trained.
+//! `model:FILE`: plays by a small neural network, which was trained with the Python package.
 //!
 //! The network scores one action at a time. Its inputs are the
 //! [features](crate::batch::FEATURES_ACTION) of the action, their mean and maximum over all open
@@ -20,10 +20,10 @@ pub const MODEL_PREFIX: &str = "model:";
 const FORMAT: &str = "getaway-model 1";
 const FILE_MAX_BYTES: u64 = 4 << 20;
 const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
-/// Each feature in [`FEATURES_ACTION`] is limited to its scale, and then divided by it.
+/// The scale of each feature of an action. A feature is limited to its scale, then divided by it.
 const ACTION_SCALES: [f32; FEATURES_ACTION] =
     [16.0, 64.0, 16.0, 4.0, 32.0, 256.0, 4.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
-/// The scale of each feature in [`FEATURES_HEADER`].
+/// The scale of each feature of the header.
 const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 
 #[derive(Debug, Deserialize)]
@@ -78,7 +78,7 @@ impl Network {
     }
 }
 
-/// Returns the network's inputs for each action, `None` if the action leads into a wall.
+/// Returns the network's inputs for each action, or `None` for an action that leads into a wall.
 fn inputs(features: &[i16; FEATURES]) -> [Option<[f32; INPUTS]>; Move::ALL.len()] {
     let scaled = |value: i16, scale: f32| f32::from(value).min(scale) / scale;
     let (header, actions) = features.split_at(FEATURES_HEADER);

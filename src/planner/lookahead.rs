@@ -40,8 +40,8 @@ impl LookaheadPlanner {
         }
     }
 
-    /// Replaces `layer` by its successors. Returns false and keeps `layer` if the player is caught
-    /// in all of them, if there are too many, or if the budget is used up.
+    /// Replaces `layer` with its successors. Returns false and keeps `layer` if the player is
+    /// caught in all successors, if there are too many of them, or if the budget is used up.
     fn grow(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
         self.next.clear();
         self.seen.clear();

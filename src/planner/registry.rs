@@ -42,7 +42,7 @@ pub const NAMES: [(&str, &str); PLANNERS.len()] = {
 /// The name of the default planner.
 pub const DEFAULT_NAME: &str = "survival";
 
-/// The error for an invalid name or expression, or for a budget that a planner does not observe.
+/// The error for an invalid name or expression, or for a limit that a planner does not observe.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlannerError {

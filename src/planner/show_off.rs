@@ -79,7 +79,7 @@ impl ShowOffPlanner {
     }
 }
 
-/// Returns a number that is higher if threats come closer; `None` if the budget is used up.
+/// Returns a number that is higher if threats come closer, or `None` if the budget is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();

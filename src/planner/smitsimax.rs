@@ -11,12 +11,12 @@
 //! weighted by its lead. The room after a move is also the move's prior value.
 //!
 //! A threat that stays on its tile several times in a row, although it could move, is *waiting*. It
-//! is expected to stay until the player is nearer than it was at any of these times.
+//! is expected to stay until the player comes nearer than at any of these times.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
 
-use super::cautious::{AHEAD_TICKS_MAX, ObservedThreat, Sighting};
+use super::cautious::{LEAD_TICKS_MAX, ObservedThreat, Sighting};
 use super::distances::Distances;
 use super::terrain::{move_delays, steps_delay};
 use super::{Budget, CautiousRules, Choice, Planner, Source, meter_with_default};
@@ -43,7 +43,7 @@ const PREDICTED_TICKS: u16 = 6;
 /// Threats on the server's clock are assumed to reach no tile more than this many moves away.
 const DELAYS_MAX: usize = 64;
 
-/// A threat is waiting after this many stays in a row.
+/// A threat is waiting after it has stayed this many times in a row.
 const WAITING_STAYS: u8 = 3;
 
 const MOVES: usize = Move::ALL.len();
@@ -153,7 +153,7 @@ struct Bandit {
     legal: u8,
     visits: [u32; MOVES],
     rewards: [f32; MOVES],
-    /// Each move's prior: its expected reward for the player, or its share of visits for a threat.
+    /// Each move's prior. For the player: its expected reward; for a threat: its share of visits.
     expected: [f32; MOVES],
 }
 
@@ -309,7 +309,7 @@ struct Agents<'a> {
     survived_ticks: u64,
     arrivals: Vec<u16>,
     steps: Vec<u16>,
-    /// Pairs `(ticks, tile)`: after this many further ticks, a predictable threat is on the tile.
+    /// Pairs `(ticks, tile)`: after `ticks` more ticks, a predictable threat is on the tile.
     occupied: Vec<(u16, u16)>,
 }
 
@@ -428,8 +428,8 @@ impl<'a> Agents<'a> {
         Some((bandit, best))
     }
 
-    /// Fills `arrivals`, and `occupied` by simulating a few ticks in which the player stands still.
-    /// A waiting threat arrives only on tiles nearer than its waiting distance.
+    /// Fills `arrivals` and `occupied`. For `occupied`, simulates a few ticks in which the player
+    /// stays. A waiting threat arrives only on tiles nearer than its waiting distance.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();
@@ -482,11 +482,11 @@ impl<'a> Agents<'a> {
         let (mut room, mut is_open) = (0, false);
         for (tile, (&steps, &arrival)) in self.steps.iter().zip(arrivals).enumerate() {
             if steps != UNREACHED {
-                room += u32::from(AHEAD_TICKS_MAX.min(arrival - steps));
+                room += u32::from(LEAD_TICKS_MAX.min(arrival - steps));
                 is_open |= !terrain.is_dead_end(tile as u16);
             }
         }
-        let share = room as f32 / (f32::from(AHEAD_TICKS_MAX) * arrivals.len() as f32);
+        let share = room as f32 / (f32::from(LEAD_TICKS_MAX) * arrivals.len() as f32);
         Some(share.sqrt() * if is_open { 1.0 } else { DEAD_END_SHARE })
     }
 
@@ -543,8 +543,9 @@ impl Planner for SmitsimaxPlanner {
         };
         let unmodelled: Vec<ObservedThreat> =
             world.threats(state).map(|threat| ObservedThreat::at(threat.position)).collect();
-        let alone = streets.state_at(state.tick(), world.player(state), &[]).expect("the player is on an open tile");
-        let choice = self.rules.choose(&streets, &alone, &unmodelled, budget);
+        let without_threats =
+            streets.state_at(state.tick(), world.player(state), &[]).expect("the player is on an open tile");
+        let choice = self.rules.choose(&streets, &without_threats, &unmodelled, budget);
         self.streets = Some(streets);
         choice
     }
@@ -584,7 +585,7 @@ mod tests {
     }
 
     #[test]
-    fn threat_that_stays_is_waiting_where_the_player_is_as_far_away_until_it_moves_there() {
+    fn threat_waits_for_a_near_player_until_it_moves_while_the_player_is_far() {
         let [here, beside] = [0, 1].map(|x| Position::new(x, 0));
         let mut habit = Habit::at(here);
         [12, 9].into_iter().for_each(|distance| habit.learn(here, distance));

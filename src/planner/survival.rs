@@ -27,9 +27,9 @@ const TILE_DIVISOR: usize = 32;
 pub enum Outcome {
     /// The line survives to the end of the game.
     Survives,
-    /// No line survives to the end or, with slack or a guard, no line that keeps them does.
+    /// No line survives to the end. With slack or a guard: no line that keeps them survives.
     Doomed,
-    /// The search stopped before it had the answer. The line is the longest found so far.
+    /// The search stopped before the answer was known. The line is the longest found so far.
     Undecided,
 }
 
@@ -76,8 +76,8 @@ impl Solution {
     }
 }
 
-/// The ticks in which a line must stay out of the threats' reach: before the threats move, none may
-/// be on the player's new tile or next to it.
+/// The ticks in which a line must stay out of the threats' reach: when the player has moved, no
+/// threat may be on its new tile or next to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// No ticks, for threats that follow the rules.
@@ -204,7 +204,7 @@ impl SurvivalSearch {
         self.solve_pruned(world, state, enough_tick, budget, None)
     }
 
-    /// Skips hopeless states. After an exhaustive search, every longer line visits such a state.
+    /// Skips hopeless states. If the search is exhaustive, any longer line visits a hopeless state.
     pub(crate) fn solve_pruned(
         &mut self,
         world: &World,
@@ -484,7 +484,7 @@ struct CandidateSampler {
     /// True if all candidates fit into the layer. Their order and shares then do not matter.
     fits: bool,
     share: u32,
-    /// For each tile, a layer number and how many candidates of that layer lead to the tile.
+    /// For each tile, the number of a layer, and how many of its candidates lead to the tile.
     shares: Vec<(u32, u32)>,
     layer: u32,
     /// A hash table of fingerprints and layer numbers. Entries with an old layer number are free.

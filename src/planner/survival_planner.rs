@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn proof_of_doom_survives_small_budgets_and_the_moves_that_are_played() {
+    fn proof_with_small_budgets_continues_while_moves_are_played() {
         let world = doomed();
         let mut planner = SurvivalPlanner::new(SurvivalOptions::default());
         let mut state = world.start();
