@@ -329,7 +329,7 @@ impl World {
     }
 
     /// Returns the direction in which an action moves the player, or `None` if the player may not
-    /// enter the adjacent tile. If the action is invalid, fails with the error that the server logs.
+    /// enter the adjacent tile. If the action is invalid, returns the error that the server logs.
     pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
         let direction = match *action {
             Action::Move(direction) => direction,

@@ -1,7 +1,7 @@
 //! Measures the arena's games per second, and its overhead over plain games, which are played
-//! without it. Before the benches, plain games and series on one and two threads alternate. The
-//! printed ratios are medians over the rounds, because the ratio of two times in the same round is
-//! stable even on a shared machine. All scores must equal those of the plain games.
+//! without it. First plays rounds of plain games, a series on one thread, and a series on two
+//! threads. The printed ratios are medians over these rounds, because the ratio of two times in the
+//! same round is stable even on a shared machine. All scores must equal those of the plain games.
 
 use std::ops::ControlFlow;
 use std::path::Path;

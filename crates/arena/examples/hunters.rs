@@ -185,7 +185,7 @@ impl HunterGame {
     }
 }
 
-/// Returns the world and state that a planner gets to see: the `hunters` appear as goldfish.
+/// Returns the world and state that are passed to a planner. The `hunters` appear as goldfish.
 fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, State) {
     let spawns = hunters.iter().map(|&position| Spawn { style: Style::Goldfish, position }).collect();
     let layout = Layout { threats: spawns, ..world.layout().clone() };
@@ -223,8 +223,8 @@ impl Settings {
         })
     }
 
-    /// Returns the last tick of `smitsimax`, which sees all threats as goldfish, even known ones.
-    fn guess_all(&self, layout: &Layout, hunter: Hunter, known: usize) -> Result<u16, Box<dyn Error>> {
+    /// Returns the last tick of `smitsimax` with all threats unmodelled, even those of known style.
+    fn play_unmodelled(&self, layout: &Layout, hunter: Hunter, known: usize) -> Result<u16, Box<dyn Error>> {
         let mut planner = by_name("smitsimax", 1)?;
         Ok(HunterGame::new(layout, hunter, known).play(|world, state, hunters| {
             let known = world.threats(state).map(|threat| threat.position);
@@ -296,7 +296,7 @@ fn compare_known(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
             let unmodelled: Vec<_> = hunters.iter().map(|&position| ObservedThreat::at(position)).collect();
             rules.choose(world, state, &unmodelled, settings.budget).player_move
         });
-        pairs.add(predicts, settings.guess_all(&layout, hunter, known)?);
+        pairs.add(predicts, settings.play_unmodelled(&layout, hunter, known)?);
     }
     Ok(pairs)
 }
@@ -320,7 +320,7 @@ fn compare_bot(settings: &Settings) -> Result<Pairs, Box<dyn Error>> {
             longest = longest.max(decision.elapsed);
             decision.player_move
         });
-        let guessed = settings.guess_all(&layout, hunter, known)?;
+        let guessed = settings.play_unmodelled(&layout, hunter, known)?;
         println!("{hunter:?} {number}: last tick: bot {tick}, guessing all {guessed}; longest decision {longest:?}");
         pairs.add(tick, guessed);
     }

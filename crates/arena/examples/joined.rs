@@ -16,7 +16,7 @@ use getaway::protocol::GameMessage;
 
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
-/// If the second bot loses, a search that knows the threats' memories gets this budget.
+/// If the second bot loses, a search with the threats' true memories gets this budget.
 const SOLVER_BUDGET: Budget = Budget::ticks(300_000);
 
 fn main() -> Result<(), Box<dyn Error>> {

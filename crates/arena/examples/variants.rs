@@ -44,7 +44,7 @@ struct Tally {
     second: u32,
     told: u32,
     points: u64,
-    /// For each first game at whose end the bot knew the value, the tick from which it knew it.
+    /// For each first game in which the bot knew the value at the end, the tick from which it did.
     known: Vec<u16>,
 }
 
@@ -163,7 +163,7 @@ fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
 struct Played {
     last_tick: u16,
     bot: Bot,
-    /// For each changed parameter, the tick from which the bot had the right value until the end.
+    /// For each changed parameter, the tick from which the bot had its true value until the end.
     known: Vec<Option<u16>>,
 }
 

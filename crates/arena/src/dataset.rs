@@ -139,7 +139,7 @@ impl Field {
 pub struct Dataset {
     series: Series,
     options: DatasetOptions,
-    /// One game per map, set to each state that is to be observed.
+    /// One game per map. To observe a state, it is copied into the game of its map.
     observed: Batch,
 }
 
@@ -163,7 +163,7 @@ impl Dataset {
         to_json(&Spec { dataset: self.options, series: self.series.spec() })
     }
 
-    /// Reads a dataset from JSON. `host` finds further planners.
+    /// Reads a dataset from JSON. `host` finds external planners.
     ///
     /// # Errors
     /// If the JSON is invalid or comes from another build, or a map or planner cannot be used.

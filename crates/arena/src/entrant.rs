@@ -42,7 +42,7 @@ impl Entrant {
         self.name.as_deref().unwrap_or(&self.spec)
     }
 
-    /// Returns the given name, or else possible names from the shortest to the whole spec. An
+    /// Returns the given name, or otherwise possible names from the shortest to the whole spec. An
     /// external bot's shorter names start with its program, without interpreter and folder.
     fn candidates(&self) -> Vec<String> {
         if let Some(name) = &self.name {
@@ -90,7 +90,7 @@ fn is_program(word: &&str) -> bool {
     !word.starts_with('-') && !name.contains('=') && !is_python && !INTERPRETERS.contains(&name)
 }
 
-/// Returns each entrant's given name, or else its shortest name that distinguishes it, if any.
+/// Returns each entrant's given name, or otherwise the shortest name that distinguishes it.
 pub fn shown_names(entrants: &[Entrant]) -> Vec<String> {
     let candidates: Vec<Vec<String>> = entrants.iter().map(Entrant::candidates).collect();
     let mut lengths = vec![0; entrants.len()];

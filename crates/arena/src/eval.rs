@@ -48,7 +48,7 @@ impl Summary {
         let (mut simulated_ticks, mut decisions) = (0, 0);
         let (mut cpu_ms, mut memory_kib) = (0, 0);
         for game in games {
-            maps.of(&game.map).push(game);
+            maps.entry(&game.map).push(game);
             survived += u64::from(game.survived());
             times.merge(&game.times);
             cpu_ms += game.cost.cpu_ms;
@@ -103,7 +103,7 @@ pub(super) fn distinct(games: &[&GameRecord]) -> usize {
     games.iter().map(|game| game.moves.as_str()).collect::<HashSet<&str>>().len()
 }
 
-/// Values grouped by map. The maps are in the order in which they first appeared.
+/// Values grouped by map. The maps are in the order in which they were added.
 #[derive(Debug)]
 pub(super) struct ByMap<'a, T>(Vec<(&'a str, Vec<T>)>);
 
@@ -114,7 +114,7 @@ impl<T> Default for ByMap<'_, T> {
 }
 
 impl<'a, T> ByMap<'a, T> {
-    pub fn of(&mut self, map: &'a str) -> &mut Vec<T> {
+    pub fn entry(&mut self, map: &'a str) -> &mut Vec<T> {
         let index = self.0.iter().position(|(name, _)| *name == map).unwrap_or_else(|| {
             self.0.push((map, Vec::new()));
             self.0.len() - 1
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_stay_within_what_is_possible() {
+    fn intervals_stay_within_the_possible_values() {
         let games: Vec<GameRecord> = (0..3)
             .map(|map| GameRecord { map: format!("{map}"), ..game(if map == 0 { 101 } else { 2001 }, 1) })
             .collect();

@@ -97,7 +97,7 @@ impl From<&ExternalRecord> for SourceCounts {
     }
 }
 
-/// Histogram of decision times, rounded to two digits; the maximum is exact.
+/// Histogram of decision times, rounded to two significant digits; the maximum is exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
     /// Time in nanoseconds -> number of decisions.

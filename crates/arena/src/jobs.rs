@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 /// Version and hash of all sources that results depend on. All machines must have the same build.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GETAWAY_BUILD"));
 
-/// Fails if `build`, which made the work, is not [`BUILD`].
+/// Fails if `build`, the build of the process that describes the work, is not [`BUILD`].
 pub fn check_build(build: &str) -> Result<(), String> {
     if build == BUILD { Ok(()) } else { Err(format!("made by getaway {build}, but this is getaway {BUILD}")) }
 }
@@ -34,8 +34,8 @@ pub trait Jobs {
     type Result: DeserializeOwned;
     type Break;
 
-    /// Returns at most `count` jobs; empty if none is available at present. If the list is empty
-    /// and no jobs are in progress, all jobs are done.
+    /// Returns at most `count` jobs, or none if none is available at present. If none is available
+    /// and none is in progress, all jobs are done.
     fn next(&mut self, count: usize) -> Vec<Self::Job>;
     fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;
 }

@@ -53,7 +53,7 @@ impl Comparison {
     pub fn of<'a>(pairs: impl Iterator<Item = (&'a GameRecord, &'a GameRecord)>) -> Self {
         let mut maps = ByMap::default();
         for pair in pairs {
-            maps.of(&pair.0.map).push(pair);
+            maps.entry(&pair.0.map).push(pair);
         }
         let maps: Vec<MapPairs<'_>> = maps.into_clusters();
         let distinct: Vec<MapPairs<'_>> = maps.iter().map(|pairs| distinct_pairs(pairs)).collect();
@@ -270,7 +270,7 @@ pub struct Match {
     pub right: String,
     pub overall: Comparison,
     pub maps: Vec<MapComparison>,
-    /// Names of the planners whose games on each map are all identical.
+    /// Names of the planners that played a map more than once, with identical games on each map.
     #[serde(rename = "draw_nothing")]
     pub deterministic: Vec<String>,
     pub verdict: Verdict,
@@ -342,7 +342,7 @@ pub(super) fn wins_ties_losses(counts: WinDrawLoss) -> String {
     format!("{wins}, {ties} and {}", count(counts.losses, "loss", "losses"))
 }
 
-/// True if the planner played some map twice, and all its games on each map are identical.
+/// True if the planner played a map more than once, with identical games on each map.
 pub(crate) fn is_deterministic(series: &Series, games: &Games, planner: usize) -> bool {
     let on_map = |map: usize| series.games_of(games, planner, Some(map)).collect::<Vec<&GameRecord>>();
     let maps: Vec<Vec<&GameRecord>> = (0..series.maps().len()).map(on_map).collect();
@@ -353,7 +353,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }
 
-/// Formats a p-value: `p = 0.0123` with four decimals below 0.1, `p = 0.35` with two from 0.1.
+/// Formats a p-value: below 0.1 with four decimals (`p = 0.0123`), otherwise with two (`p = 0.35`).
 pub fn p_value(p_value: f64) -> String {
     match p_value {
         p if p < P_VALUE_MIN => format!("p < {P_VALUE_MIN}"),
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn two_pairs_show_nothing_however_alike_they_are() {
+    fn two_pairs_are_too_few_for_a_verdict() {
         let result = result_of(&[(6000, 100), (4000, 600)]);
         assert_eq!((result.verdict.outcome, result.overall.score_difference), (Outcome::Undecided, None));
         assert!(result.verdict.further.is_some_and(|further| further.count > 100), "{:?}", result.verdict);
@@ -476,7 +476,7 @@ mod tests {
     }
 
     #[test]
-    fn sequential_test_passes_over_equal_pairs() {
+    fn sequential_test_skips_repeated_pairs() {
         let series = series(20);
         let mut games = games(&series, &[(2, 1); 40]);
         for game in games.iter_mut().take(60).flatten() {

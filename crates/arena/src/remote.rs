@@ -114,7 +114,7 @@ impl Series {
         Ok(Self::with_host(&maps, options, host)?.with_external(external))
     }
 
-    /// Plays the games of a JSON array in the calling thread; returns one line of JSON per game.
+    /// Plays the games in a JSON array in the calling thread; returns one line of JSON per game.
     pub fn play_lines(&self, games: &str, host: Option<&dyn PlannerHost>) -> Result<Vec<String>, SeriesError> {
         let games: Vec<RemoteGame> =
             serde_json::from_str(games).map_err(|error| SeriesError::Spec(error.to_string()))?;
@@ -170,7 +170,7 @@ mod tests {
     fn series() -> Series {
         let layout = Layout::parse("P..~.\n.###.\n....S").expect("a drawing");
         let mut map = Map { name: "hall".to_owned(), kind: String::new(), difficulty: String::new(), layout };
-        // A drawing cannot show this second threat on one tile, but the JSON must include it.
+        // A drawing cannot show this second threat on the same tile, but the JSON must include it.
         map.layout.threats.push(map.layout.threats[0]);
         let planners = vec!["random".to_owned(), "safest".to_owned()];
         let options =

@@ -94,7 +94,7 @@ struct SprtCurve {
 }
 
 impl SprtCurve {
-    fn of(sides: [usize; 2], sprt: &SprtReport) -> Self {
+    fn new(sides: [usize; 2], sprt: &SprtReport) -> Self {
         let SprtReport { low, high, .. } = *sprt;
         let round = |ratio: &f64| (ratio * 1e3).round() / 1e3;
         Self { sides, ratios: sprt.ratios.iter().map(round).collect(), low, high }
@@ -116,12 +116,12 @@ pub fn report(
 ) -> String {
     let ReportText { title, heading, command, facts } = text;
     let ReportResult { battle, tournament, replays } = result;
-    let battle_sprt = battle.and_then(|battle| Some(SprtCurve::of([0, 1], battle.sprt.as_ref()?)));
+    let battle_sprt = battle.and_then(|battle| Some(SprtCurve::new([0, 1], battle.sprt.as_ref()?)));
     let pair_sprts = tournament.into_iter().flat_map(|tournament| &tournament.pairs).filter_map(|pair| {
         let left = pair.sprt_left.as_ref()?;
         let [one, other] = pair.sides;
         let sides = if *left == pair.left { [one, other] } else { [other, one] };
-        Some(SprtCurve::of(sides, pair.sprt.as_ref()?))
+        Some(SprtCurve::new(sides, pair.sprt.as_ref()?))
     });
     let (maps, planners) = (0..series.maps().len(), 0..series.options().planners.len());
     let times = |planner: usize, map: usize| {

@@ -2,7 +2,7 @@
 //!
 //! Games on one map are alike, because maps differ in difficulty. The interval of a mean therefore
 //! clusters games by map, and the sign test counts units: the smallest independent groups of games.
-//! Without data, a function returns the widest possible interval, a p-value of 1 or `None`. The
+//! Without data, each function returns the widest possible interval, a p-value of 1 or `None`. The
 //! unit tests compare the results with published values and cite the sources.
 
 use serde::{Deserialize, Serialize};
@@ -437,7 +437,7 @@ mod tests {
 
     #[test]
     fn students_interval_matches_his_sleep_data() {
-        // The data of Cushny and Peebles, quoted by Student (1908). The interval is that of R:
+        // The data of Cushny and Peebles, quoted by Student (1908). Source of the interval: R,
         // `t.test(extra ~ group, sleep, paired = TRUE)`.
         let first = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
@@ -609,8 +609,8 @@ mod tests {
         }
     }
 
-    /// Adds a random pair of equal planners to `counts`: a tie with probability 1/2, a win or a
-    /// loss with probability 1/4 each.
+    /// Adds the result of a random pair of games of equal planners to `counts`: a tie with
+    /// probability 1/2, and a win or a loss with probability 1/4 each.
     fn pair_of_equals(random: &mut Pcg64Mcg, counts: &mut WinDrawLoss) {
         let [tie, left] = random.random::<[bool; 2]>();
         counts.add(u32::from(!tie && left), u32::from(!tie && !left));

@@ -23,7 +23,7 @@ pub const RATING_MODEL: &str = "Bradley-Terry on distinct pairs, a tie as half a
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TournamentOptions {
-    /// True if the first planner is compared with all others, but the others not with each other.
+    /// True if only the pairs that include the first planner are compared.
     pub gauntlet: bool,
     /// The sequential test that ends pairs early. A planner plays until all its pairs have ended.
     pub sprt: Option<Sprt>,
@@ -71,7 +71,7 @@ impl TournamentMonitor {
         (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && is_wanted(index))
     }
 
-    /// Returns a function that tells, at any later time, whether the game at an index is needed.
+    /// Returns a function that checks, at any later time, whether the game at an index is needed.
     pub fn wanted(&self) -> impl Fn(usize) -> bool + Send + Sync + use<> {
         let needed = Arc::clone(&self.needed);
         move |index| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed)

@@ -100,7 +100,7 @@ impl Bandit {
         order
     }
 
-    /// Predicts the next `count` plays if each reward is its arm's mean so far, or 0 without plays.
+    /// Predicts the next `count` plays if each reward is its arm's mean so far (0 for a new arm).
     fn forecast(&self, count: usize) -> Vec<ArmPlay> {
         let mut queue = self.queue.clone();
         let mut ahead: HashMap<usize, Arm> = HashMap::new();
@@ -117,8 +117,8 @@ impl Bandit {
     }
 
     /// Plays on the current rayon pool until there are `plays` plays in total. `play` takes an arm
-    /// and the number of its earlier plays, and returns the reward. After each round, `report` gets
-    /// the newly recorded arms and rewards, and can return `Break` to end the run.
+    /// and the number of its earlier plays, and returns the reward. After each round, `report`
+    /// receives the newly recorded arms and rewards, and can return `Break` to end the run.
     pub fn run<B>(
         &mut self,
         plays: u64,
@@ -145,7 +145,7 @@ impl<'a> Speculation<'a> {
     }
 
     /// Returns at most `count` distinct plays that the bandit will probably need next. Returns none
-    /// if all forecast plays are known or in progress.
+    /// if the rewards of all forecast plays are known or being computed.
     pub(crate) fn next(&mut self, count: usize) -> Vec<ArmPlay> {
         let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
         let ahead = count.saturating_add(self.known.len() + self.awaited.len()).min(left);

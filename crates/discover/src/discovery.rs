@@ -129,7 +129,7 @@ pub struct Ranked {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Convergence {
     pub expression: String,
-    /// Pairs of the total number of plays so far and the mean score of this expression so far.
+    /// Pairs of the total number of plays and this expression's mean score after these plays.
     pub points: Vec<(u64, f64)>,
 }
 
@@ -264,7 +264,7 @@ pub struct Discovery<'b> {
 }
 
 impl<'b> Discovery<'b> {
-    /// Creates a discovery, or resumes the one in the file `state`, with the same result. Fails if
+    /// Creates a discovery, or resumes the one in the file `state` without changing its result. Fails if
     /// the file is invalid, or differs in a setting other than `plays`, `unseen` and `finalists`.
     pub fn new(
         settings: Settings,
@@ -286,7 +286,7 @@ impl<'b> Discovery<'b> {
         Ok(discovery)
     }
 
-    /// Makes the plays on a cluster, whose problems must be those of the bank.
+    /// Makes the plays on a cluster, which must have the same problems as the bank.
     #[must_use]
     pub fn on_cluster(self, cluster: Cluster<'b>) -> Self {
         Self { cluster: Some(cluster), ..self }
@@ -413,7 +413,7 @@ impl<'b> Discovery<'b> {
         }
     }
 
-    /// Returns the finalists, best mean first. Skips an arm if it scored like a better arm in
+    /// Returns the finalists, best mean first. Skips an arm whose scores equal a better arm's in
     /// all plays that both made, because it is probably another form of the same algorithm.
     fn leaders(&self) -> Vec<usize> {
         let mut scores = vec![Vec::new(); self.arms.len()];
@@ -511,7 +511,7 @@ impl<'b> Discovery<'b> {
         for (index, (&policy, tuned)) in policies.iter().zip(scores.chunks(count)).enumerate() {
             let mut variants = variants.by_ref().take(count);
             if scores.chunks(count).take(index).any(|earlier| earlier == tuned) {
-                // Equal scores show that the problem lacks this policy and plays random rollouts.
+                // Equal scores show that the problem lacks this policy and uses random rollouts instead.
                 variants.for_each(drop);
                 continue;
             }

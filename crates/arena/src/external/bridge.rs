@@ -15,8 +15,8 @@ use super::socket::SocketChannel;
 use super::{EXIT_TIME, STARTUP_TIME};
 use getaway::protocol::{ClientFrame, Register, to_json};
 
-/// How long the bridge waits for the server and the bot in turn; also a message's maximum delay.
-const TURN: Duration = Duration::from_millis(1);
+/// The bridge alternately waits for the server and the bot, each time for at most this long.
+const WAIT_TIME: Duration = Duration::from_millis(1);
 const CONNECT_INTERVAL: Duration = Duration::from_millis(100);
 
 #[derive(Debug, Error)]
@@ -55,7 +55,7 @@ pub fn bridge(
     let mut report = BridgeReport::default();
     while !is_stopped() {
         log(&process.take_log());
-        match server.receive(Instant::now() + TURN) {
+        match server.receive(Instant::now() + WAIT_TIME) {
             Received::Message { text, .. } => {
                 report.states += 1;
                 bot.send(&text);
@@ -63,7 +63,7 @@ pub fn bridge(
             Received::Nothing => {}
             Received::Closed | Received::Broken(_) => break,
         }
-        match bot.receive(Instant::now() + TURN) {
+        match bot.receive(Instant::now() + WAIT_TIME) {
             // The bot's registration is dropped, because the bridge has already registered.
             Received::Message { text, .. } if matches!(ClientFrame::parse(&text), Ok(ClientFrame::Register(_))) => {}
             Received::Message { text, .. } => {

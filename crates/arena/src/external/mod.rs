@@ -35,7 +35,7 @@ pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
 pub use program::{Program, ProgramEnd};
 
-/// Time limit for a program to start and connect, or for a piped program to send its first command.
+/// Time limit for a program to start and connect, or to send its first command if it is piped.
 /// It is twice the server's registration timeout, because a program also needs time to start.
 pub const STARTUP_TIME: Duration = Duration::from_secs(10);
 /// A bot that sends no command for this many consecutive ticks loses: 2 s at the server's pace.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::{LOG_BYTES_MAX, LOG_TAIL_CHARS, POLL_INTERVAL, Stopped};
 
-/// Time to wait for a bot's killed processes to end. After it, the arena stops waiting, while the
+/// Time to wait for a bot's killed processes to end. Afterwards, the arena stops waiting, but the
 /// supervisor continues to kill them.
 const KILL_TIME: Duration = Duration::from_millis(500);
 /// Time limit for reading the end of a log, because a surviving process may hold the log open.
@@ -34,7 +34,7 @@ pub(super) enum Streams {
     Piped,
 }
 
-/// A shell that runs `command`, and a pipe that ends all its processes when it is closed.
+/// A shell that runs `command`, and a pipe. Closing the pipe ends all processes of the shell.
 #[cfg(unix)]
 fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     use std::os::fd::AsRawFd;
@@ -125,8 +125,8 @@ impl Process {
         }
         self.released = Some(Instant::now());
         match self.release_pipe.take() {
-            // A line also ends the bot, in case a process forked at the same time holds the pipe
-            // open. Writing fails if the supervisor has already ended.
+            // Writing a line also ends the bot, in case a process forked at the same time holds the
+            // pipe open. This fails if the supervisor has already ended.
             Some(mut release_pipe) => drop(release_pipe.write_all(b"\n")),
             None => drop(self.child.kill()),
         }

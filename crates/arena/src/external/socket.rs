@@ -1,4 +1,4 @@
-//! A bot that connects to a websocket, as to the real server.
+//! A bot that connects to a websocket, like a bot that plays on the real server.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -135,7 +135,7 @@ fn refuse_pages(port: u16) -> impl Callback {
 
 impl Channel for SocketChannel {
     fn send(&mut self, message: &str) {
-        // The next message takes any unsent data with it, and `receive` reports a lost connection.
+        // Unsent data is sent with the next message, and `receive` reports a lost connection.
         let _ = self.0.send(Message::text(message));
     }
 

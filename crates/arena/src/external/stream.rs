@@ -1,7 +1,7 @@
 //! Byte streams to and from a bot over any transport, with arrival times.
 //!
 //! Guarantees: a read returns only bytes that arrived before its deadline, even if this thread runs
-//! late, and never waits past it. After the deadline, reads return at most about as many bytes as
+//! late, and never waits longer. After the deadline, reads return at most about as many bytes as
 //! the largest message, so a flood of data cannot keep the reader busy. A write never waits.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};

@@ -4,7 +4,7 @@
 //! All entrants play the same sequence of *units*: unit u is a map and a seed. Two entrants are
 //! compared on every unit that both have played, so one game serves in many comparisons. A pair of
 //! entrants is closed when sequential tests have decided it, or when the entrants only repeat
-//! earlier games. Only entrants at most two places apart in the ranking are tested.
+//! earlier games. Only entrants at most two places apart are tested against each other.
 //!
 //! Guarantees: every finished game is in the journal before it counts. The state depends only on
 //! the journal. With one thread, the journal depends only on the settings and the requests, so a
@@ -77,7 +77,7 @@ pub(crate) enum Event {
 pub enum EntrantState {
     Active,
     Retired,
-    /// It failed too often. Holds the last failure.
+    /// The entrant failed too often. Holds its last failure.
     SetAside(String),
 }
 
@@ -256,7 +256,7 @@ impl Ladder {
             self.pairs[later][earlier].update(left, right);
         }
         self.rate();
-        self.recent.push(LadderGame::of(self.games, game));
+        self.recent.push(LadderGame::new(self.games, game));
         if self.recent.len() > LadderGame::KEPT {
             self.recent.remove(0);
         }

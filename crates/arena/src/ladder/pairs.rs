@@ -12,7 +12,7 @@ pub(super) struct Played {
     pub moves: u64,
 }
 
-/// The result of a pair's tests, from the view of the entrant that was added earlier.
+/// The result of a pair's tests, from the point of view of the entrant that was added earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairResult {

@@ -1,4 +1,4 @@
-//! Runs a ladder: threads that play, and a loop that reads requests and reports.
+//! Runs a ladder: threads play games, and a loop reads requests and reports the results.
 
 use std::iter;
 use std::ops::ControlFlow;
@@ -20,13 +20,13 @@ use getaway::game::World;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
 
-/// Together with [`REPORT_INTERVAL`], keeps the page current within a second.
+/// With this interval and [`REPORT_INTERVAL`], the page is less than a second out of date.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between attempts to write events whose first write failed, as on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Another process has at most this many games in progress: the larger of `AHEAD_MIN` and the
-/// number of games so far / `AHEAD_DIVISOR`. More would be chosen without recent results.
+/// number of games so far / `AHEAD_DIVISOR`. More games would be chosen without recent results.
 const AHEAD_MIN: usize = 64;
 const AHEAD_DIVISOR: usize = 20;
 
@@ -38,8 +38,8 @@ pub struct LadderOptions<'a> {
     pub series: SeriesOptions,
     pub external: ExternalOptions,
     pub host: Option<&'a dyn PlannerHost>,
-    /// The duration of the run, in which an idle ladder waits for requests. With `None`, the run
-    /// ends as soon as no further game would be informative.
+    /// The duration of the run. An idle ladder waits for requests until the end. With `None`, the
+    /// run ends as soon as no further game would be informative.
     pub time: Option<Duration>,
 }
 
@@ -84,8 +84,8 @@ struct NumberedGame {
 ///
 /// # Errors
 /// When another process runs the ladder, the ladder was created with other settings, its folder
-/// cannot be used, there are neither entrants nor a time, a game is aborted, or the process that
-/// plays the games fails.
+/// cannot be used, there are neither entrants nor a time limit, a game is aborted, or the process
+/// that plays the games fails.
 pub fn run_ladder(
     options: &LadderOptions<'_>,
     players: LadderPlayers,

@@ -80,7 +80,7 @@ pub struct LadderGame {
 impl LadderGame {
     pub(super) const KEPT: usize = 100;
 
-    pub(super) fn of(number: u64, game: &GameRecord) -> Self {
+    pub(super) fn new(number: u64, game: &GameRecord) -> Self {
         let failure =
             game.failure().map(|failure| format!("{} in tick {}: {}", failure.kind, failure.tick, failure.detail));
         let (name, map) = (game.planner.clone(), game.map.clone());

@@ -111,11 +111,11 @@ pub struct MarginCalibration {
     pub equal: u32,
     /// Number of wrong verdicts *worse*.
     pub worse: u32,
-    /// Number of verdicts that ask for at least one and at most [`FURTHER_MAX`] further pairs.
+    /// Number of verdicts that plan at least one and at most [`FURTHER_MAX`] further pairs.
     pub promised: u32,
     /// Number of these verdicts that became *better* when the further pairs were played.
     pub kept: u32,
-    /// Total number of further pairs for which these verdicts asked.
+    /// Total number of further pairs that these verdicts planned.
     pub pairs_promised: u64,
 }
 
@@ -159,7 +159,7 @@ pub struct SyntheticPair {
     tie: f64,
     /// Number of different games that the left and the right planner play per map; 0 for no limit.
     games: [usize; 2],
-    /// True if the limits in `games` apply to every other map only.
+    /// True if the limits in `games` apply only to every other map.
     is_mixed: bool,
 }
 
@@ -201,7 +201,7 @@ impl SyntheticPair {
     }
 
     /// Like `calibrate`, but the right planner loses additional games, so that the true mean score
-    /// difference equals the margin. If a verdict asks for further games, plays them too.
+    /// difference equals the margin. If a verdict plans further games, plays them too.
     pub fn calibrate_margin(&self, tournaments: u32, seed: u64) -> MarginCalibration {
         let mut found = MarginCalibration { tournaments, ..MarginCalibration::default() };
         let mut random = Pcg64Mcg::seed_from_u64(seed);

@@ -14,7 +14,7 @@ use getaway_arena::{
     LadderRow, LadderStanding, MeanCost, PairResult, Series, SeriesOptions, request, run_ladder,
 };
 
-/// Runs a ladder on two maps. `on_game` gets each game's number, and a flag to stop the ladder.
+/// Runs a ladder on two maps. `on_game` receives each game's number, and a flag to stop the ladder.
 fn run(
     folder: &Path,
     players: LadderPlayers,
@@ -64,7 +64,7 @@ fn settled(mut standing: LadderStanding) -> LadderStanding {
 const ENTRANTS: [&str; 4] = ["random", "safest", "sampling", "lookahead:2"];
 
 #[test]
-fn ladder_ends_when_no_game_tells_more_however_often_it_is_interrupted() {
+fn interrupted_ladder_ends_when_no_further_game_is_informative() {
     let [whole, parts] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
     add(whole.path(), &ENTRANTS);
     let expected = settled(run(whole.path(), LadderPlayers::Threads(1), |_, _| ()).expect("a standing"));
