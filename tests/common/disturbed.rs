@@ -1,6 +1,6 @@
 //! A server that breaks the rules, and maps for its games.
 
-#![allow(dead_code, reason = "each package uses only a part of it")]
+#![allow(dead_code, reason = "each package uses only a part of this module")]
 
 use super::common::{maps_in, our_maps, shared_folder};
 use getaway::game::{Action, Direction, LAST_TICK, Layout, Move, Position, Rules, State, Style, Threat, World};

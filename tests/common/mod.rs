@@ -1,6 +1,6 @@
 //! Maps, folders and files that the tests of all packages use.
 
-#![allow(dead_code, reason = "each package uses only a part of it")]
+#![allow(dead_code, reason = "each package uses only a part of this module")]
 
 use std::path::{Path, PathBuf};
 

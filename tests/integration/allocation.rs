@@ -1,4 +1,4 @@
-//! Guarantees: playing a game allocates nothing; states and maps' tables take little memory.
+//! Guarantees: playing a game allocates nothing. States and the tables of maps are small.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ const MAX_STATE_BYTES: usize = 96;
 const MAX_HALL_BYTES: usize = 100_000_000;
 /// Maximum time to build the largest map's tables, in a release build on an idle machine.
 const MAX_HALL_TIME: Duration = Duration::from_millis(200);
-/// A factor for debug builds and slow machines. The test detects only large slowdowns.
+/// Factor for the time limit, which allows for debug builds, slow machines and small slowdowns.
 const SLOWDOWN: u32 = if cfg!(debug_assertions) { 20 } else { 3 };
 
 fn layout_with(threats: usize) -> Layout {

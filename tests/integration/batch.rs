@@ -43,12 +43,12 @@ fn games_of_a_batch_equal_games_stepped_alone() {
     let mut dice = Dice::from_seed(14);
     let mut batch = random_batch(&mut dice, 700);
     let (mut rewards, mut terminations) = (vec![9.0; 700], vec![true; 700]);
-    let mut alone: Vec<State> = batch.states().to_vec();
+    let mut single: Vec<State> = batch.states().to_vec();
     let mut resets = 0;
     for _ in 0..400 {
-        let moves: Vec<Move> = alone.iter().map(|_| dice.pick(&Move::ALL)).collect();
+        let moves: Vec<Move> = single.iter().map(|_| dice.pick(&Move::ALL)).collect();
         batch.step(&moves, &mut rewards, &mut terminations);
-        for (game, state) in alone.iter_mut().enumerate() {
+        for (game, state) in single.iter_mut().enumerate() {
             let world = batch.world(game);
             let expected = if state.is_over() {
                 (*state, resets) = (world.start(), resets + 1);
@@ -358,7 +358,7 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
 }
 
 /// The number of steps to the nearest tile that is not in a dead end. Removing tiles with at most
-/// one exit, until every tile has two, removes all dead ends.
+/// one exit, until every tile has two or more, removes all dead ends.
 fn dead_end_depth(world: &World, tile: u16) -> i16 {
     let graph = world.graph();
     let mut kept: Vec<bool> =

@@ -96,7 +96,7 @@ fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
 #[test]
 fn see_through_tiles_are_discovered_in_time() {
     let layout = our_layout("harbour");
-    // These seeds differ from the seed in the test of whole games, which also plays this map.
+    // These seeds differ from that of the test of whole games, which also plays this map.
     for (seed, rules) in [(0, Rules::BLITZ_2025), (3, Rules::NO_JUMP)] {
         let mut server = FakeServer::new(&layout, &rules);
         let mut bot = Bot::new(options("survival", &rules, seed)).unwrap();
@@ -205,7 +205,7 @@ fn new_game_starts_from_scratch() {
 }
 
 #[test]
-fn unknown_style_plans_for_itself_until_it_is_identified() {
+fn threat_of_unknown_style_is_evaded_until_its_style_is_identified() {
     let layout = our_layout("market-square");
     let (mut server, mut bot) = (FakeServer::new(&layout, &Rules::BLITZ_2025), bot(&Rules::BLITZ_2025));
     let unknown = layout.threats.iter().position(|threat| threat.style == Style::Shark).unwrap();
@@ -249,7 +249,7 @@ fn decision_counts_the_mispredictions_since_the_previous_message() {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DroppedMessages {
     None,
-    /// Up to ten messages, in random ticks after tick 200.
+    /// Up to ten messages, at random ticks after tick 200.
     Scattered,
     Burst,
 }
@@ -347,7 +347,7 @@ fn every_planner_and_stage_stops_at_the_deadline() {
             let (mut bot, _clock) = timed_bot(planner, &Rules::NO_JUMP, budget, reading);
             while !server.is_over() && server.tick() <= 40 {
                 let decision = server.serve(&mut bot);
-                // The bot stops early enough to allow for its last readings of the clock.
+                // The bot stops early enough to leave time for its last readings of the clock.
                 assert!(decision.elapsed <= budget, "{planner}, {reading:?}: {:?}", decision.elapsed);
                 decisions += 1;
                 planned += u32::from(decision.source != Source::Fallback);

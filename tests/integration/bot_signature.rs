@@ -80,7 +80,7 @@ const SCRIPTS: [Script; 16] = [
 
 #[derive(Clone, Copy, Debug)]
 struct Coverage {
-    /// One in this many pairs of a map and a script (or planner) is played.
+    /// Of all pairs of a map and a script (or planner), one in this many is played.
     pairs_per_game: usize,
     /// Games stop after this tick.
     last_tick: u16,
@@ -95,7 +95,7 @@ const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
     let mut options = BotOptions {
-        // Learning would start in the first tick; `inference.rs` tests learning.
+        // An unknown style would start the learner in tick 1. `inference.rs` tests the learner.
         learns: script != Script::UnknownStyle,
         planner: planner.parse().expect("a planner"),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),
@@ -145,7 +145,7 @@ impl ScriptedGame {
         }
     }
 
-    fn ask(&mut self, message: &GameMessage, waited: Duration) -> Move {
+    fn decide(&mut self, message: &GameMessage, waited: Duration) -> Move {
         let arrival = Instant::now() - waited;
         let decision = self.bot.next_action_since(message, arrival).expect("a decision");
         assert!(decision.simulated_ticks <= TICKS, "a decision's searches share its budget: {decision:?}");
@@ -187,7 +187,7 @@ impl ScriptedGame {
 
     fn record_ticks(&mut self, until: u16) {
         while !self.state.is_over() && self.state.tick() < until {
-            let player_move = self.ask(&self.message(), Duration::ZERO);
+            let player_move = self.decide(&self.message(), Duration::ZERO);
             self.play(player_move);
         }
     }
@@ -222,13 +222,13 @@ impl ScriptedGame {
                 message.threats[odd].style = Name::Known(reported);
             }
             let waited = if script == Script::LateBot && self.draw(10) == 0 { 2 * BUDGET } else { Duration::ZERO };
-            let mut player_move = self.ask(&message, waited);
+            let mut player_move = self.decide(&message, waited);
             if script == Script::Repeated && self.draw(100) == 0 {
                 if self.draw(2) == 0 {
                     let position = message.threats[(odd + 1) % threats].position;
                     message.threats[odd].position = position;
                 }
-                player_move = self.ask(&message, Duration::ZERO);
+                player_move = self.decide(&message, Duration::ZERO);
             }
             match script {
                 Script::LateCommands if self.draw(20) == 0 => self.play(Move::Stay),
@@ -270,14 +270,14 @@ fn shift(layout: &Layout, player: Position, threat: &mut Threat) {
 fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
     let mut game = ScriptedGame::new(layout, planner, Script::Prompt);
     while !game.state.is_over() && game.state.tick() < PLANNER_TICKS {
-        let player_move = game.ask(&game.message(), Duration::ZERO);
+        let player_move = game.decide(&game.message(), Duration::ZERO);
         game.play(player_move);
     }
     game.record
 }
 
 /// Plays in a hall with a bot that has no time, so that building the tables takes 49 messages.
-/// A threat is moved in tick 90, when the bot has processed all queued observations.
+/// In tick 90, when the bot has processed all queued observations, a threat is moved.
 fn record_hall() -> Vec<u8> {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
     drawing[2].replace_range(2..3, "P");

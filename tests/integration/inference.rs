@@ -102,7 +102,7 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
 }
 
 /// Seeds of variants in which the hawk's patience and number of posts determine which values of its
-/// rest are possible. With the first seed, the hypotheses are too many, so the learner drops some.
+/// rest are possible. The first seed leads to too many hypotheses, so the learner drops some.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
 fn variants() -> u64 {

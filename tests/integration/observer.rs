@@ -29,8 +29,8 @@ fn threat_stepped_alone_moves_as_in_the_game() {
     for_each_tick(|world, before, _, after| {
         let (stale, now) = (world.player(before), world.player(after));
         for index in 0..world.threat_count() {
-            let alone = world.threat_after(index, &world.threat(before, index), before.tick(), stale, now).unwrap();
-            assert_eq!(alone, world.threat(after, index), "tick {}", before.tick());
+            let stepped = world.threat_after(index, &world.threat(before, index), before.tick(), stale, now).unwrap();
+            assert_eq!(stepped, world.threat(after, index), "tick {}", before.tick());
             threats += 1;
         }
     });
@@ -89,7 +89,7 @@ fn world_with_a_new_layout_equals_one_built_from_it() {
     let mut world = World::new(&maps[0].layout, &Rules::NO_JUMP).unwrap();
     for map in &maps {
         let mut layout = map.layout.clone();
-        // The map itself; then it loses a threat, then a threat becomes a deer, then a tile closes.
+        // First the map itself. Then it loses a threat, a threat becomes a deer, and a tile closes.
         for change in 0..4 {
             match change {
                 1 => drop(layout.threats.pop()),

@@ -139,7 +139,7 @@ fn each_component_evaluates_as_often_as_defined() {
         ("lookahead(lookahead(simulate))", 12),
         ("lookahead(lookahead(lookahead(simulate)))", 12),
         ("step(simulate)", 2),
-        // Three evaluations at the root, four after the first action, none in the final state.
+        // Three evaluations at the root, four after the first action, and none in the final state.
         ("step(lookahead(simulate))", 7),
         ("step(repeat(5, simulate))", 10),
         ("select(1, repeat(5, simulate))", 5),

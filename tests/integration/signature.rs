@@ -1,4 +1,4 @@
-//! Compares the search signature with `tests/signature.txt`. If it changes on purpose, update the
+//! Compares the search signature with `tests/signature.txt`. After an intended change, update the
 //! file with `GETAWAY_UPDATE_SIGNATURE=1 cargo test --test integration signature`.
 
 use std::path::Path;

@@ -1,10 +1,10 @@
-"""Kills `getaway dataset` at random moments, and compares the resumed run with an undisturbed run.
+"""Kills `getaway dataset` at random moments. Compares the resumed run with an uninterrupted one.
 
     .venv/bin/python tests/python/dataset_runs.py --count 10 --seed 1 -- --states 100000 --planner cautious
 
-The options after `--` are passed to `getaway dataset`, and must not include `--out`. The undisturbed
-run comes first. Each SIGKILL is sent when the folder of the resumed run reaches a random size,
-so the kills are spread over the whole run on any machine. Both folders must hold equal files.
+The options after `--` are passed to `getaway dataset`, and must not include `--out`. The
+uninterrupted run is first. Each SIGKILL is sent when the folder of the resumed run reaches a random
+size, so the kills are spread over the whole run on any machine. Both folders must be equal.
 """
 
 from __future__ import annotations

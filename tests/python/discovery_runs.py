@@ -1,10 +1,10 @@
-"""Kills a discovery at random moments. A resumed run must have the same result as an undisturbed
-run.
+"""Kills a discovery at random moments. A resumed run must have the same result as an
+uninterrupted run.
 
     .venv/bin/python tests/python/discovery_runs.py --count 10 --seed 1 -- --problem survival
     --no-jump --size 15x13 --seed 1
 
-The options after `--` are passed to `getaway discover`. The undisturbed run comes first, unless
+The options after `--` are passed to `getaway discover`. The uninterrupted run is first, unless
 `--state` names a file with its complete state. Each SIGKILL is sent when the resumed run's state
 file reaches a random size, so the kills are spread over the whole discovery on any machine. The
 state files must be equal byte for byte, and the reports must be equal apart from times and speeds.

@@ -72,7 +72,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "verify": (["good.proof", "snail"], []),
     "view": ([GAME], ["--html", "new.html"]),
 }
-"""Valid arguments and options of each command: a tested file replaces an argument or is added."""
+"""Valid arguments and options of each command. A tested file replaces one, or is added to them."""
 
 # The accepted kinds of files, by option, by `VALUE of COMMAND`, or by value name.
 TAKES = {
@@ -93,7 +93,7 @@ TAKES = {
 }
 
 TRIED = {"folder", "long recording"}
-"""Kinds of files that are tried even with arguments that accept them."""
+"""Kinds of files that are also passed to arguments that accept them."""
 
 
 @dataclass
@@ -223,7 +223,7 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
     }.items():
         yield Content(kind, pieces)
         yield Content(f"zipped {kind}", pieces, zipped=True)
-    # Arguments that accept recordings may accept these, and are tried with them (see `TRIED`).
+    # Arguments that accept recordings may accept these files, but are tried too (see `TRIED`).
     for kind, pieces in {
         "state with a long array": [(state[:-1] + b',"constants":[', 1), values, (b'0]},"actions":[]}\n', 1)],
         "tick with a long note": [(state + b',"actions":[],"game":[', 1), values, (b"0]}\n", 1)],

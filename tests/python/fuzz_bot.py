@@ -57,7 +57,7 @@ class Counts:
     retried: int = 0
     """Number of bots that were late in the first run, and were run again."""
     overrun_max_ms: float = 0.0
-    """Largest overrun of a decision's budget. Of a bot that was run again, its best run counts."""
+    """Largest overrun of a decision's budget. For a bot that was run again, the best run counts."""
 
     def __str__(self) -> str:
         return (

@@ -57,7 +57,7 @@ class Interruption(BaseException):
     """An exception that planners and values raise, and that must reach the caller unchanged."""
 
 
-class Lying:
+class HostileSequence:
     """A sequence that claims a length of 2**62, and calls `act` whenever its values are read."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
@@ -115,7 +115,7 @@ class Objects:
         return Batch(maps, self.pick([1, 2, 8, 300, 600]), observation=kind, threads=self.pick([1, 1, 2, 3]))
 
     def bot(self) -> Bot:
-        planner = self.pick([*PLANNERS, self.planner, self.planner, Lying(self.disturb), Player])
+        planner = self.pick([*PLANNERS, self.planner, self.planner, HostileSequence(self.disturb), Player])
         return Bot(planner, budget_ms=self.pick([0, 1, 2]), budget_ticks=self.pick([0, 10, 100]), no_jump=self.pick([True, False]))
 
     def planner(self, state: State) -> Any:
@@ -192,9 +192,9 @@ class Objects:
             case 3:
                 return itertools.repeat(self.pick([1, "R", None, "P"]))
             case 4:
-                return itertools.cycle(self.pick(["LRUD", [Lying(self.disturb)], [{"type": "MOVE_UP"}]]))
+                return itertools.cycle(self.pick(["LRUD", [HostileSequence(self.disturb)], [{"type": "MOVE_UP"}]]))
             case 5:
-                return Lying(self.disturb)
+                return HostileSequence(self.disturb)
             case 6:
                 return range(1 << 62)
             case 7:
@@ -216,7 +216,7 @@ class Objects:
             case 15:
                 return self.pick(self.games).message()
             case 16:
-                return {"period_ticks": {"lazy": Lying(self.disturb)}, "hawk_posts": self.pick([1, Lying(self.disturb)])}
+                return {"period_ticks": {"lazy": HostileSequence(self.disturb)}, "hawk_posts": self.pick([1, HostileSequence(self.disturb)])}
             case 17:
                 return self.planner
             case 18 if depth < 3:
@@ -359,7 +359,7 @@ def interrupt(signum: int, frame: Any) -> None:
     raise KeyboardInterrupt
 
 
-class Beats:
+class CallTimes:
     """For each thread: the number of calls, the current call's start, and the longest times."""
 
     def __init__(self) -> None:
@@ -386,7 +386,7 @@ class Beats:
         return any(began and time.monotonic() - began > GRACE_S for began in self.began)
 
 
-def make_calls(seed: int, count: int, beats: Beats) -> None:
+def make_calls(seed: int, count: int, times: CallTimes) -> None:
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     warnings.simplefilter("ignore")
@@ -397,10 +397,10 @@ def make_calls(seed: int, count: int, beats: Beats) -> None:
 
     def work(thread: int) -> None:
         rng = random.Random(seed * THREADS + thread)
-        while beats.calls[thread] < count // THREADS and not errors:
+        while times.calls[thread] < count // THREADS and not errors:
             try:
                 case = rng.randrange(CASES)
-                with beats.call(thread, case):
+                with times.call(thread, case):
                     if thread == 0 and rng.random() < 0.2:
                         signal.setitimer(signal.ITIMER_REAL, rng.random() * 1e-3)
                     objects.attempt(case)
@@ -424,19 +424,19 @@ def calls(seed: int, count: int) -> str:
     done, wall_s, cpu_s, slow = 0, 0.0, 0.0, []
     context = multiprocessing.get_context("spawn")
     while done < count:
-        beats = Beats()
-        process = context.Process(target=make_calls, args=(seed, min(CALLS_PER_PROCESS, count), beats))
+        times = CallTimes()
+        process = context.Process(target=make_calls, args=(seed, min(CALLS_PER_PROCESS, count), times))
         process.start()
-        while process.is_alive() and not beats.is_hanging():
+        while process.is_alive() and not times.is_hanging():
             process.join(0.2)
         if process.is_alive():
             os.kill(process.pid or 0, signal.SIGUSR1)
             time.sleep(1)
             process.kill()
             raise AssertionError(f"seed {seed}: a call did not end within {GRACE_S:.0f} s")
-        assert process.exitcode == 0, f"seed {seed}: exit code {process.exitcode} after {sum(beats.calls)} calls"
-        done, wall_s, cpu_s = done + sum(beats.calls), max(wall_s, *beats.wall_s), max(cpu_s, *beats.cpu_s)
-        slow += [f"seed {seed}, kind {kind}: {used:.2f} s" for kind, used in zip(beats.slowest, beats.cpu_s) if used > LIMIT_S]
+        assert process.exitcode == 0, f"seed {seed}: exit code {process.exitcode} after {sum(times.calls)} calls"
+        done, wall_s, cpu_s = done + sum(times.calls), max(wall_s, *times.wall_s), max(cpu_s, *times.cpu_s)
+        slow += [f"seed {seed}, kind {kind}: {used:.2f} s" for kind, used in zip(times.slowest, times.cpu_s) if used > LIMIT_S]
         seed += 1
     assert not slow, f"calls that took over {LIMIT_S:.0f} s of processor time, of {done}: {slow}"
     return f"{done} calls: no signal, no hang; the longest took {wall_s:.2f} s, or {cpu_s:.2f} s of processor time"
@@ -476,7 +476,7 @@ def forks(seed: int, count: int) -> str:
                         try:
                             batch.step(actions)
                         except RuntimeError as error:
-                            # At the fork, a thread of the parent was stepping this batch.
+                            # At the time of the fork, another thread was stepping this batch.
                             assert "lready" in str(error) and batch is not batches[2], error
                     for bot in bots:
                         repr(bot)
@@ -488,7 +488,7 @@ def forks(seed: int, count: int) -> str:
                     os._exit(status)
             began = time.monotonic()
             while True:
-                # Read before the wait: the machine may stall this process while the child exits.
+                # Checked before the wait, because this process may stall while the child exits.
                 is_late = time.monotonic() - began > GRACE_S
                 if (ended := os.wait4(child, os.WNOHANG))[0]:
                     break

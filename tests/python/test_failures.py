@@ -33,7 +33,7 @@ def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
     def battle(what: str) -> tuple[Any, Path]:
         report = folder / f"{what}.html"
-        # A closed pipe would not be noticed, because the bot's supervisor keeps the pipe open.
+        # The arena cannot detect that a bot closes its pipe: the supervisor also keeps it open.
         transport = "exec" if what == "drop" else "pipe"
         bot = f"bot={transport}:{sys.executable} tests/python/misbehaving_bot.py {what}"
         # The other bots get a long limit, because they must not be late on a busy machine.

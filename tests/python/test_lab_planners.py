@@ -44,11 +44,11 @@ def played(callable: Any, game: Game) -> Game:
 
 @pytest.mark.parametrize("name", ["roundabout", "old-town", "metropolis"])
 def test_a_bot_plays_what_the_callable_chooses(name: str) -> None:
-    alone = played(planner, Game(MAPS / name))
+    expected = played(planner, Game(MAPS / name))
     for given in (planner, "keep_away:planner"):
         game = Game(MAPS / name)
-        assert Bot(given, budget_ms=60_000).play(game) == len(game.moves) == len(alone.moves)
-        assert game == alone
+        assert Bot(given, budget_ms=60_000).play(game) == len(game.moves) == len(expected.moves)
+        assert game == expected
     game = Game(MAPS / name, no_jump=True)
     Bot(planner, budget_ms=60_000, no_jump=True).play(game)
     assert game == played(planner, Game(MAPS / name, no_jump=True))
@@ -182,7 +182,7 @@ def test_planners_that_ask_each_others_bots_do_not_wait_for_ever() -> None:
     game, barrier = Game(MAPS / "roundabout"), threading.Barrier(2, timeout=TIMEOUT_S)
     bots: list[Bot] = []
 
-    def asks(other: int) -> Any:
+    def planner_calling(other: int) -> Any:
         def planner(state: State) -> Any:
             barrier.wait()
             with pytest.raises(RuntimeError, match="the bot is deciding"):
@@ -192,7 +192,7 @@ def test_planners_that_ask_each_others_bots_do_not_wait_for_ever() -> None:
 
         return planner
 
-    bots += [Bot(asks(1)), Bot(asks(0))]
+    bots += [Bot(planner_calling(1)), Bot(planner_calling(0))]
     thread = threading.Thread(target=bots[0].next_action, args=(game.frame(),))
     thread.start()
     assert bots[1].next_action(game.frame()) is None
@@ -203,7 +203,7 @@ def test_planners_that_ask_each_others_bots_do_not_wait_for_ever() -> None:
 def test_threads_that_share_a_bot_take_turns() -> None:
     running = 0
 
-    def alone(state: State) -> str:
+    def exclusive(state: State) -> str:
         nonlocal running
         running += 1
         time.sleep(0.002)
@@ -211,7 +211,7 @@ def test_threads_that_share_a_bot_take_turns() -> None:
         running -= 1
         return "."
 
-    bot, frame = Bot(alone), Game(MAPS / "roundabout").frame()
+    bot, frame = Bot(exclusive), Game(MAPS / "roundabout").frame()
     frames = [frame, Game(MAPS / "snail").frame()] * 8
     threads = [threading.Thread(target=bot.next_action, args=(each,)) for each in frames]
     for thread in threads:

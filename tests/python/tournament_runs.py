@@ -138,7 +138,7 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
         played = 0
         for kill in range(1, count + 1):
             process = subprocess.Popen(tournament(program, resume), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-            # One kill comes in each of `count + 1` equal parts of the games, except the last part.
+            # The games are divided into `count + 1` equal parts. Each but the last gets one kill.
             goal = max(played, rng.randint((kill - 1) * games // (count + 1), kill * games // (count + 1)))
             reached = lambda: lines_of(file) > goal or process.poll() is not None
             wait_until(f"{goal} games", reached, timeout_s=TIMEOUT_S, pause_s=0.002)

@@ -264,7 +264,7 @@ pub struct Discovery<'b> {
 }
 
 impl<'b> Discovery<'b> {
-    /// Creates a discovery, or resumes the one in the file `state` without changing its result. Fails if
+    /// Creates a discovery, or resumes the one in the file `state`, with an equal result. Fails if
     /// the file is invalid, or differs in a setting other than `plays`, `unseen` and `finalists`.
     pub fn new(
         settings: Settings,
@@ -511,7 +511,7 @@ impl<'b> Discovery<'b> {
         for (index, (&policy, tuned)) in policies.iter().zip(scores.chunks(count)).enumerate() {
             let mut variants = variants.by_ref().take(count);
             if scores.chunks(count).take(index).any(|earlier| earlier == tuned) {
-                // Equal scores show that the problem lacks this policy and uses random rollouts instead.
+                // Equal scores show that the problem replaces this policy by random rollouts.
                 variants.for_each(drop);
                 continue;
             }

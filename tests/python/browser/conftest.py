@@ -1,4 +1,4 @@
-"""Fixtures and helpers for tests in a real browser, in which an error on a page fails the test."""
+"""Fixtures and helpers for tests in a real browser. An error on a page fails the test."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 
 @pytest.fixture(scope="session")
 def launch() -> Iterator[Callable[..., Browser]]:
-    """A function that starts browsers in one session. Playwright allows one session at a time."""
+    """A function that starts all browsers in one session: Playwright allows only one at a time."""
     program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
         pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
@@ -58,7 +58,7 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 @pytest.fixture
 def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator[OpenPage]:
     """A function that opens pages, whose errors, warnings and exceptions fail the test. The unused
-    parameters make pytest close pages, which may still wait for an answer, before the servers."""
+    parameters make pytest close the pages before the servers, whose answers pages may await."""
     problems: list[str] = []
     contexts = []
 

@@ -249,7 +249,7 @@ def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, 
         page.goto(file.as_uri() + name)
         wait_until(page, "window.viewer?.replay?.last > 0")
         follow_link(page, page)
-    # The link also works for a map that is not bundled, changed rules and the user's own moves.
+    # The link also works with a map that is not bundled, changed rules, and the user's own moves.
     map_file = tmp_path / "yard.txt"
     map_file.write_text("#########\n#P..~..s#\n#.##.##.#\n#o.....b#\n#########\n")
     page.goto(view(str(map_file), "--planner", "human", "--no-jump", *options))

@@ -121,6 +121,6 @@ def test_examples_write_models_that_play_the_same_games(example: str, options: l
         getaway.Bot(f"model:{file}", budget_ms=60_000).play(game)
         ticks.append(game.tick)
     assert min(ticks) > 5 and "no jumping: mean final tick" in done.stdout
-    # The other two models are hardly trained, so rounding may change their moves and final ticks.
+    # The models of the other examples are hardly trained, so rounding may change their moves.
     if example == "evolve.py":
         assert f"the server's rules: mean final tick {np.mean(ticks):.1f} on 2 maps" in done.stdout
