@@ -28,12 +28,12 @@ const HYPOTHESES_MAX: usize = 10_000;
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
 /// Maximum hypotheses per threat after the deadline. Sixty threats then take under a millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
-/// The best hypothesis may be wrong this often without a misprediction if another one is right.
+/// Maximum number of times that the best hypothesis may be wrong while another one is right.
 const BEST_WRONG_MAX: u32 = 8;
 
 /// Maximum hidden states per threat to check against a path. This takes about a millisecond.
 const STATES_TRIED_MAX: usize = 600;
-/// Maximum draw counts to try when the count is unknown. The counts 1 to 24 cover every pick.
+/// Maximum draw counts to try if unknown. The counts 1 to 24 cover every pick of a direction.
 const DRAWS_TRIED_MAX: u16 = 24;
 const CATCHES_MAX: usize = 3;
 
@@ -392,7 +392,7 @@ struct ThreatBelief {
     direction: Direction,
     /// Best first. Empty if the threat is unmodelled.
     hypotheses: Vec<Hypothesis>,
-    /// Counts wrong predictions by all hypotheses, or by the best one beyond [`BEST_WRONG_MAX`].
+    /// Counts ticks in which no hypothesis was right, or the best one exceeded [`BEST_WRONG_MAX`].
     mispredictions: u32,
     best_wrong_count: u32,
     /// A new style must explain the moves from this tick on.

@@ -14,8 +14,8 @@ const FUTURE_TICKS: u16 = 40;
 const FUTURE_STATES_MAX: u64 = 1_000;
 const END_STATES_MAX: u64 = 20_000;
 
-/// Replaces a move that is fatal in some future if another move is fatal in fewer futures, and the
-/// player can survive the game with it in the first future, which is the best explanation.
+/// Replaces a move that is fatal in some future with a move that is fatal in fewer futures. In the
+/// first future, the best explanation, the player must be able to survive the game after this move.
 pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> Choice {
     let Some(&(world, state)) = futures.first() else { return choice };
     let mut best = (count(choice.player_move, futures, meter), choice.player_move);

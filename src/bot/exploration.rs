@@ -23,7 +23,7 @@ const EXPLORE_UNTIL_TICK: u16 = 700;
 const PESSIMISTIC_TICKS: u16 = 60;
 /// The player must survive an exploring step for this many ticks if unknown tiles are open.
 const OPTIMISTIC_TICKS: u16 = 300;
-/// A search on the bundled maps needs several times fewer states.
+/// Searches on the bundled maps need far fewer states.
 const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
 /// With this limit, a search takes well under a millisecond.
@@ -47,7 +47,7 @@ pub(super) struct Exploration {
 }
 
 impl Exploration {
-    /// Searches for a safe set when a search is due. Without one, returns a safe exploring step.
+    /// Searches for a safe set if a search is due. If none is found, returns a safe exploring step.
     pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
         if !tracker.map.should_explore() {
             return None;
@@ -143,7 +143,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// Returns the first step, starting with the planned step, that is safe in both worlds. If none
-    /// is, returns the safe step of the optimistic world that survives longest in the pessimistic.
+    /// is, chooses among the optimistically safe steps by survival in the pessimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
         let is_known = |player_move| player_move == planned && self.unknown_target(planned).is_none();

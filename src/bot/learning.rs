@@ -26,7 +26,7 @@ pub(super) struct Learning {
     has_stopped: bool,
     learner: Option<Box<Learner>>,
     shown: usize,
-    /// The learner's best explanation at the last time when it had processed all observations.
+    /// The learner's best explanation when it had last caught up with the observations.
     best: Option<(Rules, Vec<(String, Style)>)>,
     learnt: Option<Explanation>,
     rejected: Option<Explanation>,

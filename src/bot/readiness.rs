@@ -64,7 +64,7 @@ impl EarlyPhase {
         &self.worlds[usize::from((first_move - 1) % u16::from(self.period_ticks))]
     }
 
-    /// Returns a check of states before `until_tick`. Without budget left, it calls no state ready.
+    /// Returns a check of states before `until_tick`. Once `budget` is used up, no state is ready.
     pub fn until(&self, until_tick: u16, budget: Budget) -> Readiness<'_> {
         Readiness { early: self, until_tick, meter: RefCell::new(BudgetMeter::new(budget)) }
     }

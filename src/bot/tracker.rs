@@ -31,7 +31,7 @@ const REJOIN_TICKS: u16 = 200;
 /// Number of tiles whose routes are built between two clock checks, which takes half a millisecond
 /// on the largest map.
 const TILES_PER_SLICE: usize = 16;
-/// Minimum number of queued observations to process per message. It exceeds 1 to shrink the queue.
+/// Minimum number of queued observations to process per message: 4, so that the queue shrinks.
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
 pub(super) enum Tracking {

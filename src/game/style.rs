@@ -9,7 +9,7 @@ named! {
         Goldfish = "goldfish",
         /// Follows a shortest path to the player's position one tick ago (`aggressive`).
         Shark = "shark",
-        /// Follows a shortest path to the place where it last saw the player (`surveillance`).
+        /// Follows a shortest path to the player's position at its last look (`surveillance`).
         Owl = "owl",
         /// Takes the option nearest to its target, and turns back only if it must
         /// (`le_fantome_orange_dans_pacman`).

@@ -1,7 +1,7 @@
 //! `cautious`: does not predict the threats, but allows for everything that they *could* do. A
 //! *safe path* enters every tile before the *earliest arrival* of any threat. A sequence of filters
-//! keeps the best moves by one criterion each: the move is not fatal, stays safe for long, avoids
-//! dead ends, leaves much room, does not turn back, and enters a tile where threats arrive late.
+//! keeps the moves that are best by one criterion each: safe in this tick, safe for long, not into
+//! a dead end, with much room, not backwards, and onto a tile where threats arrive late.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -45,7 +45,7 @@ pub struct Sighting<'a> {
     pub threats: &'a [ObservedThreat],
 }
 
-/// Chooses moves from positions alone. Keeps tables of the last map and the last position.
+/// Chooses moves from positions alone. Keeps tables for the last map, and the last position.
 #[derive(Clone, Debug)]
 pub struct CautiousRules {
     terrain: Option<Terrain>,
@@ -90,7 +90,7 @@ const CASCADE: [Criterion; 6] = [
 const SHORTLIST_FILTERS: usize = 3;
 
 impl CautiousRules {
-    /// Creates rules without a map.
+    /// Creates rules without tables. The first choice builds the tables for its map.
     pub fn new() -> Self {
         Self {
             terrain: None,
@@ -203,7 +203,7 @@ impl CautiousRules {
         let delays: Vec<u16> = move_delays(&self.clock, tick).take(terrain.graph.len()).collect();
         self.arrivals.clear();
         self.arrivals.resize(terrain.graph.len(), UNREACHED);
-        // Search once for all threats of the same pace, because a message may list over a thousand.
+        // Search once per pace, because a message may list over a thousand threats.
         let mut by_period: BTreeMap<Option<u8>, Vec<u16>> = BTreeMap::new();
         for threat in threats {
             if let Some(tile) = terrain.graph.tile(threat.position) {

@@ -83,7 +83,7 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// Returns a code of the tick, the player's tile and the move, which ignores the threats.
+    /// Returns a code for the tick, the player's tile and the move, but not for the threats.
     #[inline]
     fn code(&self, state: &State, player_move: Move, _depth: usize, _index: usize) -> u64 {
         let tile = self.world.tile_after(state, Move::Stay);

@@ -64,7 +64,7 @@ impl Default for SmitsimaxRules {
 }
 
 impl SmitsimaxRules {
-    /// Creates rules without a map.
+    /// Creates rules without tables. The first choice builds the tables for its map.
     pub fn new() -> Self {
         Self { distances: None, cautious: CautiousRules::new(), habits: Vec::new(), last_tick: None }
     }
@@ -153,7 +153,7 @@ struct Bandit {
     legal: u8,
     visits: [u32; MOVES],
     rewards: [f32; MOVES],
-    /// Each move's prior. For the player: its expected reward; for a threat: its share of visits.
+    /// Each move's prior: for the player, the expected reward; for a threat, the share of visits.
     expected: [f32; MOVES],
 }
 

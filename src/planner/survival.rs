@@ -16,7 +16,7 @@ use crate::search::{Budget, BudgetMeter, Generator};
 const BEAM_WIDTH_MIN: usize = 2;
 const BACKTRACK_TICKS_MIN: usize = 16;
 const WIDE_TICKS: usize = 8;
-/// One layer in this many is a checkpoint. Only checkpoints keep their states.
+/// Number of layers from one checkpoint to the next. Only checkpoints keep their states.
 const CHECKPOINT_TICKS: usize = 8;
 const PLAY_MEMORY_MAX_BYTES: usize = 16 << 20;
 /// At first, at most width / `TILE_DIVISOR` + 1 moves to the same tile are drawn.
@@ -27,7 +27,7 @@ const TILE_DIVISOR: usize = 32;
 pub enum Outcome {
     /// The line survives to the end of the game.
     Survives,
-    /// No line survives to the end. With slack or a guard: no line that keeps them survives.
+    /// No line survives to the end, or no line with the required slack and guard does.
     Doomed,
     /// The search stopped before the answer was known. The line is the longest found so far.
     Undecided,
@@ -234,7 +234,7 @@ impl SurvivalSearch {
                 }
                 Growth::Died(death) => self.handle_dead_end(death),
                 Growth::Interrupted => {
-                    // One call cannot complete a layer this wide: continue with a narrow beam.
+                    // One call cannot complete such a wide layer: the next call uses a narrow beam.
                     if !has_grown {
                         self.width = BEAM_WIDTH_MIN;
                     }

@@ -1,4 +1,4 @@
-//! Counts allocations and peak memory per thread, because threads of the test harness allocate too.
+//! Measures allocations and peak memory per thread, because the test harness allocates too.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;

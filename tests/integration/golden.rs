@@ -78,7 +78,7 @@ fn record(name: &str, rules: &Rules, plan_width: usize) -> Trace {
             Some(planned) => disguise(planned, &world, &state, &mut dice),
             None => random_command(&world, &state, &mut dice),
         };
-        // JSON has no infinite numbers and no NaN, so play the command as read from JSON.
+        // JSON has no infinite numbers and no NaN, so the command is played as JSON stores it.
         let command: Vec<Action> = serde_json::from_str(&line_of(&command)).expect("a list of actions");
         world.play(&mut state, &command).expect("the models end a game together");
         game.step(&command);

@@ -118,7 +118,7 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
                 Layout { width, height, tiles, player: at(spot), threats }
             };
             let one = map(&tiles, &spawns);
-            // An odd `kinship` changes a style. If it is 2 or 3, the tiles are redrawn or reversed.
+            // An odd `kinship` changes a style. At 2, the tiles are redrawn; at 3, reversed.
             let mut cast = spawns.clone();
             if kinship % 2 == 1 && !cast.is_empty() {
                 let odd_one = odd_one.index(cast.len());

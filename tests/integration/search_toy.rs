@@ -216,7 +216,7 @@ fn wider_beams_find_more_in_one_pass() {
     assert!(wide > narrow + 5.0, "{wide}, {narrow}");
 }
 
-/// Builds a word of 40 bits. The reward is the number of right bits, which match a secret word.
+/// Builds a word of 40 bits. The reward is the number of bits that match a secret word.
 struct Password;
 
 impl Problem for Password {

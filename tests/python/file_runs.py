@@ -72,7 +72,7 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "verify": (["good.proof", "snail"], []),
     "view": ([GAME], ["--html", "new.html"]),
 }
-"""Valid arguments and options of each command. A tested file replaces one, or is added to them."""
+"""Valid arguments and options of each command. The tested file replaces or extends them."""
 
 # The accepted kinds of files, by option, by `VALUE of COMMAND`, or by value name.
 TAKES = {

@@ -1,4 +1,4 @@
-"""A killed bot or server loses no recorded data. `kill_runs.py` repeats this many times."""
+"""A killed bot or server loses no recorded data. `kill_runs.py` repeats this test many times."""
 
 from __future__ import annotations
 

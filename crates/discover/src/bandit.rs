@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 pub(crate) type ArmPlay = (usize, u64);
 
-/// Plays computed ahead per thread, enough that threads seldom wait for the slowest thread.
+/// Number of plays computed ahead per thread: enough that threads seldom wait for the slowest.
 const AHEAD_PER_THREAD: usize = 32;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -107,7 +107,7 @@ impl Stage {
 pub enum Budgets {
     /// The budget in the settings.
     Own,
-    /// Also a tenth, a third, 3 times and 10 times that budget, for the chart on the HTML page.
+    /// The budget in the settings, and 1/10, 1/3, 3 and 10 times as much, for the page's chart.
     Several,
 }
 

@@ -339,8 +339,8 @@ def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game:
         wait_until(page, "window.openedMs > 0")
         opened_ms = page.evaluate("openedMs")
         metrics = {metric["name"]: 1000 * metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
-        # Other programs may delay the page, so its own time excludes the waits of its main thread
-        # for a processor, but is at least the processor time that all its threads used.
+        # Other programs may delay the page, so its own time excludes the time in which its main
+        # thread waited for a processor. It is at least the processor time of all its threads.
         interrupted_ms = metrics["TaskDuration"] - metrics["ThreadTime"]
         used_ms = metrics["ProcessTime"] - used_before_ms
         used_before_ms = metrics["ProcessTime"]
