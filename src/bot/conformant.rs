@@ -24,7 +24,7 @@ pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut Bu
     }
     for player_move in world.moves(state).filter(|&player_move| player_move != choice.player_move) {
         let found = count(player_move, futures, meter);
-        let is_better = found > best.0 && lives(world, state, player_move, (LAST_TICK, END_STATES_MAX), meter);
+        let is_better = found > best.0 && survives(world, state, player_move, (LAST_TICK, END_STATES_MAX), meter);
         if meter.check().is_err() {
             break;
         }
@@ -40,10 +40,10 @@ pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut Bu
 
 fn count(player_move: Move, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> usize {
     let limits = (FUTURE_TICKS, FUTURE_STATES_MAX);
-    futures.iter().filter(|(world, state)| lives(world, state, player_move, limits, meter)).count()
+    futures.iter().filter(|(world, state)| survives(world, state, player_move, limits, meter)).count()
 }
 
-fn lives(
+fn survives(
     world: &World,
     state: &State,
     player_move: Move,

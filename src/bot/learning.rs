@@ -25,7 +25,7 @@ pub(super) struct Learning {
     /// True after a missed message, or if no rules explain a threat of known style.
     has_stopped: bool,
     learner: Option<Box<Learner>>,
-    shown: usize,
+    shown_observations: usize,
     /// The learner's best explanation when it had last caught up with the observations.
     best: Option<(Rules, Vec<(String, Style)>)>,
     learnt: Option<Explanation>,
@@ -44,11 +44,11 @@ struct Alternative {
 }
 
 impl Learning {
-    pub fn is_learning(&self) -> bool {
+    pub fn has_learnt(&self) -> bool {
         self.learnt.is_some()
     }
 
-    pub fn is_looking(&self) -> bool {
+    pub fn has_learner(&self) -> bool {
         self.learner.is_some()
     }
 
@@ -97,16 +97,16 @@ impl Learning {
                 self.has_stopped = true;
                 return Vec::new();
             };
-            self.shown = 1;
+            self.shown_observations = 1;
             self.learner = Some(Box::new(learner));
         }
         self.play_alternatives();
         let Some(learner) = &mut self.learner else { return Vec::new() };
         loop {
             if !learner.advance() {
-                let Some(observation) = self.log.get(self.shown) else { break };
+                let Some(observation) = self.log.get(self.shown_observations) else { break };
                 learner.show(&sight(observation));
-                self.shown += 1;
+                self.shown_observations += 1;
             }
             if deadline.is_past() {
                 return Vec::new();

@@ -169,7 +169,7 @@ impl Bot {
 
     fn memory_with(&self, learnt: Option<(Rules, Vec<(String, Style)>)>) -> Memory {
         let doubts_rules = self.options.doubts_rules
-            || self.game.as_ref().is_some_and(|game| game.learning.is_learning() || game.has_ended_unexpectedly());
+            || self.game.as_ref().is_some_and(|game| game.learning.has_learnt() || game.has_ended_unexpectedly());
         let (rules, words) = learnt.unwrap_or((self.options.rules, Vec::new()));
         let known = self.options.words.iter().filter(|(word, _)| words.iter().all(|(other, _)| other != word));
         let words = known.cloned().chain(words.iter().cloned()).collect();

@@ -93,12 +93,12 @@ enum Doubt {
 impl Doubt {
     fn assess(tracker: &Tracker, options: &BotOptions, learning: &Learning) -> Self {
         let is_surprised = || tracker.beliefs.mispredictions().iter().any(|&count| count > 0);
-        if options.doubts_rules || learning.is_learning() {
+        if options.doubts_rules || learning.has_learnt() {
             Self::Rules
         } else if !tracker.beliefs.is_ambiguous() {
             Self::None
         } else if is_surprised() {
-            if learning.is_looking() { Self::Surprise } else { Self::None }
+            if learning.has_learner() { Self::Surprise } else { Self::None }
         } else if tracker.has_joined() {
             Self::Memories
         } else {
@@ -140,7 +140,7 @@ pub(super) fn decide(
     planning.doubt = Doubt::assess(tracker, options, learning);
     let mut meter = BudgetMeter::new(budget);
     if planning.doubt == Doubt::Memories && may_hedge(tracker, options) {
-        let mut share = BudgetMeter::new(most(meter.remaining()));
+        let mut share = BudgetMeter::new(without_check_share(meter.remaining()));
         let choice = planning.hedged.decide(tracker, &state, options.seed, &mut share);
         meter.add_search(share.ticks());
         if let Some(choice) = choice {
@@ -150,7 +150,7 @@ pub(super) fn decide(
     let planned = match planning.doubt {
         Doubt::None => planning.decide(tracker, &state, options, &mut meter),
         _ => {
-            let mut share = BudgetMeter::new(most(meter.remaining()));
+            let mut share = BudgetMeter::new(without_check_share(meter.remaining()));
             let planned = planning.decide(tracker, &state, options, &mut share);
             meter.add_search(share.ticks());
             planned
@@ -173,7 +173,7 @@ fn may_hedge(tracker: &Tracker, options: &BotOptions) -> bool {
     is_survival(options) && tracker.beliefs.world.open_tiles() <= COPIED_TILES_MAX && !tracker.map.should_explore()
 }
 
-fn most(budget: Budget) -> Budget {
+fn without_check_share(budget: Budget) -> Budget {
     let now = now();
     let earlier = |deadline: Instant| deadline - deadline.saturating_duration_since(now) / CHECK_DIVISOR;
     let fewer = |ticks: u64| ticks - ticks / u64::from(CHECK_DIVISOR);

@@ -3,9 +3,9 @@
 //! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
 //! up to the width of the beam. At first, only a limited share of them may lead to the same tile. A
 //! beam that kept the best scores would do worse: it would fill with similar states that all end in
-//! a catch. At a dead end, the search backtracks. Each further dead end near the same tick doubles
-//! the width of the beam and the number of ticks by which the search backtracks. If no layer was
-//! cut to the width, the last layer holds *every* reachable state; if none of them has a surviving
+//! a catch. At a dead end, the search backtracks, and doubles the width of the beam and the number
+//! of ticks for the next backtracking. Both are reset well past the dead end. If no layer was cut
+//! to the width, the last layer holds *every* reachable state; if none of them has a surviving
 //! successor, no line lasts longer. With a budget in ticks, the answer depends only on the world,
 //! the state, the seed and the budget.
 

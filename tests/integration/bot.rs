@@ -329,8 +329,13 @@ fn outlives_the_one_step_rule_when_ten_messages_in_a_row_are_lost() {
     assert_outlives_the_one_step_rule(DroppedMessages::Burst, 1.2);
 }
 
-fn timed_bot(planner: &str, rules: &Rules, budget: Duration, reading: Duration) -> (Bot, Installed<ManualTimeSource>) {
-    let clock = install(ManualTimeSource::with_reading(reading));
+fn timed_bot(
+    planner: &str,
+    rules: &Rules,
+    budget: Duration,
+    time_per_reading: Duration,
+) -> (Bot, Installed<ManualTimeSource>) {
+    let clock = install(ManualTimeSource::with_reading(time_per_reading));
     let budget = Budget::time(budget);
     (Bot::new(BotOptions { budget, ..options(planner, rules, 3) }).unwrap(), clock)
 }
@@ -342,13 +347,13 @@ fn every_planner_and_stage_stops_at_the_deadline() {
     let (mut decisions, mut planned) = (0, 0);
     for planner in ["survival", "uct-greedy", "lookahead:12", "cautious"] {
         for reading_us in [50, 250, 900] {
-            let reading = Duration::from_micros(reading_us);
+            let time_per_reading = Duration::from_micros(reading_us);
             let mut server = FakeServer::new(&layout, &Rules::NO_JUMP);
-            let (mut bot, _clock) = timed_bot(planner, &Rules::NO_JUMP, budget, reading);
+            let (mut bot, _clock) = timed_bot(planner, &Rules::NO_JUMP, budget, time_per_reading);
             while !server.is_over() && server.tick() <= 40 {
                 let decision = server.serve(&mut bot);
                 // The bot stops early enough to leave time for its last readings of the clock.
-                assert!(decision.elapsed <= budget, "{planner}, {reading:?}: {:?}", decision.elapsed);
+                assert!(decision.elapsed <= budget, "{planner}, {time_per_reading:?}: {:?}", decision.elapsed);
                 decisions += 1;
                 planned += u32::from(decision.source != Source::Fallback);
             }
@@ -384,8 +389,8 @@ fn largest_hall_is_answered_from_the_first_tick() {
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
     let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
     // The world is built in 256 slices, and about 70 of them fit into a decision.
-    let (budget, reading) = (Duration::from_millis(40), Duration::from_micros(500));
-    let (mut bot, _clock) = timed_bot("survival", &Rules::BLITZ_2025, budget, reading);
+    let (budget, time_per_reading) = (Duration::from_millis(40), Duration::from_micros(500));
+    let (mut bot, _clock) = timed_bot("survival", &Rules::BLITZ_2025, budget, time_per_reading);
     let mut decisions = Vec::new();
     while !server.is_over() && server.tick() < 200 {
         decisions.push(server.serve(&mut bot));

@@ -92,7 +92,7 @@ TAKES = {
     "--logs": {"folder"},
 }
 
-TRIED = {"folder", "long recording"}
+ALWAYS_TRIED = {"folder", "long recording"}
 """Kinds of files that are also passed to arguments that accept them."""
 
 
@@ -223,7 +223,7 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
     }.items():
         yield Content(kind, pieces)
         yield Content(f"zipped {kind}", pieces, zipped=True)
-    # Arguments that accept recordings may accept these files, but are tried too (see `TRIED`).
+    # Arguments that accept recordings may accept these files, but are tried (see `ALWAYS_TRIED`).
     for kind, pieces in {
         "state with a long array": [(state[:-1] + b',"constants":[', 1), values, (b'0]},"actions":[]}\n', 1)],
         "tick with a long note": [(state + b',"actions":[],"game":[', 1), values, (b"0]}\n", 1)],
@@ -390,7 +390,7 @@ def run(program: Path, arguments: list[str], folder: Path) -> Run:
 def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | None:
     """Passes a file to an argument and checks the run. Returns `None` if the pair is not tried."""
     taken = place.takes() & file.takes_as
-    if taken - TRIED:
+    if taken - ALWAYS_TRIED:
         return None
     scratch = Path(tempfile.mkdtemp(dir=folder))
     for name in ("games", "maps"):
