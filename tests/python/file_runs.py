@@ -223,7 +223,7 @@ def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
     }.items():
         yield Content(kind, pieces)
         yield Content(f"zipped {kind}", pieces, zipped=True)
-    # Arguments that accept recordings may accept these files, but are tried (see `ALWAYS_TRIED`).
+    # These files are passed even to arguments that accept recordings (see `ALWAYS_TRIED`).
     for kind, pieces in {
         "state with a long array": [(state[:-1] + b',"constants":[', 1), values, (b'0]},"actions":[]}\n', 1)],
         "tick with a long note": [(state + b',"actions":[],"game":[', 1), values, (b"0]}\n", 1)],

@@ -56,7 +56,7 @@ pub enum SeriesError {
     Spec(String),
     #[error(transparent)]
     Remote(#[from] RemoteError),
-    /// An external bot cannot be started, or its log cannot be written.
+    /// The log of an external bot cannot be written.
     #[error("external bots: {0}")]
     External(#[source] io::Error),
     #[error(transparent)]
@@ -266,7 +266,7 @@ impl Series {
     /// the series stops early, it abandons the games in progress.
     ///
     /// # Errors
-    /// When a game is aborted by an error, or the threads or external bots cannot be started.
+    /// When a game is aborted by an error, a bot's log cannot be written, or threads cannot start.
     pub fn play<B>(
         &self,
         games: &mut Games,

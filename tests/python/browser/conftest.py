@@ -58,7 +58,7 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 @pytest.fixture
 def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator[OpenPage]:
     """A function that opens pages, whose errors, warnings and exceptions fail the test. The unused
-    parameters make pytest close the pages before the servers, whose answers pages may await."""
+    parameters make pytest close the pages, which may wait for answers, before the servers."""
     problems: list[str] = []
     contexts = []
 

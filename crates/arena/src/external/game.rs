@@ -66,7 +66,7 @@ pub struct PlayedGame {
 /// failure, which are played without the bot.
 ///
 /// # Errors
-/// When the process cannot be started, or the log cannot be written.
+/// When the log cannot be written. A process that cannot be started is a failure of the bot.
 pub fn play_external(
     game: ExternalGame<'_>,
     options: &ExternalOptions,
