@@ -11,7 +11,7 @@ impl World {
     /// in [`World::step`], even if the player has been caught.
     ///
     /// # Errors
-    /// If the threat does not exist, the tick is not 1 to 2000, or a position is not an open tile.
+    /// If the threat does not exist, the tick is not from 1 to 2000, or a position is not open.
     pub fn threat_after(
         &self,
         index: usize,

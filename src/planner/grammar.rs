@@ -1,5 +1,5 @@
 //! Plays expressions of the search grammar. Keeps the best sequence and the search trees between
-//! ticks. Plays a sequence that survives the game without further search.
+//! ticks. After it has found a sequence that survives the game, it searches no further.
 
 use super::follower::{self, PlanFollower};
 use super::problem::SurvivalProblem;
