@@ -1,7 +1,7 @@
 //! Audits proofs: solves random small maps under random rules with several seeds, verifies every
 //! certificate, and compares the claims of the certificates with one another and with an exhaustive
 //! search. A changed or forged certificate must be refused unless its claim is true. The exhaustive
-//! search keeps the complete states of each tick, and shares only [`World`] with the prover.
+//! search never projects states to fewer threats, and shares only [`World`] with the prover.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct Audit {
     pub solve_ticks: u64,
     /// Maximum number of simulated ticks in an exhaustive search.
     pub search_steps: usize,
-    /// Maximum number of the verifier's steps. Valid certificates of small maps must need fewer.
+    /// Limit on the verifier's steps. Valid certificates of small maps must verify within it.
     pub verify_steps: u64,
 }
 
@@ -58,7 +58,7 @@ pub struct Failure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Longest {
     pub tick: u16,
-    /// True if no line is longer.
+    /// True if the search proves that no line is longer.
     pub is_exact: bool,
 }
 
@@ -105,8 +105,8 @@ fn streets(dice: &mut Dice, size: i32) -> Layout {
     }
 }
 
-/// Draws random rules. In at least a quarter of them, lazy threats move in every tick. About half
-/// have the server's views, patience and rest, because some provers support only these values.
+/// Draws random rules. In at least a quarter, lazy threats move in every tick. At least half have
+/// the server's views, patience and rest, because some provers support only these values.
 fn rules(dice: &mut Dice) -> Rules {
     let no_jump = dice.one_in(2);
     let mut rules = Rules { no_jump, ..random_rules(dice) };
@@ -121,7 +121,7 @@ fn rules(dice: &mut Dice) -> Rules {
     rules
 }
 
-/// Even seeds skip the survival search, because it would decide most small maps without a proof.
+/// Even seeds skip the survival search, which would decide most small maps before any sweep.
 fn solve(world: &World, seed: u64, ticks: u64) -> (Solution, Certificate) {
     let mut decider = Decider::new(SurvivalOptions { seed, ..SurvivalOptions::default() });
     if seed.is_multiple_of(2) {
@@ -132,7 +132,7 @@ fn solve(world: &World, seed: u64, ticks: u64) -> (Solution, Certificate) {
     (solution, certificate)
 }
 
-/// Changes a digit or a letter of a certificate, drops or doubles a line, or swaps two lines.
+/// Changes a digit or a letter of a certificate, drops or duplicates a line, or swaps two lines.
 pub fn change(text: &str, dice: &mut Dice) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let line = dice.below(lines.len());
@@ -184,7 +184,7 @@ impl Audit {
     /// Limits with which an audit of many pairs takes a few milliseconds per pair.
     pub const SMALL: Self = Self { solves: 4, solve_ticks: 120_000, search_steps: 20_000, verify_steps: 1_000_000_000 };
 
-    /// Fails if solves of [`pair`] contradict each other, a certificate is refused, or code panics.
+    /// Solves [`pair`] repeatedly. Fails on conflicting results, a refused certificate or a panic.
     pub fn check(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
@@ -202,14 +202,14 @@ impl Audit {
                 counts.refused += 1;
                 continue;
             };
-            self.judge(&changed, &layout, &rules, longest, counts)
+            self.check_verdict(&changed, &layout, &rules, longest, counts)
                 .map_err(|what| failure(seed, what, &layout, &rules))?;
         }
         Ok(())
     }
 
-    /// Verifies a forged certificate for a random map. About half of the seeds may give larger maps
-    /// than [`pair`]. Fails if a false certificate is accepted, or if code panics.
+    /// Verifies a forged certificate for a random map. For about half of the seeds, the map may be
+    /// larger than those of [`pair`]. Fails if a false certificate is accepted, or if code panics.
     pub fn check_forged(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let mut dice = Dice::from_seed(seed);
         let (layout, rules) = if dice.one_in(2) { pair(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };
@@ -217,7 +217,8 @@ impl Audit {
         let (_, honest) = solve(&world, seed, self.solve_ticks);
         let longest = search(&world, self.search_steps).tick.max(honest.final_tick);
         let forged = forge(&honest, layout.threats.len(), &mut dice);
-        self.judge(&forged, &layout, &rules, longest, counts).map_err(|what| failure(seed, what, &layout, &rules))
+        self.check_verdict(&forged, &layout, &rules, longest, counts)
+            .map_err(|what| failure(seed, what, &layout, &rules))
     }
 
     fn check_pair(&self, layout: &Layout, rules: &Rules, counts: &mut Counts) -> Result<(), String> {
@@ -255,8 +256,8 @@ impl Audit {
         Ok(())
     }
 
-    /// Fails if a certificate is accepted whose bound is below the known final tick `longest`.
-    fn judge(
+    /// Fails if the certificate is accepted although a known line ends after its bound.
+    fn check_verdict(
         &self,
         certificate: &Certificate,
         layout: &Layout,

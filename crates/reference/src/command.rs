@@ -19,7 +19,7 @@ pub(super) fn destination(
             shared_path_step(layout, rules, player, target).ok_or(ActionError::Unreachable(target))?
         }
     };
-    // A path may lead over a see-through tile, but the player's step onto this tile is refused.
+    // A path may lead over a see-through tile, but the player cannot step onto this tile.
     Ok((layout.tile(next) == Tile::Open).then_some(next))
 }
 
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn move_to_steps_along_the_shared_path() {
-        // Right and down both begin a shortest path to (1, 1); right comes first in the order.
+        // Right and down both begin a shortest path to (1, 1); the shared path prefers right.
         assert_eq!(move_to(1.0, 1.0), Ok(Some(Position::new(1, 0))));
         assert_eq!(move_to(0.5, 2.0), Ok(Some(Position::new(1, 0))), "0.5 means 1");
         assert_eq!(move_to(-0.5, 1.0), Ok(Some(Position::new(0, 1))), "-0.5 means 0");

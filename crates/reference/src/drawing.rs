@@ -1,7 +1,7 @@
 use getaway::game::{Layout, Position, Spawn, Style, Tile};
 
-/// Parses a drawing: `#` is a wall, `~` a see-through tile, `P` the player, and the initial of a
-/// style (`B` for bull) a threat. All other tiles are open. Without `P`, the player is at (0, 0).
+/// Parses a drawing: `#` is a wall, `~` is a see-through tile, and all other tiles are open. `P` is
+/// the player, by default at (0, 0), and the initial of a style (`B` for bull) is a threat.
 pub(super) fn draw(rows: &[&str]) -> Layout {
     let mut layout = Layout {
         width: rows[0].len() as i32,

@@ -8,8 +8,8 @@ pub(super) fn next(seed: &mut i32, scale: f64) -> f64 {
     x - x.floor()
 }
 
-/// Picks an entry of the list. Like the server, draws a number even if the list is empty. With
-/// other scales than the server's, the number can round up to 1, which picks the last entry.
+/// Picks an entry from the list. Like the server, draws a number even if the list is empty. With
+/// scales other than the server's, the number can round up to 1, which picks the last entry.
 pub(super) fn pick<T: Copy>(seed: &mut i32, scale: f64, list: &[T]) -> Option<T> {
     let index = (next(seed, scale) * list.len() as f64).floor() as usize;
     list.get(index).or(list.last()).copied()

@@ -20,9 +20,9 @@ pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     for x in 1..=layout.width - 2 {
         for y in 1..=layout.height - 2 {
             let position = Position::new(x, y);
-            let ways =
+            let exits =
                 Direction::ALL.into_iter().filter(|&direction| layout.is_open(position.towards(direction))).count();
-            if layout.is_open(position) && ways >= 3 {
+            if layout.is_open(position) && exits >= 3 {
                 intersections.push(position);
             }
         }
@@ -60,7 +60,7 @@ mod tests {
     fn sight_follows_rows_and_columns_until_a_wall() {
         let layout = draw(&["..~.#.", "....#.", "#....."]);
         assert!(line_of_sight(&layout, p(0, 0), p(3, 0)), "through a see-through tile");
-        assert!(line_of_sight(&layout, p(3, 0), p(0, 0)), "both ways");
+        assert!(line_of_sight(&layout, p(3, 0), p(0, 0)), "both exits");
         assert!(line_of_sight(&layout, p(5, 2), p(5, 0)), "up a column");
         assert!(line_of_sight(&layout, p(1, 1), p(1, 1)), "its own tile");
         assert!(!line_of_sight(&layout, p(0, 0), p(5, 0)), "a wall between");
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn intersections_are_sorted_by_view_and_ties_keep_their_order() {
-        // Each tooth of the comb starts at a junction with three exits. Deeper teeth see more.
+        // Each tooth of the comb starts at a junction. More tiles are visible from deeper teeth.
         let layout = draw(&[
             "#########", //
             ".........",
@@ -95,8 +95,7 @@ mod tests {
 
     #[test]
     fn only_ten_intersections_are_kept() {
-        // Outside the pillar's row and column, 36 inner tiles have equal views, which is enough to
-        // detect a sort that is stable only for short lists.
+        // 36 tiles have equal views, enough to detect a sort that is stable only for short lists.
         let row = ".........";
         let hall = draw(&[row, row, row, row, "....#....", row, row, row, row]);
         let whole_view = (1..=7).flat_map(|x| (1..=7).map(move |y| p(x, y))).filter(|tile| tile.x != 4 && tile.y != 4);

@@ -58,7 +58,7 @@ fn line_on_which_a_hawk_draws_more_often_than_is_counted_verifies() {
 }
 
 #[test]
-fn a_sweep_after_the_one_that_proves_does_no_harm() {
+fn sweep_after_a_complete_proof_is_accepted() {
     let mut changed = 0;
     for index in 0..6 {
         let (layout, mut certificate, _) = decide(index, 400_000);
@@ -80,8 +80,8 @@ fn search(options: &GeneratorOptions, index: u64, rules: &Rules) -> (Layout, Cer
 }
 
 #[test]
-fn searches_of_a_crowd_and_with_jumping_verify() {
-    let crowd = GeneratorOptions {
+fn searches_with_many_threats_and_with_jumping_verify() {
+    let many_threats = GeneratorOptions {
         kind: GeneratorKind::Labyrinth,
         width: 21,
         height: 17,
@@ -89,9 +89,9 @@ fn searches_of_a_crowd_and_with_jumping_verify() {
         styles: Style::ALL.to_vec(),
         braid_permille: 1000,
     };
-    let (layout, certificate) = search(&crowd, 6, &Rules::NO_JUMP);
+    let (layout, certificate) = search(&many_threats, 6, &Rules::NO_JUMP);
     assert_eq!(verify(&certificate, &layout), Ok(()), "32 threats do not fit into one number");
-    let small = GeneratorOptions { width: 9, height: 7, threats: 4, braid_permille: 0, ..crowd };
+    let small = GeneratorOptions { width: 9, height: 7, threats: 4, braid_permille: 0, ..many_threats };
     let searched = (0..120).filter(|&index| {
         let (layout, certificate) = search(&small, index, &Rules::BLITZ_2025);
         assert_eq!(verify(&certificate, &layout), Ok(()), "map {index}");

@@ -1,5 +1,5 @@
-//! Draws random commands, and commands that hide one move of a plan among other actions. If the
-//! plan survives, such commands keep the player alive until the threats are insane.
+//! Draws random commands, and commands that hide a planned move among other actions. With a plan
+//! that survives, the player lives until the threats are insane.
 
 use super::Dice;
 use getaway::game::{Action, Direction, Layout, Move, Position, State, World};
@@ -45,8 +45,8 @@ pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Acti
     }
 }
 
-/// Returns failing actions, then an action that makes the move `wanted`, then arbitrary actions. If
-/// `wanted` is to stay, all actions fail.
+/// Returns actions without effect, then an action that makes the move `wanted`, then arbitrary
+/// actions. If `wanted` is [`Move::Stay`], no action has an effect.
 pub fn disguise(wanted: Move, world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let (layout, player) = (world.layout(), world.player(state));
     let mut command: Vec<Action> = (0..dice.below(4)).map(|_| random_action(layout, player, dice)).collect();

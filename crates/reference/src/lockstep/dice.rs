@@ -8,7 +8,7 @@ pub struct Dice<'a>(Source<'a>);
 #[derive(Debug)]
 enum Source<'a> {
     Generator(Pcg64Mcg),
-    /// The unused bytes. Changing one byte changes only the choices made from that byte.
+    /// The unused bytes. A choice uses one byte, or two if there are more than 256 alternatives.
     Bytes(&'a [u8]),
 }
 
@@ -43,7 +43,7 @@ impl<'a> Dice<'a> {
         low + self.below((high - low + 1) as usize) as i32
     }
 
-    /// True with probability `1 / count`.
+    /// Returns true with probability `1 / count`.
     pub fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }

@@ -14,7 +14,7 @@ pub fn random_layout(dice: &mut Dice) -> Layout {
     layout_of(dice, SIDE_MAX)
 }
 
-/// Returns a random map of at most 8 x 8 tiles. Exhaustive searches of such maps often finish.
+/// Returns a random map of at most 8 x 8 tiles. Exhaustive searches of these maps often finish.
 pub fn small_layout(dice: &mut Dice) -> Layout {
     layout_of(dice, 8)
 }
@@ -71,7 +71,7 @@ fn noise(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, open_percent: usi
     layout
 }
 
-/// Opens the tiles that `is_open` selects: a hall, a ring, single-tile cells, or blocks.
+/// Opens the tiles that `is_open` selects: a hall, a ring, one-tile cells, or a grid of streets.
 fn shape(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, is_open: impl Fn(Position, i32, i32) -> bool) -> Layout {
     let mut layout = blank(dice);
     let (width, height) = (layout.width, layout.height);
@@ -97,7 +97,7 @@ fn generated(dice: &mut Dice) -> Layout {
     map.expect("sizes from 9x9 have room for a player").layout
 }
 
-/// A maze with loops: each cell is opened towards up to three of its neighbours.
+/// Returns a maze with loops: each cell is opened towards up to three of its neighbours.
 fn maze(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout) -> Layout {
     let mut layout = blank(dice);
     for position in positions(&layout).filter(|p| p.x % 2 == 1 && p.y % 2 == 1) {
@@ -140,7 +140,7 @@ fn place_player(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Usually places a few threats far from the player, sometimes many threats or one beside it.
+/// Usually places a few threats far from the player. Some maps get many threats, or one beside it.
 fn place_threats(layout: &mut Layout, dice: &mut Dice) {
     let (player, mut open): (_, Vec<Position>) = (layout.player, layout.open_positions().collect());
     let count = match dice.below(32) {
@@ -185,20 +185,20 @@ mod tests {
             World::new(layout, &Rules::BLITZ_2025).unwrap_or_else(|error| panic!("seed {seed}: {error}"));
         }
         let some = |what: &str, is: &dyn Fn(&Layout) -> bool| assert!(layouts.iter().any(is), "{what}");
-        let ways =
+        let exits =
             |layout: &Layout, p: Position| Direction::ALL.into_iter().filter(|&d| layout.is_open(p.towards(d))).count();
         some("a single tile", &|layout| layout.tiles.len() == 1);
         some("an open border", &|layout| layout.tiles[0].is_open());
         some("see-through tiles", &|layout| layout.tiles.contains(&Tile::SeeThrough));
-        some("a one-tile cell", &|layout| layout.open_positions().any(|p| ways(layout, p) == 0));
-        some("a threat in a cell", &|layout| layout.threats.iter().any(|t| ways(layout, t.position) == 0));
+        some("a one-tile cell", &|layout| layout.open_positions().any(|p| exits(layout, p) == 0));
+        some("a threat in a cell", &|layout| layout.threats.iter().any(|t| exits(layout, t.position) == 0));
         some("no threats", &|layout| layout.threats.is_empty());
         some("the maximum number of threats", &|layout| layout.threats.len() == MAX_THREATS);
         some("a threat on the player", &|layout| layout.threats.iter().any(|t| t.position == layout.player));
         some("streets without an intersection", &|layout| {
             layout.threats.len() > 1
                 && layout.open_positions().count() > 20
-                && layout.open_positions().all(|p| ways(layout, p) <= 2)
+                && layout.open_positions().all(|p| exits(layout, p) <= 2)
         });
     }
 }

@@ -63,22 +63,22 @@ pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result
     let world = World::new(&layout, &rules).expect("random maps are within the limits");
     coverage.pairs += compare_tables(&world)?;
     let mut plan = make_plan(&world, dice).into_iter();
-    let mut pair = Pair { state: world.start(), judge: Game::new(&layout, &rules), world: &world };
+    let mut pair = GamePair { state: world.start(), reference: Game::new(&layout, &rules), world: &world };
     pair.compare()?;
     let mut is_no_jump_catch = false;
-    while !pair.judge.over() && !dice.is_exhausted() {
+    while !pair.reference.over() && !dice.is_exhausted() {
         let command = match plan.next() {
             Some(planned) => disguise(planned, &world, &pair.state, dice),
             None => random_command(&world, &pair.state, dice),
         };
-        let before = pair.judge.clone();
+        let before = pair.reference.clone();
         pair.tick(&command, coverage).map_err(|difference| difference.at(before.tick, &command))?;
-        is_no_jump_catch = pair.judge.over() && before.tick == pair.judge.tick;
-        coverage.count_tick(&before, &pair.judge);
+        is_no_jump_catch = pair.reference.over() && before.tick == pair.reference.tick;
+        coverage.count_tick(&before, &pair.reference);
     }
-    if pair.judge.over() {
+    if pair.reference.over() {
         pair.compare_end()?;
-        coverage.count_end(&pair.judge, is_no_jump_catch);
+        coverage.count_end(&pair.reference, is_no_jump_catch);
     }
     Ok(())
 }
@@ -143,64 +143,64 @@ fn compare_tables(world: &World) -> Result<u64, Difference> {
     Ok(pairs)
 }
 
-struct Pair<'a> {
+struct GamePair<'a> {
     world: &'a World,
     state: State,
-    judge: Game,
+    reference: Game,
 }
 
-impl Pair<'_> {
+impl GamePair<'_> {
     fn tick(&mut self, command: &[Action], coverage: &mut Coverage) -> Result<(), Difference> {
         self.compare_moves()?;
         for (index, action) in command.iter().enumerate() {
             self.compare_action(index, action, coverage)?;
         }
-        let before = self.judge.player;
+        let before = self.reference.player;
         let player_move = self.world.play(&mut self.state, command);
-        self.judge.step(command);
-        let step = Direction::ALL.into_iter().find(|&d| before.towards(d) == self.judge.player);
+        self.reference.step(command);
+        let step = Direction::ALL.into_iter().find(|&d| before.towards(d) == self.reference.player);
         same("the player's move", player_move, Ok(step.map_or(Move::Stay, Move::from)))?;
         self.compare()
     }
 
     fn compare_action(&self, index: usize, action: &Action, coverage: &mut Coverage) -> Result<(), Difference> {
         let found = self.world.attempt(&self.state, action);
-        let found = found.map(|step| step.map(|direction| self.judge.player.towards(direction)));
+        let found = found.map(|step| step.map(|direction| self.reference.player.towards(direction)));
         coverage.actions += 1;
         coverage.action_errors += u64::from(found.is_err());
         coverage.refusals += u64::from(found == Ok(None));
-        same(format_args!("action {index}"), found, self.judge.try_action(*action))
+        same(format_args!("action {index}"), found, self.reference.try_action(*action))
     }
 
     fn compare_moves(&self) -> Result<(), Difference> {
-        let open = |&direction: &Direction| matches!(self.judge.try_action(Action::Move(direction)), Ok(Some(_)));
+        let open = |&direction: &Direction| matches!(self.reference.try_action(Action::Move(direction)), Ok(Some(_)));
         let open = Direction::ALL.into_iter().filter(open).map(Move::from).chain([Move::Stay]);
         let found: Vec<Move> = self.world.moves(&self.state).collect();
         same("moves", found, open.collect())
     }
 
     fn compare(&self) -> Result<(), Difference> {
-        let Self { world, state, judge } = self;
-        same("tick", state.tick(), judge.tick)?;
-        same("player", world.player(state), judge.player)?;
-        same("over", state.is_over(), judge.over())?;
-        same("caught", state.is_caught(), judge.caught())?;
-        let status = match (judge.tick > 2000, judge.caught()) {
+        let Self { world, state, reference } = self;
+        same("tick", state.tick(), reference.tick)?;
+        same("player", world.player(state), reference.player)?;
+        same("over", state.is_over(), reference.over())?;
+        same("caught", state.is_caught(), reference.caught())?;
+        let status = match (reference.tick > 2000, reference.caught()) {
             (true, _) => Status::Complete,
             (false, true) => Status::Caught,
             (false, false) => Status::Running,
         };
         same("status", state.status(), status)?;
-        same("score", world.score(state), judge.score())?;
-        same("number of threats", world.threat_count(), judge.threats.len())?;
-        for (index, (found, expected)) in world.threats(state).zip(&judge.threats).enumerate() {
+        same("score", world.score(state), reference.score())?;
+        same("number of threats", world.threat_count(), reference.threats.len())?;
+        for (index, (found, expected)) in world.threats(state).zip(&reference.threats).enumerate() {
             self.compare_threat(index, &found, expected)?;
         }
         Ok(())
     }
 
     fn compare_threat(&self, index: usize, found: &game::Threat, expected: &Threat) -> Result<(), Difference> {
-        let (world, state, judge) = (self.world, &self.state, &self.judge);
+        let (world, state, reference) = (self.world, &self.state, &self.reference);
         let memory = &expected.memory;
         let field = |name: &'static str| Field { index, threat: expected, name };
         same(field("style"), found.style, expected.style)?;
@@ -209,26 +209,26 @@ impl Pair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // An owl with a stale view first remembers (-1, -1), for which `game` stores `None`.
-        let remembered = memory.remembered.filter(|&place| judge.layout.is_open(place));
+        // An owl that looks at a stale position in tick 1 remembers (-1, -1), or `None` in `game`.
+        let remembered = memory.remembered.filter(|&place| reference.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;
         same(field("post"), found.post, memory.post)?;
         same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
-        // `game` does not store `stale_player`. Between ticks it equals the player's position,
+        // `game` does not store `stale_player`. Between ticks, it equals the player's position,
         // except before the first tick and after a no-jump catch.
-        if judge.tick > 1 && !(judge.rules.no_jump && judge.over()) {
+        if reference.tick > 1 && !(reference.rules.no_jump && reference.over()) {
             same(field("stale player"), world.player(state), expected.stale_player)?;
         }
         Ok(())
     }
 
     fn compare_end(&mut self) -> Result<(), Difference> {
-        let (state, judge) = (self.state.clone(), self.judge.clone());
+        let (state, reference) = (self.state.clone(), self.reference.clone());
         let command = Direction::ALL.map(Action::Move);
-        self.judge.step(&command);
+        self.reference.step(&command);
         same("a tick after the end", self.world.play(&mut self.state, &command), Err(GameOver))?;
-        same("the state after the end", self.state == state, self.judge == judge)?;
+        same("the state after the end", self.state == state, self.reference == reference)?;
         self.compare()
     }
 }

@@ -22,7 +22,7 @@ impl RulesDraw {
     }
 }
 
-/// Values of `pick_scale` for random numbers with many, few or no decimals, or that round up to 1.
+/// Scales that give random numbers many, few or no decimals, or make them round up to 1.
 const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
 
 /// The fields that `draw_others` does not change, because they are drawn individually.
@@ -49,8 +49,8 @@ const OWN_DRAWS: [&str; 20] = [
     "wire",
 ];
 
-/// Returns random rules: each field is redrawn with a probability of 1/8, 1/2 or 7/8. With few
-/// changes, games last longer, and the field that causes a divergence is easier to find.
+/// Returns random rules: each field except `no_jump` is redrawn with a probability of 1/8, 1/2 or
+/// 7/8. With few changes, games last longer, and the cause of a divergence is easier to find.
 pub fn random_rules(dice: &mut Dice) -> Rules {
     let blitz = Rules::BLITZ_2025;
     let mut rules = blitz;

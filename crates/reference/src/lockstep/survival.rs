@@ -1,6 +1,5 @@
 //! Searches for surviving plans, because random moves end a game within a few hundred ticks, but
-//! threats become insane only in tick 902. The search has no heuristic, so it favours no move or
-//! tile.
+//! threats become insane only in tick 902. Without a heuristic, no move or tile is favoured.
 
 use std::collections::HashSet;
 
