@@ -1,18 +1,18 @@
 //! The slow, literal reference model of the rules, against which [`getaway::game`] is tested.
 //!
-//! It applies the rules in the server's order, without lookup tables or caches. It uses only basic
-//! types of [`getaway::game`], not its logic, so that the two do not share mistakes. Only
-//! [`lockstep`] and [`audit`] use the logic of both.
+//! The model applies the rules in the server's order, without lookup tables. It uses only basic
+//! types of [`getaway::game`], not its logic, so that the two do not share mistakes. [`lockstep`]
+//! and [`audit`] use both. [`verify()`] caches paths, and uses `game` to reject invalid maps.
 
 pub mod audit;
 mod command;
 pub mod lockstep;
+mod navigation;
 mod paths;
 mod random;
 mod sight;
 mod threat;
 mod verify;
-mod ways;
 
 #[cfg(test)]
 mod drawing;
@@ -24,7 +24,7 @@ pub use sight::{best_intersections, line_of_sight};
 pub use threat::{Memory, Threat};
 pub use verify::{STEPS_MAX, VerifyError, verify, verify_within};
 
-/// A game between two ticks. It has the fields of the server's game.
+/// The state of a game between two ticks. Apart from the rules, the server has the same fields.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Game {
     pub layout: Layout,
@@ -39,7 +39,7 @@ pub struct Game {
 impl Game {
     /// Creates a game before its first tick, with every threat at its spawn.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
-        // A new rule does not compile until it is added here. Comments say where rules are used.
+        // This does not compile until a new rule is added. Comments say where rules are used.
         let Rules {
             // `Game::step`
             no_jump: _,
@@ -48,7 +48,7 @@ impl Game {
             phase_clocks: _,
             owl_minute_ticks: _,
             owl_window_ticks: _,
-            // `paths`, `ways` and `Threat::update`
+            // `paths`, `sight` and `Threat::update`
             option_order: _,
             shared_path_order: _,
             shark_path_order: _,
@@ -163,7 +163,6 @@ mod tests {
     #[test]
     fn personalities_change_at_clocks_301_501_701_and_901() {
         let (_, personalities) = quiet_game();
-        // The index is the clock (tick - 1).
         let at = |clock: usize| personalities[clock];
         assert_eq!([at(0), at(300)], [Personality::Lazy; 2]);
         assert_eq!([at(301), at(500)], [Personality::Tease; 2]);

@@ -1,8 +1,8 @@
 //! A threat: its memory, when it moves, and how each style chooses a move.
 
+use super::navigation::{Navigation, UncachedNavigation};
 use super::random::pick;
 use super::sight::line_of_sight;
-use super::ways::{Literal, Ways};
 use getaway::game::{Direction, Layout, Personality, PhaseClocks, Position, Rules, Spawn, Style, View};
 
 /// A threat with the fields that the server stores.
@@ -33,7 +33,7 @@ pub struct Memory {
     pub seen: Option<Position>,
     /// Hawk: the intersection to which it is moving.
     pub post: Option<Position>,
-    /// Hawk: moves without a target. The count starts below zero after the hawk reaches a post.
+    /// Hawk: the moves without a target, counted from `-hawk_rest_moves` after it reaches a post.
     pub idle_rounds: i32,
 }
 
@@ -58,19 +58,19 @@ impl Threat {
 
     /// Updates the threat after the player's move. `clock` is the tick minus one.
     pub fn update(&mut self, layout: &Layout, clock: u16, player: Position) {
-        self.update_by(&Literal::new(layout, &self.rules), layout, clock, player);
+        self.update_by(&UncachedNavigation::new(layout, &self.rules), layout, clock, player);
     }
 
-    pub(crate) fn update_by(&mut self, ways: &impl Ways, layout: &Layout, clock: u16, player: Position) {
+    pub(crate) fn update_by(&mut self, navigation: &impl Navigation, layout: &Layout, clock: u16, player: Position) {
         if self.is_due(clock) {
             let seen = match self.view() {
                 Some(View::Stale) => self.stale_player,
                 Some(View::Present) | None => player,
             };
             let noticed = self.notices(layout, owls_look(&self.rules, clock), seen);
-            self.act(ways, layout, noticed);
+            self.act(navigation, layout, noticed);
         }
-        // Set last, because deer and sharks read the player's position of the previous tick.
+        // Set last, because a stale view is the player's position at the previous update.
         self.stale_player = player;
     }
 
@@ -85,7 +85,7 @@ impl Threat {
         is_due
     }
 
-    /// `None` for bulls and goldfish. On the server, only deer and sharks have a stale view.
+    /// The view of the style, or `None` for bulls and goldfish, which do not see the player.
     pub(crate) fn view(&self) -> Option<View> {
         match self.style {
             Style::Bull | Style::Goldfish => None,
@@ -96,7 +96,7 @@ impl Threat {
         }
     }
 
-    /// Returns the player's position if the threat, when it moves, notices the player there.
+    /// Returns `player` if a threat that chooses a move notices a player at this position.
     pub(crate) fn notices(&self, layout: &Layout, owls_look: bool, player: Position) -> Option<Position> {
         let notices = match self.style {
             Style::Bull | Style::Goldfish => false,
@@ -108,8 +108,8 @@ impl Threat {
     }
 
     /// Makes a move, which depends on the player only through `noticed`, and not on the clock.
-    pub(crate) fn act(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) {
-        if let Some(direction) = self.choose(ways, layout, noticed) {
+    pub(crate) fn act(&mut self, navigation: &impl Navigation, layout: &Layout, noticed: Option<Position>) {
+        if let Some(direction) = self.choose(navigation, layout, noticed) {
             self.take(layout, direction);
         }
     }
@@ -124,15 +124,20 @@ impl Threat {
         }
     }
 
-    /// Only this function changes the threat's memory, and only in ticks in which it moves.
-    fn choose(&mut self, ways: &impl Ways, layout: &Layout, noticed: Option<Position>) -> Option<Direction> {
+    /// Chooses a move. The threat's memory changes only here.
+    fn choose(
+        &mut self,
+        navigation: &impl Navigation,
+        layout: &Layout,
+        noticed: Option<Position>,
+    ) -> Option<Direction> {
         match self.style {
             Style::Goldfish => self.choose_goldfish(layout),
             Style::Bull => self.choose_bull(layout),
             Style::Deer => self.choose_deer(layout, noticed?),
-            Style::Shark => self.choose_shark(ways, noticed?),
-            Style::Owl => self.choose_owl(ways, noticed),
-            Style::Hawk => self.choose_hawk(ways, noticed),
+            Style::Shark => self.choose_shark(navigation, noticed?),
+            Style::Owl => self.choose_owl(navigation, noticed),
+            Style::Hawk => self.choose_hawk(navigation, noticed),
         }
     }
 
@@ -159,7 +164,7 @@ impl Threat {
         pick(&mut self.seed, self.rules.pick_scale, &options)
     }
 
-    /// Goes straight ahead. Only in front of a wall, draws a number to pick one of the options.
+    /// Goes straight ahead. In front of a wall, draws a number to pick one of the options.
     fn choose_bull(&mut self, layout: &Layout) -> Option<Direction> {
         let options = self.options(layout);
         if options.contains(&self.direction) {
@@ -183,19 +188,19 @@ impl Threat {
             .min_by_key(|&direction| squared_distance(self.position.towards(direction), target))
     }
 
-    fn choose_shark(&self, ways: &impl Ways, player: Position) -> Option<Direction> {
-        self.direction_to(ways.shark_step(self.position, player)?)
+    fn choose_shark(&self, navigation: &impl Navigation, player: Position) -> Option<Direction> {
+        self.direction_to(navigation.shark_step(self.position, player)?)
     }
 
-    fn choose_owl(&mut self, ways: &impl Ways, looked_at: Option<Position>) -> Option<Direction> {
+    fn choose_owl(&mut self, navigation: &impl Navigation, looked_at: Option<Position>) -> Option<Direction> {
         if looked_at.is_some() {
             self.memory.remembered = looked_at;
         }
-        self.step_to(ways, self.memory.remembered?)
+        self.step_to(navigation, self.memory.remembered?)
     }
 
     /// Goes to where it last saw the player, or else to its post. Without either, the hawk waits.
-    fn choose_hawk(&mut self, ways: &impl Ways, seen: Option<Position>) -> Option<Direction> {
+    fn choose_hawk(&mut self, navigation: &impl Navigation, seen: Option<Position>) -> Option<Direction> {
         if seen.is_some() {
             self.memory.seen = seen;
             self.memory.post = None;
@@ -207,7 +212,7 @@ impl Threat {
                 self.memory.idle_rounds = 0;
                 return None;
             }
-            return self.step_to(ways, seen);
+            return self.step_to(navigation, seen);
         }
         if let Some(post) = self.memory.post {
             if post == self.position {
@@ -216,18 +221,18 @@ impl Threat {
                 return None;
             }
             // A hawk with an unreachable post keeps the post and stays until it sees the player.
-            return self.step_to(ways, post);
+            return self.step_to(navigation, post);
         }
         self.memory.idle_rounds += 1;
         if self.memory.idle_rounds > i32::from(self.rules.hawk_patience_moves) {
-            self.memory.post = pick(&mut self.seed, self.rules.pick_scale, &ways.posts());
+            self.memory.post = pick(&mut self.seed, self.rules.pick_scale, &navigation.posts());
             self.memory.idle_rounds = 0;
         }
         None
     }
 
-    fn step_to(&self, ways: &impl Ways, target: Position) -> Option<Direction> {
-        self.direction_to(ways.shared_step(self.position, target)?)
+    fn step_to(&self, navigation: &impl Navigation, target: Position) -> Option<Direction> {
+        self.direction_to(navigation.shared_step(self.position, target)?)
     }
 
     fn direction_to(&self, neighbour: Position) -> Option<Direction> {
@@ -309,7 +314,7 @@ mod tests {
 
     #[test]
     fn goldfish_picks_among_its_options_in_their_order() {
-        // Seed 1 draws 0.7098: up from (left, right, up, down), and down from (left, down).
+        // Seed 1 draws 0.7098, which picks the third of four options and the second of two.
         let layout = draw(&["...", ".G.", "..."]);
         assert_eq!(threat(&layout, Direction::Left).choose_goldfish(&layout), Some(Direction::Up));
         let layout = draw(&["###", ".G#", "#.#"]);
@@ -402,7 +407,7 @@ mod tests {
         for stale in [p(3, 0), p(0, 0), p(2, 0)] {
             shark.stale_player = stale;
             assert_eq!(
-                shark.choose_shark(&Literal::new(&layout, &Rules::BLITZ_2025), shark.stale_player),
+                shark.choose_shark(&UncachedNavigation::new(&layout, &Rules::BLITZ_2025), shark.stale_player),
                 None,
                 "player at {stale}"
             );

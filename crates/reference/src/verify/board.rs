@@ -6,8 +6,8 @@ use getaway::game::{Action, Direction, Layout, Position, Rules};
 
 use super::LAST_TICK;
 use super::tiles::Tiles;
+use crate::navigation::CachedNavigation;
 use crate::threat::owls_look;
-use crate::ways::Surveyed;
 use crate::{Game, Threat};
 
 /// Steps counted for one move of a literal threat.
@@ -16,21 +16,21 @@ const ACT_STEPS: u64 = 16;
 pub(super) struct Board<const N: usize> {
     pub layout: Layout,
     pub no_jump: bool,
-    pub ways: Surveyed,
+    pub navigation: CachedNavigation,
     pub positions: Vec<Position>,
     /// The tiles on which the player can stand.
     pub open: Tiles<N>,
-    /// For each tile, the tiles where the player can be one tick later. Every move can be reversed.
-    landings: Vec<Tiles<N>>,
+    /// For each tile, the tiles where the player can be one tick later. Moves can be reversed.
+    neighbours: Vec<Tiles<N>>,
     pub start: u16,
     /// For each tick, true if the threats move in this tick.
     pub moves: Vec<bool>,
     looks: Vec<bool>,
-    /// For each tick, how many moves an owl makes from this tick on before it looks again.
+    /// For each tick, the number of moves of an owl from this tick on before it looks again.
     pub owl_moves: Vec<u16>,
     owl_moments: Vec<Moment>,
     /// For each tick, the tiles of the bulls and goldfish at the start of the tick.
-    pub taken: Vec<Tiles<N>>,
+    pub occupied: Vec<Tiles<N>>,
     steps_max: u64,
     steps_left: Cell<u64>,
 }
@@ -41,7 +41,7 @@ pub(super) struct Moment {
     /// True if the threat sees the player off the grid, as a stale view does in the first tick.
     pub is_off_grid: bool,
     pub looks: bool,
-    /// An owl's moves between this tick and its next look; at most 1 if owls do not look now.
+    /// An owl's moves between this tick and its next look, capped at 1 if owls do not look now.
     pub moves_left: u16,
 }
 
@@ -50,7 +50,7 @@ impl<const N: usize> Board<N> {
     pub fn new(layout: &Layout, rules: &Rules, steps_max: u64) -> Result<Self, String> {
         let Rules {
             no_jump,
-            // The literal threats apply the other rules. A new rule must be added here to compile.
+            // Applied by the literal threats. The code does not compile until a new rule is added.
             period_ticks: _,
             phase_clocks: _,
             option_order: _,
@@ -75,21 +75,21 @@ impl<const N: usize> Board<N> {
         let tile_of = |position: Position| positions.binary_search(&position).ok().map(|tile| tile as u16);
         let mut board = Self {
             no_jump,
-            ways: Surveyed::new(layout, rules),
+            navigation: CachedNavigation::new(layout, rules),
             open: Tiles::EMPTY,
-            landings: Vec::new(),
+            neighbours: Vec::new(),
             start: tile_of(layout.player).ok_or("the player starts in a wall")?,
             moves: vec![false; LAST_TICK + 2],
             looks: (0..LAST_TICK as u16 + 2).map(|tick| tick > 0 && owls_look(rules, tick - 1)).collect(),
             owl_moves: vec![0; LAST_TICK + 2],
             owl_moments: Vec::new(),
-            taken: vec![Tiles::EMPTY; LAST_TICK + 2],
+            occupied: vec![Tiles::EMPTY; LAST_TICK + 2],
             steps_max,
             steps_left: Cell::new(steps_max),
             layout: layout.clone(),
             positions,
         };
-        board.add_landings(&mut Game::new(layout, rules))?;
+        board.add_neighbours(&mut Game::new(layout, rules))?;
         for (index, &spawn) in layout.threats.iter().enumerate() {
             board.add_threat(Threat::new(spawn, rules), index == 0)?;
         }
@@ -105,26 +105,26 @@ impl<const N: usize> Board<N> {
         Ok(board)
     }
 
-    fn add_landings(&mut self, game: &mut Game) -> Result<(), String> {
+    fn add_neighbours(&mut self, game: &mut Game) -> Result<(), String> {
         for (tile, &position) in self.positions.iter().enumerate() {
             game.player = position;
-            let mut landings = Tiles::of(tile as u16);
+            let mut neighbours = Tiles::single(tile as u16);
             for direction in Direction::ALL {
                 if let Ok(Some(next)) = game.try_action(Action::Move(direction)) {
-                    landings.insert(self.tile(next));
+                    neighbours.insert(self.tile(next));
                     self.open.insert(self.tile(next));
                 }
             }
-            self.landings.push(landings);
+            self.neighbours.push(neighbours);
         }
         self.open.insert(self.start);
         let open: Vec<u16> = self.open.iter().collect();
-        let has = |from: u16, to: u16| !self.landings[usize::from(from)].and(&Tiles::of(to)).is_empty();
-        let is_two_way = |&tile: &u16| self.landings[usize::from(tile)].iter().all(|next| has(next, tile));
+        let has = |from: u16, to: u16| !self.neighbours[usize::from(from)].and(&Tiles::single(to)).is_empty();
+        let is_two_way = |&tile: &u16| self.neighbours[usize::from(tile)].iter().all(|next| has(next, tile));
         if open.iter().all(is_two_way) { Ok(()) } else { Err("the player cannot go back the way it came".to_owned()) }
     }
 
-    /// Records in which ticks the threat moves, and where it goes if it does not see the player.
+    /// Records the ticks in which the threat moves and, for a bull or goldfish, where it goes.
     fn add_threat(&mut self, mut threat: Threat, is_first: bool) -> Result<(), String> {
         let mut clock = threat.clone();
         for tick in 1..=LAST_TICK {
@@ -139,8 +139,8 @@ impl<const N: usize> Board<N> {
         if threat.view().is_none() {
             for tick in 1..=LAST_TICK + 1 {
                 let tile = self.tile(threat.position);
-                self.taken[tick].insert(tile);
-                threat.update_by(&self.ways, &self.layout, tick as u16 - 1, self.layout.player);
+                self.occupied[tick].insert(tile);
+                threat.update_by(&self.navigation, &self.layout, tick as u16 - 1, self.layout.player);
             }
         }
         Ok(())
@@ -150,15 +150,14 @@ impl<const N: usize> Board<N> {
         self.positions.binary_search(&position).expect("threats and players keep to open tiles") as u16
     }
 
-    /// The player's possible tiles one tick later, which are also those one tick earlier.
-    pub fn reach(&self, from: &Tiles<N>) -> Tiles<N> {
-        from.union(&self.landings)
+    /// Returns the player's possible tiles one tick later, which are also those one tick earlier.
+    pub fn reachable(&self, from: &Tiles<N>) -> Tiles<N> {
+        from.union(&self.neighbours)
     }
 
-    /// Returns the tiles of `allowed` that the player can enter. Without jumps, it cannot move onto
-    /// a bull or goldfish.
-    pub fn landing(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
-        if self.no_jump { allowed.without(&self.taken[tick]) } else { *allowed }
+    /// Returns the tiles of `allowed` that the player can enter: without jumps, not occupied tiles.
+    pub fn enterable(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
+        if self.no_jump { allowed.without(&self.occupied[tick]) } else { *allowed }
     }
 
     fn owl_moment(&self, tick: usize, is_stale: bool) -> Moment {
@@ -167,7 +166,7 @@ impl<const N: usize> Board<N> {
         Moment { is_off_grid: tick == 1 && is_stale, looks, moves_left }
     }
 
-    /// Returns the moment of a tick, and its index. Ticks with equal moments have equal steps.
+    /// Returns the moment of a tick, and its index among all moments.
     pub fn moment(&self, tick: usize, is_owl: bool, is_stale: bool) -> (Moment, usize) {
         if !is_owl {
             let is_off_grid = tick == 1 && is_stale;
@@ -188,7 +187,7 @@ impl<const N: usize> Board<N> {
 
     /// Counts the work of literal threats: their moves, and the path searches since the last call.
     pub fn spend_acts(&self, acts: usize) -> Result<(), String> {
-        self.spend_steps(acts as u64 * ACT_STEPS + self.ways.take_work())
+        self.spend_steps(acts as u64 * ACT_STEPS + self.navigation.take_work())
     }
 
     #[inline]

@@ -7,6 +7,7 @@ use super::tiles::Tiles;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Combination<const W: usize>([u64; W]);
 
+/// The bits of one threat in a combination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     shift: u32,
@@ -14,7 +15,7 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub fn row(bits: impl IntoIterator<Item = u32>) -> Vec<Self> {
+    pub fn adjacent(bits: impl IntoIterator<Item = u32>) -> Vec<Self> {
         let mut end = 0;
         let next = |bits: u32| {
             end += bits;
@@ -139,7 +140,7 @@ impl<const N: usize, const W: usize> Layer<N, W> {
 /// Merges groups with equal combinations. Uses a hash table of indices into the list of groups.
 #[derive(Default)]
 pub(super) struct Merger {
-    /// The upper half of the combination's hash, and the group's index plus one; 0 if free.
+    /// 0 if free. Upper half: the upper half of a hash. Lower half: the group's index plus one.
     entries: Vec<u64>,
 }
 
@@ -211,7 +212,7 @@ pub(super) struct Cover<const N: usize, const W: usize> {
     by: Combination<W>,
     hawks: Vec<Hawk>,
     /// A hash table. Its keys are combinations with tiles in place of hawks' numbers. An entry is
-    /// the index plus one of a key's first group, or 0. `next` links further groups likewise.
+    /// one plus the index of the key's first group, or 0. `next` links each group to the next one.
     entries: Vec<u32>,
     next: Vec<u32>,
 }
@@ -266,7 +267,7 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         }
     }
 
-    /// Returns the groups that match a combination in the threats by which states are looked up.
+    /// Returns the groups whose numbers match `numbers` in the bits by which states are looked up.
     pub fn matches(&self, numbers: &Combination<W>, pursuers: &Pursuers<N>) -> impl Iterator<Item = &Group<N, W>> {
         let mut place =
             self.entries[self.entry(&with_hawk_tiles(numbers.and(&self.by), &self.hawks, pursuers), pursuers)];
@@ -294,7 +295,7 @@ mod tests {
 
     #[test]
     fn combination_returns_the_numbers_that_it_was_given() {
-        let slots = Slot::row([18, 26, 26, 7, 0, 26, 20]);
+        let slots = Slot::adjacent([18, 26, 26, 7, 0, 26, 20]);
         assert_eq!(slots.last().expect("seven").end(), 123);
         let numbers: Vec<u32> = slots.iter().map(|slot| (0x2f35_a9c1_u64 & ((1 << slot.bits) - 1)) as u32).collect();
         let all = slots.iter().zip(&numbers);
@@ -309,12 +310,12 @@ mod tests {
 
     #[test]
     fn merger_collects_the_tiles_of_each_combination() {
-        let slot = Slot::row([20])[0];
+        let slot = Slot::adjacent([20])[0];
         let (mut merger, mut groups) = (Merger::default(), Vec::new());
         merger.begin(1);
         for number in (0..1000).chain(500..1500) {
             let tile = if groups.len() < 1000 { 3 } else { 70 };
-            merger.add(Combination::<1>::EMPTY.with(slot, number), Tiles::<2>::of(tile), &mut groups);
+            merger.add(Combination::<1>::EMPTY.with(slot, number), Tiles::<2>::single(tile), &mut groups);
         }
         let layer = Layer { mask: Combination::mask([slot]), groups };
         assert_eq!((layer.groups.len(), layer.states()), (1500, 2000));

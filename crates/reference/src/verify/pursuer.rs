@@ -1,5 +1,5 @@
-//! Pursuers are threats that see the player. A number encodes everything that determines a
-//! pursuer's future. The literal threat computes the steps between numbers.
+//! Pursuers are threats that see the player. Everything that determines a pursuer's future is
+//! encoded as a number. The literal threat computes the steps between numbers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -8,11 +8,11 @@ use getaway::game::{Direction, Position, Style, View};
 
 use super::board::{Board, Moment};
 use super::tiles::Tiles;
-use crate::ways::Ways;
+use crate::navigation::Navigation;
 use crate::{Memory, Threat};
 
 pub(super) const KEY_BITS: u32 = 18;
-/// The bits above the key in a hawk's number hold its draws plus one, or 0 if they are not counted.
+/// The bits above a hawk's key hold its draw count plus one, or 0 if its draws are not counted.
 pub(super) const DRAW_BITS: u32 = 8;
 
 fn key_number(number: u32) -> u32 {
@@ -25,7 +25,7 @@ struct Key {
     position: Position,
     direction: Direction,
     memory: Memory,
-    /// For a merged key of a hawk, the index of its list in `merged`, plus one; 0 for an exact key.
+    /// 0 for an exact key. For a merged key of a hawk, one plus its index in [`Pursuer::merged`].
     merged: usize,
 }
 
@@ -37,12 +37,14 @@ pub(super) struct Step<const N: usize> {
     pub tile: u16,
 }
 
+/// The steps from a key in a moment, computed for a player on the tiles `covered`.
 #[derive(Clone, Debug)]
-struct Row<const N: usize> {
+struct ComputedSteps<const N: usize> {
     covered: Tiles<N>,
     steps: Vec<Step<N>>,
 }
 
+/// A moment, and its index among all moments.
 pub(super) type Case = (Moment, usize);
 
 pub(super) struct Pursuer<const N: usize> {
@@ -52,14 +54,14 @@ pub(super) struct Pursuer<const N: usize> {
     keys_max: usize,
     tiles: Vec<u16>,
     numbers: HashMap<Key, u32>,
-    rows: Vec<Vec<Row<N>>>,
-    /// For a hawk, the list of exact numbers that each merged key stands for, in ascending order.
+    computed: Vec<Vec<ComputedSteps<N>>>,
+    /// For a hawk, the exact numbers that each merged key stands for, in ascending order.
     merged: Vec<Rc<[u32]>>,
     merged_indices: HashMap<Rc<[u32]>, usize>,
-    /// For a hawk, the key on each tile that merges all memories possible there.
+    /// For a hawk, the merged key of each tile, which stands for all memories possible there.
     merged_by_tile: Vec<u32>,
     /// For a shark or deer, the possible keys after each number of moves. Extended on demand.
-    closures: Vec<Vec<u32>>,
+    keys_after_moves: Vec<Vec<u32>>,
 }
 
 impl<const N: usize> Pursuer<N> {
@@ -72,11 +74,11 @@ impl<const N: usize> Pursuer<N> {
             keys_max: 1 << bits.min(KEY_BITS),
             tiles: Vec::new(),
             numbers: HashMap::new(),
-            rows: Vec::new(),
+            computed: Vec::new(),
             merged: Vec::new(),
             merged_indices: HashMap::new(),
             merged_by_tile: Vec::new(),
-            closures: Vec::new(),
+            keys_after_moves: Vec::new(),
         })
     }
 
@@ -100,27 +102,34 @@ impl<const N: usize> Pursuer<N> {
         self.tiles[key_number(number) as usize]
     }
 
-    fn exact<'a>(&'a self, number: &'a u32) -> &'a [u32] {
+    /// Returns the exact numbers that a number without draw count stands for.
+    fn exact_numbers<'a>(&'a self, number: &'a u32) -> &'a [u32] {
         match self.keys[*number as usize].merged {
             0 => std::slice::from_ref(number),
             place => &self.merged[place - 1],
         }
     }
 
-    /// Returns the steps that [`ask`](Self::ask) has computed so far. Draw counts are ignored.
+    /// Returns the steps computed so far. Ignores the draw count in the number.
     pub fn steps(&self, number: u32, (_, case): Case) -> &[Step<N>] {
-        &self.rows[key_number(number) as usize][case].steps
+        &self.computed[key_number(number) as usize][case].steps
     }
 
-    /// Computes the steps from a number that are missing for a player on any of the tiles `read`.
+    /// Ensures that the steps from a number are computed for a player on any of `player_tiles`.
     #[inline]
-    pub fn ask(&mut self, board: &Board<N>, number: u32, case: Case, read: &Tiles<N>) -> Result<(), String> {
+    pub fn compute_steps(
+        &mut self,
+        board: &Board<N>,
+        number: u32,
+        case: Case,
+        player_tiles: &Tiles<N>,
+    ) -> Result<(), String> {
         let key = key_number(number);
-        let row = self.rows.get(key as usize).and_then(|row| row.get(case.1));
-        if row.is_some_and(|row| read.without(&row.covered).is_empty()) {
+        let computed = self.computed.get(key as usize).and_then(|computed| computed.get(case.1));
+        if computed.is_some_and(|computed| player_tiles.without(&computed.covered).is_empty()) {
             Ok(())
         } else {
-            self.add_steps(board, key, case, read)
+            self.add_steps(board, key, case, player_tiles)
         }
     }
 
@@ -130,16 +139,16 @@ impl<const N: usize> Pursuer<N> {
         board: &Board<N>,
         number: u32,
         (moment, case): Case,
-        read: &Tiles<N>,
+        player_tiles: &Tiles<N>,
     ) -> Result<(), String> {
-        if self.rows.len() <= number as usize {
-            self.rows.resize(self.keys.len(), Vec::new());
+        if self.computed.len() <= number as usize {
+            self.computed.resize(self.keys.len(), Vec::new());
         }
-        let cases = &mut self.rows[number as usize];
+        let cases = &mut self.computed[number as usize];
         if cases.len() <= case {
-            cases.resize(case + 1, Row { covered: Tiles::EMPTY, steps: Vec::new() });
+            cases.resize(case + 1, ComputedSteps { covered: Tiles::EMPTY, steps: Vec::new() });
         }
-        let Row { mut covered, mut steps } = cases[case].clone();
+        let ComputedSteps { mut covered, mut steps } = cases[case].clone();
         // The possible observations of the threat, each with the player's tiles that lead to it.
         let threat = self.threat(number);
         let mut noticed: Vec<(Option<Position>, Tiles<N>)> = Vec::new();
@@ -147,11 +156,11 @@ impl<const N: usize> Pursuer<N> {
             covered = board.open;
             noticed.push((threat.notices(&board.layout, moment.looks, self.spawned.stale_player), covered));
         }
-        for tile in read.without(&covered).iter() {
+        for tile in player_tiles.without(&covered).iter() {
             let position = threat.notices(&board.layout, moment.looks, board.positions[usize::from(tile)]);
             match noticed.iter_mut().find(|(other, _)| *other == position && position.is_none()) {
                 Some((_, tiles)) => tiles.insert(tile),
-                None => noticed.push((position, Tiles::of(tile))),
+                None => noticed.push((position, Tiles::single(tile))),
             }
         }
         for (noticed, tiles) in noticed {
@@ -162,42 +171,48 @@ impl<const N: usize> Pursuer<N> {
                 }
             }
         }
-        self.rows[number as usize][case] = Row { covered: covered.or(read), steps };
+        self.computed[number as usize][case] = ComputedSteps { covered: covered.or(player_tiles), steps };
         Ok(())
     }
 
-    /// Returns the number after a tick in which threats move. `read` has only the player's tile.
-    pub fn follow(&mut self, board: &Board<N>, number: u32, tick: usize, read: &Tiles<N>) -> Result<u32, String> {
+    /// Returns the number after a tick in which threats move. `player_tiles` has only one tile.
+    pub fn follow(
+        &mut self,
+        board: &Board<N>,
+        number: u32,
+        tick: usize,
+        player_tiles: &Tiles<N>,
+    ) -> Result<u32, String> {
         let case = self.case(board, tick);
-        self.ask(board, number, case, read)?;
-        let step = self.steps(number, case).iter().find(|step| !step.when.and(read).is_empty());
+        self.compute_steps(board, number, case, player_tiles)?;
+        let step = self.steps(number, case).iter().find(|step| !step.when.and(player_tiles).is_empty());
         let next = step.map(|step| step.next).ok_or("a step is missing")?;
-        self.counted(board, number, next)
+        self.with_draw_count(board, number, next)
     }
 
-    /// Returns the exact number of `threat` if the merged `number` contains it, else `number`.
+    /// Returns the exact number of `threat` if `number` stands for it, otherwise `number`.
     pub fn resolve(&self, number: u32, threat: &Threat) -> u32 {
         if Self::is_counted(number) {
             return number;
         }
         let key = self.key(threat);
-        self.exact(&number).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(number)
+        self.exact_numbers(&number).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(number)
     }
 
-    /// Returns `next` with its draw count. If the hawk draws now, the literal hawk picks the post.
-    pub fn counted(&self, board: &Board<N>, number: u32, next: u32) -> Result<u32, String> {
+    /// Returns `next` with its draw count. When a counted hawk draws, the literal hawk decides.
+    pub fn with_draw_count(&self, board: &Board<N>, number: u32, next: u32) -> Result<u32, String> {
         let (key, counted) = (key_number(number), number >> KEY_BITS);
         if counted == 0 || self.keys[key as usize].merged != 0 {
             return Ok(next);
         }
-        if !self.draws(key, next) {
+        if !self.draws_post(key, next) {
             return Ok(next | counted << KEY_BITS);
         }
         board.spend_acts(1)?;
         let mut hawk = Threat { seed: self.spawned.seed + counted as i32 - 1, ..self.threat(key) };
-        hawk.act(&board.ways, &board.layout, None);
+        hawk.act(&board.navigation, &board.layout, None);
         let is_picked = |&&number: &&u32| self.keys[number as usize] == self.key(&hawk);
-        let picked = *self.exact(&next).iter().find(is_picked).ok_or("a hawk picks none of its posts")?;
+        let picked = *self.exact_numbers(&next).iter().find(is_picked).ok_or("a hawk picks none of its posts")?;
         // Counting ends when the count no longer fits into its bits.
         let counted = if counted + 1 < 1 << DRAW_BITS { counted + 1 } else { 0 };
         Ok(picked | counted << KEY_BITS)
@@ -211,11 +226,10 @@ impl<const N: usize> Pursuer<N> {
         number >> KEY_BITS != 0
     }
 
-    /// Returns true if a hawk draws a post in this step. On a map without posts, draws
-    /// have no effect.
-    fn draws(&self, before: u32, after: u32) -> bool {
+    /// Returns true if a hawk draws a post in this step; always false on a map without posts.
+    fn draws_post(&self, before: u32, after: u32) -> bool {
         let has_post = |number: &u32| self.keys[*number as usize].memory.post.is_some();
-        !self.exact(&before).iter().any(has_post) && self.exact(&after).iter().all(has_post)
+        !self.exact_numbers(&before).iter().any(has_post) && self.exact_numbers(&after).iter().all(has_post)
     }
 
     /// Returns true if two numbers with the same tile may stand for the same state.
@@ -224,7 +238,8 @@ impl<const N: usize> Pursuer<N> {
             return one == other;
         }
         let (key, other_key) = (key_number(one), key_number(other));
-        have_same_draws(one, other) && (key == other_key || intersect(self.exact(&key), self.exact(&other_key)))
+        have_same_draws(one, other)
+            && (key == other_key || intersect(self.exact_numbers(&key), self.exact_numbers(&other_key)))
     }
 
     fn key(&self, threat: &Threat) -> Key {
@@ -244,9 +259,8 @@ impl<const N: usize> Pursuer<N> {
         Threat { position, direction, memory, ..self.spawned.clone() }
     }
 
-    /// Returns a threat with the same key but, among other differences, another seed. The next key
-    /// must not depend on them. An owl that looks also gets another memory, which the look
-    /// overwrites.
+    /// Returns a threat with the same key that differs in other fields, such as the seed. An owl
+    /// that looks also gets another memory, which the look overwrites.
     fn twin(&self, threat: &Threat, noticed: Option<Position>) -> Threat {
         let elsewhere = Some(self.spawned.spawn);
         let mut twin = Threat {
@@ -332,7 +346,7 @@ impl<const N: usize> Pursuer<N> {
                 }
                 Ok(self.merged_by_tile.clone())
             }
-            _ => self.closure(board, board.moves[..tick].iter().filter(|moves| **moves).count()),
+            _ => self.possible_keys(board, board.moves[..tick].iter().filter(|moves| **moves).count()),
         }
     }
 
@@ -340,7 +354,7 @@ impl<const N: usize> Pursuer<N> {
     /// if a step of the literal hawk leads to another memory.
     fn merged_hawks(&mut self, board: &Board<N>) -> Result<Vec<u32>, String> {
         let (positions, rules) = (&board.positions, self.spawned.rules);
-        let posts = board.ways.posts().into_owned();
+        let posts = board.navigation.posts().into_owned();
         let (patience, rest) = (i32::from(rules.hawk_patience_moves), i32::from(rules.hawk_rest_moves));
         let none = Memory::default();
         let mut hawks = Vec::new();
@@ -358,14 +372,14 @@ impl<const N: usize> Pursuer<N> {
             hawks.push(self.add_merged(keys, board)?);
         }
         let is_covered = |pursuer: &Self, next: u32| {
-            let all = pursuer.exact(&hawks[usize::from(pursuer.tile(next))]);
-            pursuer.exact(&next).iter().all(|number| all.binary_search(number).is_ok())
+            let all = pursuer.exact_numbers(&hawks[usize::from(pursuer.tile(next))]);
+            pursuer.exact_numbers(&next).iter().all(|number| all.binary_search(number).is_ok())
         };
         let first = self.first(board)?;
         let mut covered = is_covered(self, first);
         for &number in &hawks {
             for case in [self.case(board, 1), self.case(board, 2)] {
-                self.ask(board, number, case, &board.open)?;
+                self.compute_steps(board, number, case, &board.open)?;
                 covered &= self.steps(number, case).iter().all(|step| is_covered(self, step.next));
             }
         }
@@ -384,7 +398,7 @@ impl<const N: usize> Pursuer<N> {
         noticed: Option<Position>,
     ) -> Result<Vec<u32>, String> {
         let mut found: Vec<u32> = Vec::new();
-        for exact in self.exact(&number).to_vec() {
+        for exact in self.exact_numbers(&number).to_vec() {
             self.step_exact(board, exact, moment, noticed, &mut found)?;
         }
         if found.len() == 1 {
@@ -397,7 +411,7 @@ impl<const N: usize> Pursuer<N> {
         by_tile.into_values().map(|numbers| self.add_merged(numbers, board)).collect()
     }
 
-    /// Adds the next number of an exact key to `found`. A hawk that draws has one number per post.
+    /// Adds the next number of an exact key to `found`, or one number per post if a hawk draws.
     fn step_exact(
         &mut self,
         board: &Board<N>,
@@ -410,9 +424,9 @@ impl<const N: usize> Pursuer<N> {
         let mut threat = self.threat(number);
         let mut twin = self.twin(&threat, noticed);
         let before = threat.memory;
-        threat.act(&board.ways, &board.layout, noticed);
-        twin.act(&board.ways, &board.layout, noticed);
-        let posts = board.ways.posts();
+        threat.act(&board.navigation, &board.layout, noticed);
+        twin.act(&board.navigation, &board.layout, noticed);
+        let posts = board.navigation.posts();
         let drawn = threat.memory.post.filter(|_| before.post.is_none());
         if drawn.is_some() {
             if ![threat.memory.post, twin.memory.post].iter().flatten().all(|post| posts.contains(post)) {
@@ -437,7 +451,7 @@ impl<const N: usize> Pursuer<N> {
     }
 
     /// Returns the number of an owl with `moves_left` moves before it looks again. In its key, the
-    /// tile to which these moves lead replaces the remembered position. Fails if the moves change.
+    /// tile to which these moves lead replaces the remembered position. Fails if this changes them.
     fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Result<u32, String> {
         let mut same = owl.clone();
         same.memory.remembered = None;
@@ -449,7 +463,7 @@ impl<const N: usize> Pursuer<N> {
         for _ in 0..moves_left {
             board.spend_acts(2)?;
             let before = ahead.position;
-            ahead.act(&board.ways, &board.layout, None);
+            ahead.act(&board.navigation, &board.layout, None);
             path.push(ahead.position);
             // The owl stays here, because it has arrived or has no path.
             if ahead.position == before {
@@ -459,7 +473,7 @@ impl<const N: usize> Pursuer<N> {
         same.memory.remembered = Some(ahead.position);
         let key = self.key(&same);
         for position in path {
-            same.act(&board.ways, &board.layout, None);
+            same.act(&board.navigation, &board.layout, None);
             if same.position != position {
                 return Err("an owl's path depends on more than the tile to which it leads".to_owned());
             }
@@ -467,18 +481,18 @@ impl<const N: usize> Pursuer<N> {
         self.add(key, board)
     }
 
-    /// Returns every number of a shark or a deer after `moves` moves, wherever the player has been.
-    fn closure(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
-        if self.closures.is_empty() {
+    /// Returns every possible number of a shark or deer after `moves` moves.
+    fn possible_keys(&mut self, board: &Board<N>, moves: usize) -> Result<Vec<u32>, String> {
+        if self.keys_after_moves.is_empty() {
             let first = self.first(board)?;
-            self.closures.push(vec![first]);
+            self.keys_after_moves.push(vec![first]);
         }
-        let ticks = (1..).filter(|&tick| board.moves[tick]).skip(self.closures.len() - 1);
-        for tick in ticks.take((moves + 1).saturating_sub(self.closures.len())) {
+        let ticks = (1..).filter(|&tick| board.moves[tick]).skip(self.keys_after_moves.len() - 1);
+        for tick in ticks.take((moves + 1).saturating_sub(self.keys_after_moves.len())) {
             let case = self.case(board, tick);
             let mut found: Vec<u32> = Vec::new();
             let mut is_found = Vec::new();
-            for number in self.closures[self.closures.len() - 1].clone() {
+            for number in self.keys_after_moves[self.keys_after_moves.len() - 1].clone() {
                 board.spend(1)?;
                 // A living player is not on the threat's tile at the start of a tick, nor after its
                 // own move if jumps are forbidden.
@@ -486,7 +500,7 @@ impl<const N: usize> Pursuer<N> {
                 if self.is_stale || board.no_jump {
                     elsewhere.remove(self.tile(number));
                 }
-                self.ask(board, number, case, &elsewhere)?;
+                self.compute_steps(board, number, case, &elsewhere)?;
                 for step in self.steps(number, case) {
                     let next = step.next as usize;
                     is_found.resize(is_found.len().max(next + 1), false);
@@ -496,9 +510,9 @@ impl<const N: usize> Pursuer<N> {
                     }
                 }
             }
-            self.closures.push(found);
+            self.keys_after_moves.push(found);
         }
-        Ok(self.closures[moves].clone())
+        Ok(self.keys_after_moves[moves].clone())
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tiles from which the player can still survive to a target tick, and the moves between them.
+//! The tiles from which the player can still reach a target tick, and the moves between them.
 
 use getaway::game::Style;
 
@@ -10,18 +10,19 @@ use super::tiles::Tiles;
 
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
+    /// For each tick, the tiles where the player can be in a game that reaches the target.
     pub allowed: Vec<Tiles<N>>,
-    /// The results of `project`, by threat.
-    alone: Vec<Vec<Vec<Tiles<N>>>>,
+    /// The results of [`Self::project`], by threat.
+    projections: Vec<Vec<Vec<Tiles<N>>>>,
 }
 
 impl<const N: usize> Target<N> {
     /// Returns an empty target, used until the first target is set.
     pub fn none() -> Self {
-        Self { tick: 0, allowed: Vec::new(), alone: Vec::new() }
+        Self { tick: 0, allowed: Vec::new(), projections: Vec::new() }
     }
 
-    /// Also applies the `allowed` tiles of an earlier target: they remain valid for a later one.
+    /// Creates a target. Its `allowed` tiles are also restricted to those of an earlier target.
     pub fn new(
         board: &Board<N>,
         pursuers: &mut Pursuers<N>,
@@ -29,16 +30,16 @@ impl<const N: usize> Target<N> {
         earlier: Option<&Self>,
     ) -> Result<Self, String> {
         board.spend(tick)?;
-        let allowed = board.taken.iter().map(|taken| board.open.without(taken)).collect();
-        let mut target = Self { tick, allowed, alone: Vec::new() };
-        target.allowed[1] = target.allowed[1].and(&Tiles::of(board.start));
+        let allowed = board.occupied.iter().map(|occupied| board.open.without(occupied)).collect();
+        let mut target = Self { tick, allowed, projections: Vec::new() };
+        target.allowed[1] = target.allowed[1].and(&Tiles::single(board.start));
         for tick in (1..tick).rev() {
-            let landing = board.landing(tick, &target.allowed[tick + 1]);
-            target.allowed[tick] = target.allowed[tick].and(&board.reach(&landing));
+            let enterable = board.enterable(tick, &target.allowed[tick + 1]);
+            target.allowed[tick] = target.allowed[tick].and(&board.reachable(&enterable));
         }
         for threat in 0..pursuers.len() {
             let layers = target.project(board, pursuers, threat)?;
-            target.alone.push(layers);
+            target.projections.push(layers);
         }
         if let Some(earlier) = earlier {
             for (allowed, earlier) in target.allowed.iter_mut().zip(&earlier.allowed).take(earlier.tick + 1) {
@@ -48,8 +49,8 @@ impl<const N: usize> Target<N> {
         Ok(target)
     }
 
-    /// Returns the tiles from which the player can still reach the target if a shark is the only
-    /// pursuer, by tick and shark tile. Empty for other threats, or above `BYTES_MAX`.
+    /// Returns the tiles from which the player can reach the target if the only pursuer is a shark
+    /// with a stale view, by tick and shark tile. Empty for other threats, or above `BYTES_MAX`.
     fn project(
         &mut self,
         board: &Board<N>,
@@ -61,7 +62,7 @@ impl<const N: usize> Target<N> {
             return Ok(Vec::new());
         };
         let sets = self.tick * board.positions.len();
-        let others = self.alone.iter().flatten().flatten().count();
+        let others = self.projections.iter().flatten().flatten().count();
         if (others + sets) * size_of::<Tiles<N>>() > BYTES_MAX {
             return Ok(Vec::new());
         }
@@ -71,7 +72,7 @@ impl<const N: usize> Target<N> {
             let case = shark.case(board, tick);
             let steps = (0..board.positions.len() as u16).map(|tile| {
                 let number = shark.shark_on(board, tile)?;
-                shark.ask(board, number, case, &board.open)?;
+                shark.compute_steps(board, number, case, &board.open)?;
                 Ok(shark.steps(number, case).iter().map(|step| (step.when, step.tile)).collect())
             });
             steps.collect()
@@ -79,180 +80,181 @@ impl<const N: usize> Target<N> {
         let (first_steps, later_steps) = (steps_in(1)?, steps_in(2)?);
         let tiles = board.positions.len() as u16;
         let mut layers = vec![Vec::new(); self.tick + 1];
-        let free = |shark: u16, tiles: Tiles<N>| tiles.without(&Tiles::of(shark));
+        let free = |shark: u16, tiles: Tiles<N>| tiles.without(&Tiles::single(shark));
         layers[self.tick] = (0..tiles).map(|shark| free(shark, self.allowed[self.tick])).collect();
         for tick in (1..self.tick).rev() {
-            let landing = board.landing(tick, &self.allowed[tick + 1]);
+            let enterable = board.enterable(tick, &self.allowed[tick + 1]);
             let next: &[Tiles<N>] = &layers[tick + 1];
             let steps = if tick == 1 { &first_steps } else { &later_steps };
             // The tiles from which the player survives if the shark goes from `shark` to `moved`.
             let before = |shark: u16, moved: u16| {
-                let to = next[usize::from(moved)].and(&landing);
-                board.reach(&if board.no_jump { free(shark, to) } else { to })
+                let to = next[usize::from(moved)].and(&enterable);
+                board.reachable(&if board.no_jump { free(shark, to) } else { to })
             };
             let layer = |shark: u16| {
-                let lives = if board.moves[tick] {
+                let safe = if board.moves[tick] {
                     let steps = steps[usize::from(shark)].iter();
-                    steps.fold(Tiles::EMPTY, |lives, (when, moved)| lives.or(&before(shark, *moved).and(when)))
+                    steps.fold(Tiles::EMPTY, |safe, (when, moved)| safe.or(&before(shark, *moved).and(when)))
                 } else {
                     before(shark, shark)
                 };
-                free(shark, lives.and(&self.allowed[tick]))
+                free(shark, safe.and(&self.allowed[tick]))
             };
             let layer: Vec<Tiles<N>> = (0..tiles).map(layer).collect();
-            self.allowed[tick] = layer.iter().fold(Tiles::EMPTY, |all, lives| all.or(lives));
+            self.allowed[tick] = layer.iter().fold(Tiles::EMPTY, |all, safe| all.or(safe));
             layers[tick] = layer;
         }
         Ok(layers)
     }
 
-    /// Returns the tiles where the player may be at the start of a tick if the threat is on `tile`.
-    pub fn lives(&self, tick: usize, threat: usize, tile: u16) -> Tiles<N> {
-        match self.alone[threat].get(tick) {
+    /// Returns the player's possible tiles at the start of a tick if the threat is on `tile`.
+    pub fn player_tiles(&self, tick: usize, threat: usize, tile: u16) -> Tiles<N> {
+        match self.projections[threat].get(tick) {
             Some(layer) => layer[usize::from(tile)],
-            None => self.allowed[tick].without(&Tiles::of(tile)),
+            None => self.allowed[tick].without(&Tiles::single(tile)),
         }
     }
 
-    pub fn moment<'a>(
+    pub fn context<'a>(
         &'a self,
         board: &'a Board<N>,
         pursuers: &Pursuers<N>,
         slots: &[Slot],
         tick: usize,
         threats: &[usize],
-    ) -> Moment<'a, N> {
-        let part = |&threat: &usize| {
+    ) -> TickContext<'a, N> {
+        let context = |&threat: &usize| {
             let pursuer = pursuers[threat].as_ref().expect("it sees the player");
-            Part {
-                threat,
+            ThreatContext {
+                index: threat,
                 slot: slots[threat],
                 is_stale: pursuer.is_stale(),
                 case: pursuer.case(board, tick),
-                alone: self.alone[threat].get(tick + 1).map(Vec::as_slice),
+                projection: self.projections[threat].get(tick + 1).map(Vec::as_slice),
             }
         };
-        let landing = board.landing(tick, &self.allowed[tick + 1]);
-        Moment { board, moves: board.moves[tick], landing, parts: threats.iter().map(part).collect() }
+        let enterable = board.enterable(tick, &self.allowed[tick + 1]);
+        TickContext { board, moves: board.moves[tick], enterable, threats: threats.iter().map(context).collect() }
     }
 }
 
-pub(super) struct Moment<'a, const N: usize> {
+pub(super) struct TickContext<'a, const N: usize> {
     board: &'a Board<N>,
     moves: bool,
-    /// The tiles that the player may enter, before the threats that see it are considered.
-    landing: Tiles<N>,
-    parts: Vec<Part<'a, N>>,
+    /// The tiles that the player may enter, ignoring the threats that see it.
+    enterable: Tiles<N>,
+    threats: Vec<ThreatContext<'a, N>>,
 }
 
-struct Part<'a, const N: usize> {
-    threat: usize,
+struct ThreatContext<'a, const N: usize> {
+    index: usize,
     slot: Slot,
     /// True if the threat sees the player's position before the player's move.
     is_stale: bool,
     case: Case,
     /// For a shark with a projection: the player's possible tiles after the tick, by shark tile.
-    alone: Option<&'a [Tiles<N>]>,
+    projection: Option<&'a [Tiles<N>]>,
 }
 
-impl<const N: usize> Part<'_, N> {
-    fn leave(&self, to: &Tiles<N>, tile: u16) -> Tiles<N> {
-        match self.alone {
+impl<const N: usize> ThreatContext<'_, N> {
+    /// Returns the tiles of `to` where the player can be after the tick with the threat on `tile`.
+    fn restrict(&self, to: &Tiles<N>, tile: u16) -> Tiles<N> {
+        match self.projection {
             Some(layer) => to.and(&layer[usize::from(tile)]),
-            None => to.without(&Tiles::of(tile)),
+            None => to.without(&Tiles::single(tile)),
         }
     }
 }
 
-/// One step of the threats to the states `numbers` while the player moves from `from` into `to`.
+/// One step of the threats to the states `numbers` while the player moves from `from` to `to`.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Path<const N: usize, const W: usize> {
+pub(super) struct Transition<const N: usize, const W: usize> {
     pub numbers: Combination<W>,
     pub from: Tiles<N>,
     pub to: Tiles<N>,
 }
 
 #[derive(Default)]
-pub(super) struct Paths<const N: usize, const W: usize> {
-    pub found: Vec<Path<N, W>>,
-    spare: Vec<Path<N, W>>,
+pub(super) struct Transitions<const N: usize, const W: usize> {
+    pub found: Vec<Transition<N, W>>,
+    spare: Vec<Transition<N, W>>,
 }
 
-impl<const N: usize, const W: usize> Paths<N, W> {
-    /// Stores in `found` all paths from the threats' states `numbers` and the player's `tiles`.
+impl<const N: usize, const W: usize> Transitions<N, W> {
+    /// Stores in `found` all transitions from the threats' `numbers` and the player's `tiles`.
     pub fn find(
         &mut self,
-        moment: &Moment<'_, N>,
+        context: &TickContext<'_, N>,
         pursuers: &mut Pursuers<N>,
         numbers: &Combination<W>,
         tiles: &Tiles<N>,
     ) -> Result<(), String> {
-        let (board, parts) = (moment.board, &moment.parts);
+        let (board, threats) = (context.board, &context.threats);
         self.found.clear();
-        let mut free = moment.landing;
-        for part in parts {
-            let pursuer = pursuers[part.threat].as_ref().expect("it sees the player");
-            let tile = pursuer.tile(numbers.number(part.slot));
+        let mut free = context.enterable;
+        for threat in threats {
+            let pursuer = pursuers[threat.index].as_ref().expect("it sees the player");
+            let tile = pursuer.tile(numbers.number(threat.slot));
             if board.no_jump {
                 free.remove(tile);
             }
-            if !moment.moves {
-                free = part.leave(&free, tile);
+            if !context.moves {
+                free = threat.restrict(&free, tile);
             }
         }
-        if !moment.moves {
-            let to = board.reach(tiles).and(&free);
+        if !context.moves {
+            let to = board.reachable(tiles).and(&free);
             if !to.is_empty() {
-                self.found.push(Path { numbers: *numbers, from: *tiles, to });
+                self.found.push(Transition { numbers: *numbers, from: *tiles, to });
             }
             return board.spend(2 + self.found.len());
         }
-        // First splits `from` by the threats that see the player before its move. Meanwhile, `to`
-        // may contain tiles that the player cannot reach from `from`.
-        self.found.push(Path { numbers: Combination::EMPTY, from: *tiles, to: free });
-        for part in parts.iter().filter(|part| part.is_stale) {
-            self.split(part, board, pursuers, numbers, tiles, |path| &mut path.from)?;
+        // First, threats that see the player before its move split `from`. Until then, `to` may
+        // contain tiles that the player cannot reach from `from`.
+        self.found.push(Transition { numbers: Combination::EMPTY, from: *tiles, to: free });
+        for threat in threats.iter().filter(|threat| threat.is_stale) {
+            self.split(threat, board, pursuers, numbers, tiles, |transition| &mut transition.from)?;
         }
-        self.found.retain_mut(|path| {
-            path.to = path.to.and(&board.reach(&path.from));
-            !path.to.is_empty()
+        self.found.retain_mut(|transition| {
+            transition.to = transition.to.and(&board.reachable(&transition.from));
+            !transition.to.is_empty()
         });
-        for part in parts.iter().filter(|part| !part.is_stale) {
-            let seen = self.found.iter().fold(Tiles::EMPTY, |all, path| all.or(&path.to));
-            self.split(part, board, pursuers, numbers, &seen, |path| &mut path.to)?;
+        for threat in threats.iter().filter(|threat| !threat.is_stale) {
+            let seen = self.found.iter().fold(Tiles::EMPTY, |all, transition| all.or(&transition.to));
+            self.split(threat, board, pursuers, numbers, &seen, |transition| &mut transition.to)?;
         }
         Ok(())
     }
 
-    /// Splits the paths by the steps of one threat. `side` returns the tiles where the threat sees
-    /// the player: `from` if its view is stale, otherwise `to`.
+    /// Splits the transitions by the steps of one threat. `side` returns the tiles where the threat
+    /// sees the player: `from` if its view is stale, otherwise `to`.
     #[inline]
     fn split(
         &mut self,
-        part: &Part<'_, N>,
+        threat: &ThreatContext<'_, N>,
         board: &Board<N>,
         pursuers: &mut Pursuers<N>,
         numbers: &Combination<W>,
         seen: &Tiles<N>,
-        side: impl Fn(&mut Path<N, W>) -> &mut Tiles<N>,
+        side: impl Fn(&mut Transition<N, W>) -> &mut Tiles<N>,
     ) -> Result<(), String> {
-        let number = numbers.number(part.slot);
-        let pursuer = pursuers[part.threat].as_mut().expect("it sees the player");
-        pursuer.ask(board, number, part.case, seen)?;
-        let steps = pursuer.steps(number, part.case);
+        let number = numbers.number(threat.slot);
+        let pursuer = pursuers[threat.index].as_mut().expect("it sees the player");
+        pursuer.compute_steps(board, number, threat.case, seen)?;
+        let steps = pursuer.steps(number, threat.case);
         board.spend(1 + self.found.len() * steps.len())?;
         self.spare.clear();
-        for path in &self.found {
+        for transition in &self.found {
             for step in steps {
-                let mut split = *path;
+                let mut split = *transition;
                 let side = side(&mut split);
                 *side = side.and(&step.when);
                 if side.is_empty() {
                     continue;
                 }
-                split.to = part.leave(&split.to, step.tile);
+                split.to = threat.restrict(&split.to, step.tile);
                 if !split.to.is_empty() {
-                    split.numbers = split.numbers.with(part.slot, pursuer.counted(board, number, step.next)?);
+                    split.numbers = split.numbers.with(threat.slot, pursuer.with_draw_count(board, number, step.next)?);
                     self.spare.push(split);
                 }
             }

@@ -5,20 +5,20 @@ pub(super) struct Tiles<const N: usize>([u64; N]);
 impl<const N: usize> Tiles<N> {
     pub const EMPTY: Self = Self([0; N]);
 
-    /// Comparing with the index of each word, instead of indexing, keeps the set in registers.
+    /// Returns the set of one tile. Unlike indexing, comparing indices keeps the set in registers.
     #[inline]
-    pub fn of(tile: u16) -> Self {
+    pub fn single(tile: u16) -> Self {
         Self(std::array::from_fn(|word| u64::from(word == usize::from(tile / 64)) << (tile % 64)))
     }
 
     #[inline]
     pub fn insert(&mut self, tile: u16) {
-        *self = self.or(&Self::of(tile));
+        *self = self.or(&Self::single(tile));
     }
 
     #[inline]
     pub fn remove(&mut self, tile: u16) {
-        *self = self.without(&Self::of(tile));
+        *self = self.without(&Self::single(tile));
     }
 
     #[inline]

@@ -1,4 +1,4 @@
-//! Paths and posts for the literal threats, from scratch or with one search per tile.
+//! Paths and posts for the literal threats, computed from scratch or cached.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -8,25 +8,25 @@ use getaway::game::{Layout, Position, Rules};
 use super::paths::{shared_path_step, shared_path_steps, shark_path, shark_path_steps};
 use super::sight::best_intersections;
 
-pub(crate) trait Ways {
+pub(crate) trait Navigation {
     fn shark_step(&self, from: Position, to: Position) -> Option<Position>;
     fn shared_step(&self, from: Position, to: Position) -> Option<Position>;
     fn posts(&self) -> Cow<'_, [Position]>;
 }
 
 /// Computes every answer from scratch, like the server.
-pub(crate) struct Literal<'a> {
+pub(crate) struct UncachedNavigation<'a> {
     layout: &'a Layout,
     rules: Rules,
 }
 
-impl<'a> Literal<'a> {
+impl<'a> UncachedNavigation<'a> {
     pub fn new(layout: &'a Layout, rules: &Rules) -> Self {
         Self { layout, rules: *rules }
     }
 }
 
-impl Ways for Literal<'_> {
+impl Navigation for UncachedNavigation<'_> {
     fn shark_step(&self, from: Position, to: Position) -> Option<Position> {
         shark_path(self.layout, &self.rules, from, to)?.first().copied()
     }
@@ -41,7 +41,7 @@ impl Ways for Literal<'_> {
 }
 
 /// Runs each search at most once per tile, when it is first needed.
-pub(crate) struct Surveyed {
+pub(crate) struct CachedNavigation {
     layout: Layout,
     rules: Rules,
     /// For each position, as `y * width + x`, the index of its open tile.
@@ -51,13 +51,13 @@ pub(crate) struct Surveyed {
     /// For each target, the first steps from all starts.
     shared: Vec<OnceCell<Steps>>,
     posts: Vec<Position>,
-    /// Work since the last `take_work`, in steps: a search takes about one step per tile.
+    /// Work since the last call of `take_work`, in the verifier's steps.
     work: Cell<u64>,
 }
 
 type Steps = Vec<Option<Position>>;
 
-impl Surveyed {
+impl CachedNavigation {
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
         let mut tiles = vec![None; layout.tiles.len()];
         for (tile, position) in layout.open_positions().enumerate() {
@@ -91,9 +91,9 @@ impl Surveyed {
     }
 }
 
-impl Ways for Surveyed {
+impl Navigation for CachedNavigation {
     fn shark_step(&self, from: Position, to: Position) -> Option<Position> {
-        // The server's search takes more steps: it sorts the list of all tiles once per tile.
+        // The server's search sorts the list of all tiles once per tile.
         let work = self.shark.len();
         let search = || self.steps(work, || shark_path_steps(&self.layout, &self.rules, from));
         self.shark[self.tile(from)?].get_or_init(search)[self.tile(to)?]
