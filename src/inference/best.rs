@@ -1,7 +1,7 @@
 use crate::game::{Direction, Personalities, Personality, Rules, Style, StyleNames, View};
 use crate::search::Deadline;
 
-use super::hawk::{Hawk, HawkExplanation, HawkSets, POSTS_MAX, PostDraws, explanations_of_all, posts_told_apart};
+use super::hawk::{Hawk, HawkExplanation, HawkSets, POSTS_MAX, PostDraws, distinguishable_posts, explanations_of_all};
 use super::learner::{Learner, Sets, post_counts};
 use super::orders::Orders;
 use super::paths::{Deer, Owls};
@@ -26,9 +26,13 @@ impl Learner {
         let mut rules = self.best_clock();
         let Sets { sharks, deer, owls, .. } = &self.sets;
         let hawks = self.hawks(deadline)?;
-        let of_hawks = hawks.orders[0].or(hawks.orders[1]);
-        let of_owls = owls.as_ref().map_or(Orders::ALL, Owls::orders);
-        let shared = if of_owls.and(of_hawks).is_empty() { of_owls.or(of_hawks) } else { of_owls.and(of_hawks) };
+        let hawk_orders = hawks.orders[0].or(hawks.orders[1]);
+        let owl_orders = owls.as_ref().map_or(Orders::ALL, Owls::orders);
+        let shared = if owl_orders.and(hawk_orders).is_empty() {
+            owl_orders.or(hawk_orders)
+        } else {
+            owl_orders.and(hawk_orders)
+        };
         rules.shared_path_order = nearest(shared, expected.shared_path_order);
         if let Some(owls) = owls {
             best_owls(owls, &mut rules, expected);
@@ -48,9 +52,9 @@ impl Learner {
         } else {
             rules.shark_path_order = nearest(orders, expected.shark_path_order);
         }
-        // The option order affects both deer and picks, and hawks pick posts with the same numbers.
-        let of_deer = deer.orders(0).or(deer.orders(1));
-        let picks = self.explanations.found.iter().filter(|one| of_deer.contains(one.order)).take(PICKS_MAX);
+        // The option order affects both deer and picks, and the same random numbers pick posts.
+        let deer_orders = deer.orders(0).or(deer.orders(1));
+        let picks = self.explanations.found.iter().filter(|one| deer_orders.contains(one.order)).take(PICKS_MAX);
         let mut picks: Vec<Option<&PickExplanation>> = picks.map(Some).collect();
         if picks.is_empty() {
             picks.push(None);
@@ -62,14 +66,14 @@ impl Learner {
             self.best_posts(&posts, &mut rules);
             rules
         };
-        let mut mended = None;
+        let mut adjusted = None;
         for &one in &picks {
-            mended = self.with_hawks(&with_picks(one), of_owls, deadline)?;
-            if mended.is_some() {
+            adjusted = self.adjusted_to_hawks(&with_picks(one), owl_orders, deadline)?;
+            if adjusted.is_some() {
                 break;
             }
         }
-        rules = mended.unwrap_or_else(|| with_picks(picks[0]));
+        rules = adjusted.unwrap_or_else(|| with_picks(picks[0]));
         self.best_wire(&mut rules);
         Some(if rules.validate().is_ok() { rules } else { *expected })
     }
@@ -129,23 +133,23 @@ impl Learner {
     }
 
     /// Returns `rules` if they explain every hawk's moves, otherwise rules with other values for
-    /// hawks and owls. Returns `Some(None)` if no values explain them, and `None` at the deadline.
-    fn with_hawks(&self, rules: &Rules, of_owls: Orders, deadline: Deadline) -> Option<Option<Rules>> {
+    /// hawks and owls. `None` if the deadline passes, and `Some(None)` if no such values are left.
+    fn adjusted_to_hawks(&self, rules: &Rules, owl_orders: Orders, deadline: Deadline) -> Option<Option<Rules>> {
         let Some(game) = &self.game else { return Some(Some(*rules)) };
         let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
         let places = game.streets.intersections.len();
         let draws = PostDraws::new(rules.first_seed, rules.pick_scale, places, &hawks);
         let bit = |value: u16| 1u128.checked_shl(value.into()).unwrap_or(0);
-        let of_rules = HawkExplanation {
+        let current = HawkExplanation {
             view: view_order(rules.hawk_view),
             orders: Orders::of(rules.shared_path_order),
             patience: bit(rules.hawk_patience_moves.into()),
             rest: bit(rules.hawk_rest_moves.into()),
-            counts: bit(rules.hawk_posts.min(posts_told_apart(places) as u16)),
+            counts: bit(rules.hawk_posts.min(distinguishable_posts(places) as u16)),
         };
-        let is_told_apart = usize::from(rules.hawk_posts) <= POSTS_MAX || places <= POSTS_MAX;
-        let explained = hawks.iter().take_while(|hawk| !deadline.is_past() && hawk.explains(&of_rules, &draws));
-        if !is_told_apart || explained.count() == hawks.len() {
+        let is_distinguishable = usize::from(rules.hawk_posts) <= POSTS_MAX || places <= POSTS_MAX;
+        let explained = hawks.iter().take_while(|hawk| !deadline.is_past() && hawk.explains(&current, &draws));
+        if !is_distinguishable || explained.count() == hawks.len() {
             return Some(Some(*rules));
         }
         let Sets { posts, hawks: sets, .. } = &self.sets;
@@ -156,7 +160,7 @@ impl Learner {
         };
         let within = [0, 1].map(|view| HawkExplanation {
             view,
-            orders: sets.orders[view].and(of_owls),
+            orders: sets.orders[view].and(owl_orders),
             patience: sets.patience,
             rest: sets.rest,
             counts,
@@ -175,7 +179,7 @@ impl Learner {
         let Some(&best) = explanations_of_all(&hawks, &draws, within.to_vec(), cost, deadline)?.first() else {
             return Some(None);
         };
-        let mut mended = Rules {
+        let mut adjusted = Rules {
             hawk_view: view_of(best.view),
             shared_path_order: nearest(best.orders, rules.shared_path_order),
             hawk_patience_moves: nearest_bit(best.patience, expected.hawk_patience_moves),
@@ -184,9 +188,9 @@ impl Learner {
             ..*rules
         };
         if let Some(owls) = &self.sets.owls {
-            best_owls(owls, &mut mended, expected);
+            best_owls(owls, &mut adjusted, expected);
         }
-        Some(Some(mended))
+        Some(Some(adjusted))
     }
 
     fn best_wire(&self, rules: &mut Rules) {
@@ -256,9 +260,9 @@ impl Learner {
             }
         }
         if has(Style::Owl) || has(Style::Hawk) {
-            let of_owls = self.sets.owls.as_ref().map_or(Orders::ALL, Owls::orders);
-            let of_hawks = self.sets.hawks.orders[view_order(best.hawk_view)];
-            for order in of_owls.and(of_hawks).nearest_to(best.shared_path_order).into_iter().take(breadth) {
+            let owl_orders = self.sets.owls.as_ref().map_or(Orders::ALL, Owls::orders);
+            let hawk_orders = self.sets.hawks.orders[view_order(best.hawk_view)];
+            for order in owl_orders.and(hawk_orders).nearest_to(best.shared_path_order).into_iter().take(breadth) {
                 let mut rules = Rules { shared_path_order: order, ..*best };
                 if let Some(owls) = &self.sets.owls {
                     best_owls(owls, &mut rules, best);
@@ -366,7 +370,7 @@ fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
     found.into_iter()
 }
 
-/// Returns `expected` if the range is empty or has it, otherwise the first square, or else `low`.
+/// Returns `expected` if the range is empty or has it, otherwise its lowest square number or `low`.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;

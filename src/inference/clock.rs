@@ -1,6 +1,6 @@
-//! Finds the periods and phases that explain when the threats move. A hypothesis is a phase, its
-//! period, and the ticks since the last move. For each hypothesis, [`ClockFilter`] keeps the
-//! history nearest to the expected rules. [`clock_sets`] finds all values that explain a game.
+//! Finds the periods and phases that explain when the threats move. A hypothesis is the current
+//! phase, its period, and the ticks since the last move. For each hypothesis, [`ClockFilter`] keeps
+//! the history nearest to the expected rules. [`clock_sets`] finds all values that explain a game.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -24,8 +24,8 @@ pub struct ClockEvidence {
     pub personality: Option<Personality>,
 }
 
-/// A hypothesis: the index of a phase, its period, and the ticks since the last move.
-type Phase = (u8, u8, u8);
+/// The index of the current phase, its period, and the ticks since the last move.
+type Hypothesis = (u8, u8, u8);
 
 #[derive(Clone, Copy, Debug)]
 struct History {
@@ -35,93 +35,94 @@ struct History {
     clocks: [u16; 4],
 }
 
-/// For one phase and period: the ticks since the last move, ascending, with the cheapest history.
-type Lane = Vec<(u8, History)>;
+/// The cheapest history for each number of ticks since the last move, in ascending order.
+type Histories = Vec<(u8, History)>;
 
 const PERIODS: usize = u8::MAX as usize;
 
-/// A filter that keeps the cheapest explanations of when the threats moved in a game so far.
+/// A filter that keeps the cheapest explanations of when the threats have moved in a game.
 #[derive(Clone, Debug)]
 pub struct ClockFilter {
     expected: Rules,
     trusts_personalities: bool,
-    /// Index `phase * PERIODS + period - 1`.
-    alive: Vec<Lane>,
+    /// By phase and period, at index `phase * PERIODS + period - 1`.
+    alive: Vec<Histories>,
     clock: u16,
 }
 
+/// A history in which `phase` ends, `since` ticks after the last move.
 #[derive(Clone, Copy, Debug)]
-struct Entry {
+struct PhaseEntry {
     history: History,
     phase: u8,
     since: u8,
 }
 
 #[derive(Debug, Default)]
-struct Entries {
+struct PhaseEntries {
     /// The cheapest entry for each number of ticks since the last move, in ascending order.
-    all: Vec<Entry>,
+    all: Vec<PhaseEntry>,
     /// For each index of `all`, the cheapest entry at this or a later index.
-    cheapest_from: Vec<Entry>,
+    cheapest_from: Vec<PhaseEntry>,
 }
 
 impl ClockFilter {
     /// Creates a filter for the start of a game, when the first phase can have any period.
     pub fn new(expected: &Rules, trusts_personalities: bool) -> Self {
         let mut filter =
-            Self { expected: *expected, trusts_personalities, alive: vec![Lane::new(); 5 * PERIODS], clock: 0 };
-        let PeriodsAndClocks { periods, clocks } = PeriodsAndClocks::of(expected);
-        for (period, lane) in (1..=u8::MAX).zip(&mut filter.alive) {
+            Self { expected: *expected, trusts_personalities, alive: vec![Histories::new(); 5 * PERIODS], clock: 0 };
+        let PeriodsAndClocks { periods, clocks } = PeriodsAndClocks::from_rules(expected);
+        for (period, row) in (1..=u8::MAX).zip(&mut filter.alive) {
             let mut history = History { cost: 0, periods, clocks };
             history.periods[0] = period;
             history.cost = cost(period.into(), periods[0].into());
-            lane.push((0, history));
+            row.push((0, history));
         }
         filter
     }
 
     /// True if at least one explanation is left.
     pub fn explains(&self) -> bool {
-        self.alive.iter().any(|lane| !lane.is_empty())
+        self.alive.iter().any(|row| !row.is_empty())
     }
 
     /// Advances the explanations by one tick, and drops those that contradict its evidence.
     pub fn update(&mut self, evidence: &ClockEvidence) {
         self.clock = evidence.tick - 1;
-        let expected = PeriodsAndClocks::of(&self.expected);
+        let expected = PeriodsAndClocks::from_rules(&self.expected);
         let personality = evidence.personality.filter(|_| self.trusts_personalities);
         let entries = self.entries(&expected);
-        let mut after = Lane::new();
-        for (phase, (lanes, entries)) in (0..).zip(self.alive.chunks_exact_mut(PERIODS).zip(&entries)) {
+        let mut after = Histories::new();
+        for (phase, (rows, entries)) in (0..).zip(self.alive.chunks_exact_mut(PERIODS).zip(&entries)) {
             let is_reported = personality.is_none_or(|personality| personality as usize == phase);
-            for (period, lane) in (1..=u8::MAX).zip(lanes) {
+            for (period, row) in (1..=u8::MAX).zip(rows) {
                 after.clear();
                 if is_reported {
-                    let enter = |entry: &Entry| {
+                    let enter = |entry: &PhaseEntry| {
                         let mut history = entry.history;
                         history.periods[phase] = period;
                         history.cost += cost(period.into(), expected.periods[phase].into());
                         history
                     };
-                    advance(lane, period, evidence.moved, entries, enter, &mut after);
+                    advance(row, period, evidence.moved, entries, enter, &mut after);
                 }
-                std::mem::swap(lane, &mut after);
+                std::mem::swap(row, &mut after);
             }
         }
     }
 
-    fn entries(&self, expected: &PeriodsAndClocks) -> [Entries; 5] {
-        let mut entries: [Entries; 5] = Default::default();
+    fn entries(&self, expected: &PeriodsAndClocks) -> [PhaseEntries; 5] {
+        let mut entries: [PhaseEntries; 5] = Default::default();
         if self.clock == 0 {
             return entries;
         }
-        let mut cheapest: [Option<Entry>; 256] = [None; 256];
+        let mut cheapest: [Option<PhaseEntry>; 256] = [None; 256];
         for (next, found) in (1u8..).zip(&mut entries[1..]) {
             let (phase, index) = (next - 1, usize::from(next) - 1);
             for (since, history) in self.alive[index * PERIODS..][..PERIODS].iter().flatten() {
                 let best = &mut cheapest[usize::from(*since)];
                 if best.is_none_or(|best| history.cost < best.history.cost) {
-                    *best = Some(Entry { history: *history, phase, since: *since });
+                    *best = Some(PhaseEntry { history: *history, phase, since: *since });
                 }
             }
             for entry in cheapest.iter_mut().flatten() {
@@ -131,7 +132,7 @@ impl ClockFilter {
             found.all.extend(cheapest.iter().flatten());
             found.cheapest_from.clone_from(&found.all);
             for index in (1..found.all.len()).rev() {
-                let rank = |entry: &Entry| (entry.history.cost, entry.phase, entry.since);
+                let rank = |entry: &PhaseEntry| (entry.history.cost, entry.phase, entry.since);
                 let (one, later) = (found.cheapest_from[index - 1], found.cheapest_from[index]);
                 found.cheapest_from[index - 1] = if rank(&later) < rank(&one) { later } else { one };
             }
@@ -140,15 +141,15 @@ impl ClockFilter {
     }
 
     /// Returns the expected rules with the cheapest periods and phases, or `None` if no explanation
-    /// is left. A phase that has not begun keeps its expected start unless that is past.
+    /// is left. A phase that has not begun keeps its expected start unless it is overdue.
     pub fn best(&self) -> Option<Rules> {
-        let expected = PeriodsAndClocks::of(&self.expected);
+        let expected = PeriodsAndClocks::from_rules(&self.expected);
         let total = |&(phase, history): &(usize, &History)| {
             let late = (phase..4).filter(|&index| expected.clocks[index] < self.clock).count();
             (history.cost + late as u32 * CHANGE_COST, phase)
         };
-        let lanes = self.alive.iter().enumerate();
-        let histories = lanes.flat_map(|(lane, all)| all.iter().map(move |(_, history)| (lane / PERIODS, history)));
+        let rows = self.alive.iter().enumerate();
+        let histories = rows.flat_map(|(row, all)| all.iter().map(move |(_, history)| (row / PERIODS, history)));
         let (phase, history) = histories.min_by_key(total)?;
         let mut found = PeriodsAndClocks { periods: history.periods, clocks: history.clocks };
         let mut least = self.clock;
@@ -171,14 +172,14 @@ impl ClockFilter {
 }
 
 fn advance(
-    lane: &[(u8, History)],
+    row: &[(u8, History)],
     period: u8,
     moved: Option<bool>,
-    entries: &Entries,
-    enter: impl Fn(&Entry) -> History,
-    after: &mut Lane,
+    entries: &PhaseEntries,
+    enter: impl Fn(&PhaseEntry) -> History,
+    after: &mut Histories,
 ) {
-    let cheaper = |stays: Option<History>, entry: Option<&Entry>| {
+    let cheaper = |stays: Option<History>, entry: Option<&PhaseEntry>| {
         let entered = entry.map(&enter);
         match (stays, entered) {
             (Some(stays), Some(entered)) => Some(if entered.cost < stays.cost { entered } else { stays }),
@@ -186,7 +187,7 @@ fn advance(
         }
     };
     let waits = |since: u8| since + 1 < period;
-    let (waiting, moving) = lane.split_at(lane.partition_point(|&(since, _)| waits(since)));
+    let (waiting, moving) = row.split_at(row.partition_point(|&(since, _)| waits(since)));
     let first_moving = entries.all.partition_point(|entry| waits(entry.since));
     if moved != Some(false) {
         let stays = moving.first().map(|&(_, history)| history);
@@ -211,7 +212,7 @@ struct PeriodsAndClocks {
 }
 
 impl PeriodsAndClocks {
-    fn of(rules: &Rules) -> Self {
+    fn from_rules(rules: &Rules) -> Self {
         let clocks = rules.phase_clocks;
         Self {
             periods: Personality::ALL.map(|personality| rules.period_ticks.of(personality)),
@@ -242,14 +243,14 @@ fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u8> {
     moved.is_none_or(|moved| moved == moves).then_some(if moves { 0 } else { since })
 }
 
-/// The possible values of the periods and of the clocks at which phases begin.
+/// The possible values of the periods, and of the clocks after which phases begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockSets {
     /// The possible periods of each personality.
     pub periods: [BTreeSet<u8>; 5],
     /// The clock values (tick - 1) after which each phase from tease to insane may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// The first and last tick in which threats can have each personality; (0, 0) if in none.
+    /// The first and last tick in which threats can have each personality; (0, 0) if there is none.
     pub seen: [(u16, u16); 5],
 }
 
@@ -286,11 +287,11 @@ impl ClockSets {
 /// Returns the allowed values that explain a game, or `None` if none do. `evidence` must hold every
 /// tick from 1, in order. A backward pass drops hypotheses that contradict later ticks.
 pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowed: &ClockSets) -> Option<ClockSets> {
-    let start: HashSet<Phase> = allowed.periods[0].iter().map(|&period| (0, period, 0)).collect();
-    let mut forward: Vec<HashSet<Phase>> = vec![start];
+    let start: HashSet<Hypothesis> = allowed.periods[0].iter().map(|&period| (0, period, 0)).collect();
+    let mut forward: Vec<HashSet<Hypothesis>> = vec![start];
     for tick in evidence {
         let before = forward.last()?;
-        let mut after: HashSet<Phase> =
+        let mut after: HashSet<Hypothesis> =
             before.iter().filter_map(|&from| stays(from, tick, trusts_personalities, allowed)).collect();
         for group in groups(before) {
             after.extend(begins(group, tick, trusts_personalities, allowed));
@@ -323,7 +324,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
                 }
             }
         }
-        let is_kept = |from: &&Phase| -> bool {
+        let is_kept = |from: &&Hypothesis| -> bool {
             let (phase, _, since) = **from;
             begun.contains(&(phase, since))
                 || stays(**from, tick, trusts_personalities, allowed).is_some_and(|to| alive.contains(&to))
@@ -344,7 +345,7 @@ pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowe
 }
 
 /// Returns the hypotheses without their periods, which do not affect the next phase.
-fn groups(phases: &HashSet<Phase>) -> BTreeSet<(u8, u8)> {
+fn groups(phases: &HashSet<Hypothesis>) -> BTreeSet<(u8, u8)> {
     phases.iter().map(|&(phase, _, since)| (phase, since)).collect()
 }
 
@@ -353,11 +354,11 @@ fn is_reported(phase: u8, evidence: &ClockEvidence, trusts_personalities: bool) 
 }
 
 fn stays(
-    (phase, period, since): Phase,
+    (phase, period, since): Hypothesis,
     evidence: &ClockEvidence,
     trusts_personalities: bool,
     allowed: &ClockSets,
-) -> Option<Phase> {
+) -> Option<Hypothesis> {
     // The phase can continue only if an allowed start of the next phase still lies ahead.
     let clocks = allowed.clocks.get(usize::from(phase));
     let can_wait = clocks.is_none_or(|clocks| clocks.last().is_some_and(|&last| last >= evidence.tick - 1));
@@ -372,7 +373,7 @@ fn begins<'a>(
     evidence: &'a ClockEvidence,
     trusts_personalities: bool,
     allowed: &'a ClockSets,
-) -> impl Iterator<Item = Phase> + 'a {
+) -> impl Iterator<Item = Hypothesis> + 'a {
     let clock = evidence.tick - 1;
     let mut last = phase;
     while clock > 0 && last < 4 && allowed.clocks[usize::from(last)].contains(&(clock - 1)) {
@@ -417,7 +418,7 @@ mod tests {
     }
 
     #[test]
-    fn overdue_phase_is_guessed_anew_only_now_and_then() {
+    fn guessed_start_of_an_overdue_phase_changes_rarely() {
         let rules =
             Rules { phase_clocks: PhaseClocks { insane: 1030, ..Rules::BLITZ_2025.phase_clocks }, ..Rules::BLITZ_2025 };
         let mut filter = ClockFilter::new(&Rules::BLITZ_2025, true);

@@ -31,7 +31,7 @@ pub struct Finding {
 /// The findings about a server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Findings {
-    /// The best explanation, which changes the fewest of the expected rules.
+    /// The best explanation, with few changes to the expected rules.
     pub rules: Rules,
     /// One finding per parameter.
     pub parameters: Vec<Finding>,
@@ -200,7 +200,7 @@ impl Learner {
         }
     }
 
-    /// `None` if the range of the scale is so narrow that its simplest number is not a coincidence.
+    /// Describes the range of scales; `None` if it is so narrow that the found scale is certain.
     fn open_scale(&self) -> Option<String> {
         let range = |one: &PickExplanation| format!("{} to {}", one.scales.0, one.scales.1);
         let single = self.open_picks(range);

@@ -205,14 +205,14 @@ pub struct PostDraws {
 pub const POSTS_MAX: usize = 100;
 pub const FEW_POSTS_MAX: usize = 20;
 
-pub fn posts_told_apart(intersections: usize) -> usize {
+pub fn distinguishable_posts(intersections: usize) -> usize {
     intersections.clamp(FEW_POSTS_MAX, POSTS_MAX)
 }
 
 impl PostDraws {
     pub fn new(first_seed: i32, scale: f64, intersections: usize, hawks: &[&Hawk]) -> Self {
         let lengths = hawks.iter().flat_map(|hawk| hawk.hypotheses.iter().map(|hypothesis| hypothesis.posts.len()));
-        let most = posts_told_apart(intersections);
+        let most = distinguishable_posts(intersections);
         let counts = |draw: usize| {
             let mut counts = [0; 128];
             for count in 1..=most {
@@ -329,7 +329,7 @@ impl HawkHypothesis {
 
     fn advance(&self, streets: &Streets, step: &Step, threat: usize, after: &mut Vec<Self>) {
         let (tile, direction) = step.threats[threat];
-        let player = step.player.of(self.view);
+        let player = step.player.tile(self.view);
         let sees = streets.sees(player, tile);
         let aim = if sees { Aim::Seen(player) } else { self.aim };
         if sees && matches!(self.aim, Aim::Post(_)) && self.posts.last() != Some(&FORGOTTEN) {

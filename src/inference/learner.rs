@@ -2,9 +2,9 @@
 //!
 //! Threats react to the player, but not to each other. So the learner keeps separate sets of
 //! hypotheses for the clock, the sharks, the deer, the owls, the hawks and the picks. These sets
-//! are linked only by the direction orders that several styles share. If the positions do not show
-//! whether threats moved in a tick, the best clock decides. If no rules explain a threat's move,
-//! the learner reports the threat and the move, and ignores the threat from then on.
+//! are linked only by the direction orders and random numbers that several styles share. If the
+//! positions do not show whether threats moved in a tick, the best clock decides. If no rules
+//! explain a threat's move, the learner reports the move, and ignores the threat from then on.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ pub(super) struct Sets {
     pub owls: Option<Owls>,
     pub hawks: HawkSets,
     pub picks: Picks,
-    /// The known posts of hawks in earlier games: draw number, rank, number of intersections.
+    /// The known posts of earlier games: draw number, rank, and number of the map's intersections.
     pub posts: Vec<(u16, u16, u16)>,
 }
 
@@ -73,6 +73,7 @@ pub struct Decided {
     pub threat: usize,
 }
 
+/// A parameter for which the learner records the last observation that ruled out a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Factor {
     SharkView,
@@ -188,7 +189,7 @@ impl Learner {
 
     pub(crate) fn begin_on(&mut self, streets: Streets, named: Vec<StyleWord>, first: Sight) {
         self.end_game();
-        let is_whole = first.tick == FIRST_TICK;
+        let is_from_start = first.tick == FIRST_TICK;
         let words = &self.past_words;
         let style = |one: &StyleWord| {
             one.style.or_else(|| words.iter().find(|(word, _)| *word == one.word).map(|&(_, style)| style))
@@ -196,7 +197,7 @@ impl Learner {
         let count = named.len();
         let mut game = ObservedGame {
             styles: named.iter().map(style).collect(),
-            homes: first.threats.iter().map(|&(position, _)| Some(position).filter(|_| is_whole)).collect(),
+            homes: first.threats.iter().map(|&(position, _)| Some(position).filter(|_| is_from_start)).collect(),
             first_facing: first.threats.iter().map(|&(_, direction)| direction).collect(),
             steps: Vec::new(),
             moves: Vec::new(),
@@ -208,8 +209,8 @@ impl Learner {
             clock: (Clock::new(&self.expected), self.expected),
             reports_personalities: first.personality.is_some(),
             hawks: vec![None; count],
-            draws: vec![Some(1).filter(|_| is_whole); count],
-            moves_made: Some(0).filter(|_| is_whole),
+            draws: vec![Some(1).filter(|_| is_from_start); count],
+            moves_made: Some(0).filter(|_| is_from_start),
             unexplained: vec![None; count],
             solved_at: 0,
             identified_at: 0,
@@ -217,7 +218,7 @@ impl Learner {
             named,
             last: first,
         };
-        if is_whole {
+        if is_from_start {
             self.first_direction = self.first_direction.or(game.first_facing.iter().flatten().next().copied());
         } else {
             for tick in FIRST_TICK..game.last.tick {
@@ -245,22 +246,22 @@ impl Learner {
 
     fn reset_memories(&mut self) {
         let Some(game) = &mut self.game else { return };
-        let is_whole = game.homes.first().is_none_or(Option::is_some);
+        let is_from_start = game.homes.first().is_none_or(Option::is_some);
         if game.styles.contains(&Some(Style::Owl)) && self.sets.owls.is_none() {
             self.sets.owls = Some(Owls::new(&game.streets));
         }
         if let Some(owls) = &mut self.sets.owls {
-            if is_whole {
+            if is_from_start {
                 owls.restart(game.streets.nowhere());
             } else {
                 owls.forget();
             }
         }
         for (hawk, style) in game.hawks.iter_mut().zip(&game.styles) {
-            *hawk = (*style == Some(Style::Hawk)).then(|| Hawk::new(&self.sets.hawks, is_whole));
+            *hawk = (*style == Some(Style::Hawk)).then(|| Hawk::new(&self.sets.hawks, is_from_start));
         }
-        game.draws = vec![Some(1).filter(|_| is_whole); game.named.len()];
-        game.moves_made = Some(0).filter(|_| is_whole);
+        game.draws = vec![Some(1).filter(|_| is_from_start); game.named.len()];
+        game.moves_made = Some(0).filter(|_| is_from_start);
     }
 
     /// Learns from the next message. Ignores a message if its tick is not later than the last one.
@@ -270,15 +271,14 @@ impl Learner {
         while self.advance() {}
     }
 
-    /// Accepts the next message. Call this only after [`advance`](Self::advance) has
-    /// returned false.
+    /// Accepts the next message. [`advance`](Self::advance) must have returned false before.
     pub(crate) fn show(&mut self, sight: &Sight) {
         if self.accept(sight) {
             self.task = Task::Clock;
         }
     }
 
-    /// Does a part of the pending work. Returns false if all messages have been processed. Takes
+    /// Does part of the pending work. Returns false if all messages have been processed. Takes
     /// less than a millisecond, unless a hawk has thousands of hypotheses.
     pub(crate) fn advance(&mut self) -> bool {
         self.task = match std::mem::take(&mut self.task) {
@@ -573,7 +573,8 @@ impl Learner {
 }
 
 impl ObservedGame {
-    /// `None` unless the player and threats were on open tiles and threats moved at most one tile.
+    /// The moves that lead to `sight`. `None` if a threat moved farther than one tile, or if the
+    /// player or a threat was not on an open tile.
     fn step_to(&self, sight: &Sight) -> Option<Step> {
         let graph = self.streets.graph();
         let (before, now) = (graph.tile(self.last.player)?, graph.tile(sight.player)?);
@@ -675,12 +676,12 @@ impl StyleTrial {
     fn new(game: &ObservedGame, word: &str, style: Style) -> Self {
         let threats: Vec<usize> = (0..game.named.len()).filter(|&other| game.named[other].word == word).collect();
         let mut sets = Sets::new((style == Style::Owl).then(|| Owls::new(&game.streets)));
-        let is_whole = game.homes.first().is_none_or(Option::is_some) && game.evidence.len() == game.steps.len();
-        if let Some(owls) = sets.owls.as_mut().filter(|_| !is_whole) {
+        let is_from_start = game.homes.first().is_none_or(Option::is_some) && game.evidence.len() == game.steps.len();
+        if let Some(owls) = sets.owls.as_mut().filter(|_| !is_from_start) {
             owls.forget();
         }
-        let draws = vec![Some(1).filter(|_| is_whole); threats.len()];
-        let hawk = (style == Style::Hawk).then(|| Hawk::new(&HawkSets::ANY, is_whole));
+        let draws = vec![Some(1).filter(|_| is_from_start); threats.len()];
+        let hawk = (style == Style::Hawk).then(|| Hawk::new(&HawkSets::ANY, is_from_start));
         let hawks = vec![hawk; threats.len()];
         Self { style, threats, sets, draws, hawks, next: 0 }
     }
@@ -794,7 +795,7 @@ fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Factor, usize)>
     }
 }
 
-/// The distinguishable values of `hawk_posts` with which the explanation yields these posts.
+/// The distinguishable values of `hawk_posts` with which `one` explains these posts.
 pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> Vec<u16> {
     let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(0).max(FEW_POSTS_MAX as u16);
     let explains = |count: u16| {

@@ -84,7 +84,7 @@ impl Orders {
         ORDERS.iter().copied().enumerate().filter(move |(index, _)| self.0 >> index & 1 == 1)
     }
 
-    /// The orders of the set, sorted by Kendall's distance from `order` (the number of inversions).
+    /// The orders of the set, sorted by Kendall tau distance from `order`.
     pub fn nearest_to(self, order: [Direction; 4]) -> Vec<[Direction; 4]> {
         let mut found: Vec<[Direction; 4]> = self.iter().map(|(_, order)| order).collect();
         found.sort_by_key(|other| inversions(order, *other));

@@ -1,12 +1,11 @@
-//! Explanations of the steps of sharks, deer and owls. [`Sharks`], [`Deer`] and [`Owls`] hold all
-//! hypotheses that explain the observed steps, and no others.
+//! The hypotheses that explain all observed steps of sharks, deer and owls.
 
 use super::orders::Orders;
 use super::streets::{Step, Streets};
 use crate::game::{Direction, Position};
 
 const UNKNOWN: u16 = u16::MAX;
-/// Maximum `owl_minute_ticks`. A game of 2,000 ticks cannot distinguish longer periods.
+/// Maximum `owl_minute_ticks`. Longer periods look the same in a game of 2,000 ticks.
 pub const OWL_MINUTE_MAX: u16 = 2000;
 
 /// The orders under which the path from `tile` to `target` begins with `step`.
@@ -31,7 +30,7 @@ impl Default for Sharks {
 impl Sharks {
     pub fn after(self, streets: &Streets, step: &Step, threat: usize) -> Option<Self> {
         let (tile, direction) = step.threats[threat];
-        let orders = |view: usize| self.0[view].and(orders_of_step(streets, step.player.of(view), tile, direction));
+        let orders = |view: usize| self.0[view].and(orders_of_step(streets, step.player.tile(view), tile, direction));
         let after = Self([orders(0), orders(1)]);
         (!after.0.iter().all(|orders| orders.is_empty())).then_some(after)
     }
@@ -59,7 +58,7 @@ impl Deer {
         let at = streets.position(tile);
         let mut after = self.clone();
         for (view, ranges) in after.0.iter_mut().enumerate() {
-            let player = streets.position(step.player.of(view));
+            let player = streets.position(step.player.tile(view));
             let distance_squared = squared_distance(at, player);
             let to_player = Ranking::new(at, options, facing, player);
             let to_home = home.map(|home| Ranking::new(at, options, facing, home));
@@ -71,7 +70,7 @@ impl Deer {
                     range.0 = range.0.max(distance_squared);
                 }
                 if !goes_home {
-                    // The deer moved towards the player, so it was beyond the shy distance.
+                    // The deer did not move home, so the player was beyond the shy distance.
                     match distance_squared.checked_sub(1) {
                         Some(most) => range.1 = range.1.min(most),
                         None => *range = (1, 0),
@@ -127,7 +126,7 @@ pub fn squared_distance(a: Position, b: Position) -> u32 {
 
 /// A range of values of `owl_window_ticks` under which owls remember the same tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Windows {
+pub struct WindowRange {
     pub from: u16,
     pub to: u16,
     /// The remembered tile, the tile count if there is none, or [`UNKNOWN`].
@@ -138,13 +137,14 @@ pub struct Windows {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owls {
     /// For each view and each `owl_minute_ticks` from 1, the possible windows in ascending order.
-    pub minutes: [Vec<Vec<Windows>>; 2],
+    pub minutes: [Vec<Vec<WindowRange>>; 2],
 }
 
 impl Owls {
     pub fn new(streets: &Streets) -> Self {
-        let windows = |minute| vec![Windows { from: 0, to: minute, memory: streets.nowhere(), orders: Orders::ALL }];
-        let minutes: Vec<Vec<Windows>> = (1..=OWL_MINUTE_MAX).map(windows).collect();
+        let windows =
+            |minute| vec![WindowRange { from: 0, to: minute, memory: streets.nowhere(), orders: Orders::ALL }];
+        let minutes: Vec<Vec<WindowRange>> = (1..=OWL_MINUTE_MAX).map(windows).collect();
         Self { minutes: [minutes.clone(), minutes] }
     }
 
@@ -155,7 +155,7 @@ impl Owls {
     pub fn look(&mut self, step: &Step) {
         let clock = step.tick.saturating_sub(1);
         for (view, minutes) in self.minutes.iter_mut().enumerate() {
-            let seen = step.player.of(view);
+            let seen = step.player.tile(view);
             for (windows, minute) in minutes.iter_mut().zip(1..) {
                 look(windows, clock % minute, seen);
             }
@@ -197,10 +197,10 @@ impl Owls {
     }
 }
 
-/// Updates the memories for a tick in which owls look if their window is longer than `second`.
-fn look(windows: &mut Vec<Windows>, second: u16, seen: u16) {
+/// Updates the memories in tick `second` of a minute, when owls with a longer window look.
+fn look(windows: &mut Vec<WindowRange>, second: u16, seen: u16) {
     if let Some(index) = windows.iter().position(|window| window.from <= second && second < window.to) {
-        let shorter = Windows { to: second, ..windows[index] };
+        let shorter = WindowRange { to: second, ..windows[index] };
         windows[index].from = second + 1;
         windows.insert(index, shorter);
     }

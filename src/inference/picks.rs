@@ -1,4 +1,4 @@
-//! Explanations of the picks of goldfish, bulls and hawks. All threats draw the same sequence of
+//! Explanations of the picks of goldfish and bulls. All threats draw the same sequence of random
 //! numbers, so each pick narrows the bounds of one number. For a given seed, the scales that bring
 //! a number into its bounds form periodic intervals. The sieve intersects the intervals of all
 //! draws, and starts with the widest intervals, so that it holds few intervals at a time.
@@ -8,11 +8,11 @@ use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
 /// The bounds of an unknown number. Units of 1/12 are exact for picks from up to four options.
-const WHOLE: (u8, u8) = (0, 12);
+const UNBOUNDED: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
-/// Maximum number of intervals to check per step of a search, in about a millisecond.
+/// Maximum number of intervals to check per step of a search, which takes about a millisecond.
 const INTERVALS_PER_STEP: usize = 256;
-/// Minimum number of known draws to search for seeds. Too many seeds explain fewer draws.
+/// Minimum number of known draws for a search for seeds. With fewer, too many seeds are possible.
 const DRAWS_MIN: usize = 8;
 /// Minimum evidence, in bits, at which an explanation is not considered a coincidence.
 const BITS_MIN: f64 = 60.0;
@@ -98,7 +98,7 @@ impl Picks {
             let (low, high) = ((index * twelfths).max(before.0), ((index + 1) * twelfths).min(before.1));
             (low < high).then_some((low, high))
         };
-        let before = |order: usize| self.bounds[order].get(draw).copied().unwrap_or(WHOLE);
+        let before = |order: usize| self.bounds[order].get(draw).copied().unwrap_or(UNBOUNDED);
         let alive: Vec<(usize, (u8, u8))> =
             self.orders.iter().filter_map(|(index, order)| Some((index, bounds(order, before(index))?))).collect();
         if alive.is_empty() {
@@ -108,7 +108,7 @@ impl Picks {
         for (index, found) in alive {
             let all = &mut self.bounds[index];
             if all.len() <= draw {
-                all.resize(draw + 1, WHOLE);
+                all.resize(draw + 1, UNBOUNDED);
             }
             all[draw] = found;
         }
@@ -124,7 +124,7 @@ impl Picks {
     pub fn explains(&self, order: [Direction; 4], first_seed: i32, scale: f64) -> bool {
         let bounds = &self.bounds[index_of(order)];
         let within = |(draw, &(low, high)): (usize, &(u8, u8))| {
-            (low, high) == WHOLE || (low..high).contains(&twelfth(first_seed, draw, scale))
+            (low, high) == UNBOUNDED || (low..high).contains(&twelfth(first_seed, draw, scale))
         };
         self.orders.contains(order) && bounds.iter().enumerate().all(within)
     }
@@ -133,7 +133,7 @@ impl Picks {
     pub fn explains_draw(&self, one: &PickExplanation, draw: u16) -> bool {
         let bounds = self.bounds[index_of(one.order)].get(usize::from(draw));
         let within = |&(low, high): &(u8, u8)| {
-            (low, high) == WHOLE || (low..high).contains(&twelfth(one.first_seed, draw.into(), one.scale))
+            (low, high) == UNBOUNDED || (low..high).contains(&twelfth(one.first_seed, draw.into(), one.scale))
         };
         self.orders.contains(one.order) && bounds.is_none_or(within)
     }
@@ -260,7 +260,7 @@ impl PickSearch {
         self.found.truncate(self.effort.found_max);
     }
 
-    /// Adds a search's new scales. Adds the expected scale if the search ended without finding it.
+    /// Adds a search's new scales. At the end, also adds the expected scale if it was missed.
     fn add_scales(&mut self, search: &mut ScaleSearch, has_ended: bool) {
         let (first_seed, expected) = (self.expected.first_seed, self.expected.pick_scale);
         let order = order_of(search.order);
@@ -275,7 +275,7 @@ impl PickSearch {
     fn known_draws(&self) -> Vec<usize> {
         let of_orders = |draw: usize| {
             let mut bounds = self.allowed.iter().filter_map(|(order, _)| self.picks.bounds[order].get(draw));
-            bounds.any(|&bounds| bounds != WHOLE)
+            bounds.any(|&bounds| bounds != UNBOUNDED)
         };
         (0..self.picks.bounds.iter().map(Vec::len).max().unwrap_or(0)).filter(|&draw| of_orders(draw)).collect()
     }
@@ -390,7 +390,7 @@ impl Sieve {
     fn new(picks: &Picks, order: usize, first_seed: i32, sign: f64, within: (f64, f64)) -> Self {
         let mut draws: Vec<(f64, (u8, u8))> = (0i64..)
             .zip(&picks.bounds[order])
-            .filter(|(_, bounds)| **bounds != WHOLE)
+            .filter(|(_, bounds)| **bounds != UNBOUNDED)
             .map(|(draw, bounds)| (sign * libm::sin((i64::from(first_seed) + draw) as f64), *bounds))
             .collect();
         draws.sort_by(|left, right| left.0.abs().total_cmp(&right.0.abs()));
@@ -406,7 +406,7 @@ impl Sieve {
     }
 }
 
-/// The parts of `intervals` that bring the number into its bounds. `None` if there are too many.
+/// The parts of `intervals` that bring a number into its bounds. `None` if there are too many.
 fn narrowed(intervals: &[(f64, f64)], sine: f64, (low, high): (u8, u8)) -> Option<Vec<(f64, f64)>> {
     let (low, high) = (f64::from(low) / 12.0, f64::from(high) / 12.0);
     let (slope, low, high) = if sine < 0.0 { (-sine, 1.0 - high, 1.0 - low) } else { (sine, low, high) };
@@ -442,10 +442,12 @@ pub fn pick(first_seed: i32, draw: usize, scale: f64, len: usize) -> usize {
     game_picks::pick(number(first_seed, draw, scale), len)
 }
 
+/// The drawn number in units of 1/12, rounded down.
 fn twelfth(first_seed: i32, draw: usize, scale: f64) -> u8 {
     pick(first_seed, draw, scale, 12) as u8
 }
 
+/// The lowest multiple in the range of the largest possible power of ten, otherwise the middle.
 fn simplest(low: f64, high: f64) -> f64 {
     for exponent in (-9..=6).rev() {
         let digits = 10f64.powi(-exponent);
@@ -504,7 +506,6 @@ mod tests {
     #[test]
     fn picks_are_those_of_the_game() {
         assert_eq!(pick(0, 1, 10_000.0, 4), 2, "the reference model's test expects the same pick");
-        // A wall keeps the player and the goldfish apart.
         let layout = Layout::parse("G...\n.##.\n....\n####\nP...").expect("a drawing");
         for rules in [Rules::BLITZ_2025, Rules { first_seed: -77, pick_scale: 431.5, ..Rules::BLITZ_2025 }] {
             let world = World::new(&layout, &rules).expect("a map");

@@ -70,7 +70,7 @@ pub struct Sight {
     pub player: Position,
     /// Each threat's position, and its direction if known, in the order of the message.
     pub threats: Vec<(Position, Option<Direction>)>,
-    /// The reported personality, if all threats have the same; `None` if one is missing or unknown.
+    /// The reported personality; `None` if threats differ, or a personality is missing or unknown.
     pub personality: Option<Personality>,
 }
 
@@ -108,7 +108,7 @@ pub struct Views {
 
 impl Views {
     /// The player's tile in a view (0 stale, 1 present).
-    pub fn of(self, view: usize) -> u16 {
+    pub fn tile(self, view: usize) -> u16 {
         if view == 0 { self.stale } else { self.present }
     }
 }
