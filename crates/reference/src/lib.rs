@@ -2,7 +2,7 @@
 //!
 //! The model applies the rules in the server's order, without lookup tables. It uses only basic
 //! types of [`getaway::game`], not its logic, so that the two do not share mistakes. [`lockstep`]
-//! and [`audit`] use both. [`verify()`] caches paths, and uses `game` to reject invalid maps.
+//! and [`audit`] use both models. [`verify()`] caches paths, and lets `game` validate the map.
 
 pub mod audit;
 mod command;

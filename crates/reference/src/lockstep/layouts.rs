@@ -36,7 +36,7 @@ fn layout_of(dice: &mut Dice, side_max: i32) -> Layout {
         wall_in(&mut layout);
     }
     if dice.one_in(4) {
-        cloud(&mut layout, dice);
+        add_see_through_tiles(&mut layout, dice);
     }
     place_player(&mut layout, dice);
     place_threats(&mut layout, dice);
@@ -121,7 +121,7 @@ fn wall_in(layout: &mut Layout) {
     }
 }
 
-fn cloud(layout: &mut Layout, dice: &mut Dice) {
+fn add_see_through_tiles(layout: &mut Layout, dice: &mut Dice) {
     let percent = dice.pick(&[5, 20, 60]);
     for tile in &mut layout.tiles {
         if tile.is_open() && dice.below(100) < percent {

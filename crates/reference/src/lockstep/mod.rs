@@ -1,5 +1,5 @@
 //! Plays `getaway::game` and the reference model side by side on random maps with random commands,
-//! up to the first difference. A seed or a fuzzer's bytes determine a game. The run compares
+//! up to the first difference. A seed or a fuzzer's bytes determine a game. Each run compares
 //!
 //! - before the first tick, the hawks' posts, and the paths and line of sight between open tiles
 //! - before every tick, the effect of each action and the legal moves

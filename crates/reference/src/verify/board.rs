@@ -10,7 +10,7 @@ use crate::navigation::CachedNavigation;
 use crate::threat::owls_look;
 use crate::{Game, Threat};
 
-/// Steps counted for one move of a literal threat.
+/// The work, in steps, that is counted for one move of a literal threat.
 const ACT_STEPS: u64 = 16;
 
 pub(super) struct Board<const N: usize> {

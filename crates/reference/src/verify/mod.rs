@@ -49,7 +49,7 @@
 //!   over. This holds for stale views after the first tick, and for present views if jumps are
 //!   forbidden.
 //! - Until it looks, an owl takes the same path with its original memory and with the replacement.
-//! - A hawk that has a memory with which it can join still has such a memory after a step.
+//! - After a step, a hawk still has one of the memories with which it can join.
 //! - A hawk picks one of its posts. Where draws are counted, the literal hawk picks the post.
 //!
 //! In addition, the verifier follows the numbers of all threats along the certificate's line,
@@ -475,7 +475,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Adds a threat in its initial state (in tick 1), in the states of a known set, or in all.
+    /// Adds a threat in its initial state (tick 1), a known set's states, or all possible states.
     fn join(&mut self, tick: usize, threat: usize, counts_draws: bool, layer: &mut Layer<N, W>) -> Result<(), String> {
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;

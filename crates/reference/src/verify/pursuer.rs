@@ -60,7 +60,7 @@ pub(super) struct Pursuer<const N: usize> {
     merged_indices: HashMap<Rc<[u32]>, usize>,
     /// For a hawk, the merged key of each tile, which stands for all memories possible there.
     merged_by_tile: Vec<u32>,
-    /// For a shark or deer, the possible keys after each number of moves. Extended on demand.
+    /// For a shark or deer, the possible keys by the count of moves made. Extended on demand.
     keys_after_moves: Vec<Vec<u32>>,
 }
 
@@ -199,7 +199,7 @@ impl<const N: usize> Pursuer<N> {
         self.exact_numbers(&number).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(number)
     }
 
-    /// Returns `next` with its draw count. When a counted hawk draws, the literal hawk decides.
+    /// Returns `next` with its draw count. If draws are counted, the literal hawk picks the post.
     pub fn with_draw_count(&self, board: &Board<N>, number: u32, next: u32) -> Result<u32, String> {
         let (key, counted) = (key_number(number), number >> KEY_BITS);
         if counted == 0 || self.keys[key as usize].merged != 0 {
@@ -329,7 +329,7 @@ impl<const N: usize> Pursuer<N> {
         self.add(self.key(&shark), board)
     }
 
-    /// Returns every possible number at the start of a tick. Fails if an owl's memory matters then.
+    /// Returns every possible number at the start of a tick. Fails if an owl's memory matters.
     pub fn possible_numbers(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
         match self.style() {
             Style::Owl if board.owl_moves[tick] != 0 => {
