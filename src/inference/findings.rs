@@ -35,7 +35,7 @@ pub struct Findings {
     pub rules: Rules,
     /// One finding per parameter.
     pub parameters: Vec<Finding>,
-    /// The words for styles that differ from the original server's, each with its inferred style.
+    /// The unknown words for styles in the messages, each with its inferred style.
     pub words: Vec<(String, Style)>,
     /// The threats whose moves no rules explain.
     pub unexplained: Vec<Unexplained>,

@@ -264,7 +264,7 @@ impl Learner {
         game.moves_made = Some(0).filter(|_| is_from_start);
     }
 
-    /// Learns from the next message. Ignores a message if its tick is not later than the last one.
+    /// Learns from the next message. Ignores a message whose tick is not later than the last.
     pub fn observe(&mut self, sight: &Sight) {
         while self.advance() {}
         self.show(sight);
@@ -543,7 +543,7 @@ impl Learner {
         }
     }
 
-    /// The words for styles that differ from the original server's, each with its inferred style.
+    /// The unknown words for styles in the messages, each with its inferred style.
     pub fn words(&self) -> Vec<(String, Style)> {
         let mut words = self.past_words.clone();
         if let Some(game) = &self.game {
@@ -565,7 +565,7 @@ impl Learner {
         game.styles.iter().zip(explained).map(|(style, is_explained)| style.filter(|_| is_explained)).collect()
     }
 
-    /// The unexplained threats.
+    /// The unexplained threats of all games.
     pub fn unexplained(&self) -> Vec<Unexplained> {
         let of_game = self.game.iter().flat_map(|game| game.unexplained.iter().flatten());
         self.past_unexplained.iter().chain(of_game).cloned().collect()

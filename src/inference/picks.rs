@@ -14,7 +14,7 @@ const INTERVALS_MAX: usize = 50_000;
 const INTERVALS_PER_STEP: usize = 256;
 /// Minimum number of known draws for a search for seeds. With fewer, too many seeds are possible.
 const DRAWS_MIN: usize = 8;
-/// Minimum evidence, in bits, at which an explanation is not considered a coincidence.
+/// Minimum evidence, in bits, from which an explanation is not considered a coincidence.
 const BITS_MIN: f64 = 60.0;
 
 /// The limits of a search.

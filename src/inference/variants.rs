@@ -223,7 +223,7 @@ pub struct Difference {
     pub sentence: String,
 }
 
-/// The differences: `no_jump` comes first, the others follow in the order of [`Parameter::ALL`].
+/// The differences: first `no_jump`, then the parameters in the order of [`Parameter::ALL`].
 pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
     let mut found = Vec::new();
     if left.no_jump != right.no_jump {
