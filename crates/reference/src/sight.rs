@@ -60,7 +60,7 @@ mod tests {
     fn sight_follows_rows_and_columns_until_a_wall() {
         let layout = draw(&["..~.#.", "....#.", "#....."]);
         assert!(line_of_sight(&layout, p(0, 0), p(3, 0)), "through a see-through tile");
-        assert!(line_of_sight(&layout, p(3, 0), p(0, 0)), "both exits");
+        assert!(line_of_sight(&layout, p(3, 0), p(0, 0)), "both ways");
         assert!(line_of_sight(&layout, p(5, 2), p(5, 0)), "up a column");
         assert!(line_of_sight(&layout, p(1, 1), p(1, 1)), "its own tile");
         assert!(!line_of_sight(&layout, p(0, 0), p(5, 0)), "a wall between");
