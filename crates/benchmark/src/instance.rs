@@ -76,16 +76,24 @@ impl Benchmark {
         self.folder.join(&instance.map)
     }
 
-    /// Loads an instance's map. Fails if the file is unreadable, has another hash, or is not a map.
-    pub fn layout(&self, instance: &Instance) -> Result<Layout, BenchmarkError> {
+    /// Reads an instance's map file. Fails if the file is unreadable or has another hash.
+    pub fn map_text(&self, instance: &Instance) -> Result<String, BenchmarkError> {
         let path = self.map_path(instance);
         let text = files::read_text(&path, MAP_BYTES_MAX).map_err(failed(&path))?;
-        let content = |why: String| BenchmarkError::Content { path: path.clone(), why };
         let found = sha256(&text);
         if found != instance.sha256 {
-            return Err(content(format!("SHA-256 {found}: expected {}", instance.sha256)));
+            return Err(BenchmarkError::Content {
+                path,
+                why: format!("SHA-256 {found}: expected {}", instance.sha256),
+            });
         }
-        Layout::parse(&text).map_err(|error| content(error.to_string()))
+        Ok(text)
+    }
+
+    /// Loads an instance's map. Fails if the file is unreadable, has another hash, or is not a map.
+    pub fn layout(&self, instance: &Instance) -> Result<Layout, BenchmarkError> {
+        Layout::parse(&self.map_text(instance)?)
+            .map_err(|error| BenchmarkError::Content { path: self.map_path(instance), why: error.to_string() })
     }
 }
 
@@ -96,16 +104,17 @@ fn sha256(text: &str) -> String {
     })
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct GeneratedInstance {
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InstanceWithMap {
     pub instance: Instance,
+    /// The content of the map file.
     pub text: String,
 }
 
 /// Without a seed, generates the public instances; `real_like` must be the bundled maps. With a
 /// seed, generates fresh instances like the public ones, but without the track `real-like`, whose
 /// maps are drawn by hand. Fails if a map cannot be generated; the error states the map's index.
-pub fn generate(real_like: &[Map], seed: Option<u64>) -> Result<Vec<GeneratedInstance>, String> {
+pub fn generate(real_like: &[Map], seed: Option<u64>) -> Result<Vec<InstanceWithMap>, String> {
     let mut recipe = Recipe { seed, generated: Vec::new() };
     if seed.is_none() {
         for map in real_like {
@@ -152,7 +161,7 @@ struct Maze {
 
 struct Recipe {
     seed: Option<u64>,
-    generated: Vec<GeneratedInstance>,
+    generated: Vec<InstanceWithMap>,
 }
 
 impl Recipe {
@@ -189,7 +198,7 @@ impl Recipe {
             sha256: sha256(&text),
             rules,
         };
-        self.generated.push(GeneratedInstance { instance, text });
+        self.generated.push(InstanceWithMap { instance, text });
     }
 }
 
@@ -199,10 +208,10 @@ fn options(kind: GeneratorKind, size: (i32, i32), braid_permille: u32, threats: 
 }
 
 /// Fails if the folder already exists or a file cannot be written.
-pub fn write_instances(folder: &Path, generated: &[GeneratedInstance]) -> Result<(), BenchmarkError> {
+pub fn write_instances(folder: &Path, generated: &[InstanceWithMap]) -> Result<(), BenchmarkError> {
     std::fs::create_dir(folder).and_then(|()| std::fs::create_dir(folder.join("maps"))).map_err(failed(folder))?;
     let mut list = String::new();
-    for GeneratedInstance { instance, text } in generated {
+    for InstanceWithMap { instance, text } in generated {
         list.push_str(&serde_json::to_string(instance).expect("an instance is valid JSON"));
         list.push('\n');
         let path = folder.join(&instance.map);

@@ -22,9 +22,10 @@ mod table;
 use std::io;
 use std::path::PathBuf;
 
+use getaway::planner::PlannerError;
 use thiserror::Error;
 
-pub use instance::{Benchmark, GeneratedInstance, Instance, generate, write_instances};
+pub use instance::{Benchmark, Instance, InstanceWithMap, generate, write_instances};
 pub use record::{Merge, Record};
 pub use results::{RESULTS_FILE, Results, Settings};
 pub use run::{Answer, Limits, Solver, run};
@@ -46,6 +47,11 @@ pub enum BenchmarkError {
         what: &'static str,
         name: String,
     },
+    /// The solver is `exec:` without a command.
+    #[error("solver exec: expected a command after exec:")]
+    NoCommand,
+    #[error(transparent)]
+    Planner(#[from] PlannerError),
     #[error("{0}")]
     Journal(#[from] getaway_arena::JournalError),
 }

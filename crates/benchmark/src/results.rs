@@ -1,13 +1,14 @@
 //! The results of a run, in a journal. An interrupted run continues from its journal.
 
 use std::path::Path;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use getaway::files;
 use getaway_arena::{FileKind, Journal};
 
-use crate::{Answer, BenchmarkError, failed};
+use crate::{Answer, BenchmarkError, Limits, failed};
 
 pub const RESULTS_FILE: &str = "results.jsonl";
 const RESULTS_BYTES_MAX: u64 = 1 << 26;
@@ -22,6 +23,12 @@ pub struct Settings {
     pub time_limit_s: f64,
     /// Maximum address space of an external solver in MiB.
     pub memory_mib: u64,
+}
+
+impl Settings {
+    pub fn limits(&self) -> Limits {
+        Limits { time: Duration::from_secs_f64(self.time_limit_s), memory_mib: self.memory_mib }
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

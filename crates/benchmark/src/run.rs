@@ -1,8 +1,10 @@
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use getaway::game::{LAST_TICK, Layout, Move, Plan, World};
 use getaway::planner::{Budget, Certificate, Decider, PlannerSpec, ProofEnd, SurvivalOptions};
 use getaway_reference::Game;
+use serde::{Deserialize, Serialize};
 
 use crate::external::execute;
 use crate::{Benchmark, BenchmarkError, Instance, Record};
@@ -17,6 +19,20 @@ pub enum Solver {
     Planner(PlannerSpec),
     /// A shell command, which gets the path of the map and the path of a rules file as arguments.
     Command(String),
+}
+
+impl FromStr for Solver {
+    type Err = BenchmarkError;
+
+    /// Parses `getaway`, `exec:COMMAND`, or a planner's name or expression.
+    fn from_str(text: &str) -> Result<Self, BenchmarkError> {
+        match text.strip_prefix("exec:") {
+            Some(command) if !command.trim().is_empty() => Ok(Self::Command(command.to_owned())),
+            Some(_) => Err(BenchmarkError::NoCommand),
+            None if text == "getaway" => Ok(Self::Getaway),
+            None => Ok(Self::Planner(text.parse()?)),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +52,15 @@ pub struct Answer {
     pub seconds: f64,
 }
 
+/// An answer that is not checked yet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// The certificate as text, or the reason why the solver has none.
+    pub certificate: Result<String, String>,
+    /// The same time as in [`Answer`].
+    pub seconds: f64,
+}
+
 /// Runs a solver on an instance, and checks its answer. If the solver fails, the answer contains
 /// the reason. Fails if the map cannot be read, or if a temporary file or the shell cannot be used.
 pub fn run(
@@ -44,6 +69,16 @@ pub fn run(
     solver: &Solver,
     limits: Limits,
 ) -> Result<Answer, BenchmarkError> {
+    Ok(attempt(benchmark, instance, solver, limits)?.check(benchmark, instance, solver, limits))
+}
+
+/// Like [`run`], but does not check the answer.
+pub fn attempt(
+    benchmark: &Benchmark,
+    instance: &Instance,
+    solver: &Solver,
+    limits: Limits,
+) -> Result<Attempt, BenchmarkError> {
     let layout = benchmark.layout(instance)?;
     let (answer, seconds) = match solver {
         Solver::Getaway => solve(&layout, instance, limits.time),
@@ -55,20 +90,29 @@ pub fn run(
             (text.and_then(|text| parse_answer(&text, &layout, instance)), seconds)
         }
     };
-    let by = match solver {
-        Solver::Getaway => format!("getaway {}", env!("CARGO_PKG_VERSION")),
-        Solver::Planner(planner) => format!("getaway {}, {planner}", env!("CARGO_PKG_VERSION")),
-        Solver::Command(command) => command.replace('\n', " "),
-    };
-    let by = format!("{by}, {} s", limits.time.as_secs_f64());
-    let checked = answer.and_then(|certificate| {
-        let record = Record { instance: instance.name.clone(), line_by: by.clone(), bound_by: by, certificate };
-        record.check(benchmark).map(|()| record).map_err(|why| format!("refused: {why}"))
-    });
-    Ok(match checked {
-        Ok(record) => Answer { record: Some(record), failure: None, seconds },
-        Err(failure) => Answer { record: None, failure: Some(failure), seconds },
-    })
+    Ok(Attempt { certificate: answer.map(|certificate| certificate.to_string()), seconds })
+}
+
+impl Attempt {
+    /// Replays the line and repeats the proof. If they do not hold, the answer contains the reason.
+    pub fn check(self, benchmark: &Benchmark, instance: &Instance, solver: &Solver, limits: Limits) -> Answer {
+        let by = match solver {
+            Solver::Getaway => format!("getaway {}", env!("CARGO_PKG_VERSION")),
+            Solver::Planner(planner) => format!("getaway {}, {planner}", env!("CARGO_PKG_VERSION")),
+            Solver::Command(command) => command.replace('\n', " "),
+        };
+        let by = format!("{by}, {} s", limits.time.as_secs_f64());
+        let seconds = self.seconds;
+        let checked = self.certificate.and_then(|text| {
+            let certificate = text.parse::<Certificate>().map_err(|error| format!("refused: certificate: {error}"))?;
+            let record = Record { instance: instance.name.clone(), line_by: by.clone(), bound_by: by, certificate };
+            record.check(benchmark).map(|()| record).map_err(|why| format!("refused: {why}"))
+        });
+        match checked {
+            Ok(record) => Answer { record: Some(record), failure: None, seconds },
+            Err(failure) => Answer { record: None, failure: Some(failure), seconds },
+        }
+    }
 }
 
 /// Returns this thread's processor time, or the time since `since` if the former is unavailable.

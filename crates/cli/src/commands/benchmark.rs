@@ -3,14 +3,12 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::thread;
-use std::time::Duration;
 
 use clap::{Args, Subcommand};
 
 use getaway::map::{Map, MapEntry, MapLibrary};
-use getaway::planner::PlannerSpec;
 use getaway_benchmark::{
-    Answer, Benchmark, BenchmarkError, Instance, Limits, Record, Results, Settings, Solver, cactus, generate, rows,
+    Answer, Benchmark, BenchmarkError, Instance, Record, Results, Settings, Solver, cactus, generate, rows,
     run as run_solver, write_instances,
 };
 
@@ -184,25 +182,16 @@ fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Resul
     Ok(())
 }
 
-fn solver(text: &str) -> Result<Solver, CliError> {
-    match text.strip_prefix("exec:") {
-        Some(command) if !command.trim().is_empty() => Ok(Solver::Command(command.to_owned())),
-        Some(_) => Err(CliError::Input("--solver exec: expected a command after exec:".to_owned())),
-        None if text == "getaway" => Ok(Solver::Getaway),
-        None => Ok(Solver::Planner(text.parse::<PlannerSpec>()?)),
-    }
-}
-
 fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
-    let solver = solver(&args.solver)?;
+    let solver: Solver = args.solver.parse()?;
     let instances = benchmark.track(&args.track)?;
-    let limits = Limits { time: Duration::from_secs(args.time_limit), memory_mib: args.memory_limit };
     let settings = Settings {
         solver: args.solver.clone(),
         track: args.track.clone(),
-        time_limit_s: limits.time.as_secs_f64(),
+        time_limit_s: args.time_limit as f64,
         memory_mib: args.memory_limit,
     };
+    let limits = settings.limits();
     std::fs::create_dir_all(&args.out).map_err(|error| unwritable(&args.out, &error))?;
     let (mut journal, before) = Results::open(&args.out, &settings)?;
     let is_open = |instance: &&Instance| !before.iter().any(|result| result.instance == instance.name);
