@@ -10,7 +10,15 @@ use std::path::{Path, PathBuf};
 use fnv::FnvHasher;
 
 /// Paths relative to this crate. The lock file changes with every change of a dependency.
-const SOURCES: [&str; 5] = ["../../src", "src", "../discover/src", "../problems/src", "../../Cargo.lock"];
+const SOURCES: [&str; 7] = [
+    "../../src",
+    "src",
+    "../benchmark/src",
+    "../discover/src",
+    "../problems/src",
+    "../reference/src",
+    "../../Cargo.lock",
+];
 
 fn main() {
     let mut hash = FnvHasher::default();

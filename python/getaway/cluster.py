@@ -118,8 +118,8 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Runs games, searches or shards; returns their results and the total time in seconds."""
-    from getaway._getaway import play_games, play_searches, play_shards
+    """Runs games, searches, shards or instances; returns their results and the total time in seconds."""
+    from getaway._getaway import play_games, play_searches, play_shards, solve_instances
 
     start = time.perf_counter()
     work = json.dumps(items)
@@ -127,6 +127,8 @@ def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[lis
         records = play_searches(series, work)
     elif series.startswith('{"dataset"'):
         records = play_shards(series, items, callables)
+    elif series.startswith('{"benchmark"'):
+        records = solve_instances(series, items)
     else:
         records = play_games(series, work, callables)
     return records, time.perf_counter() - start
@@ -214,6 +216,8 @@ class _Driver:
         self.series = ray.put(series)
         described = json.loads(series)
         described = json.loads(described["series"]) if "dataset" in described else described
+        # One instance can take much longer than the others, and a worker's death costs its batch.
+        self.batch_games_max = 1 if "benchmark" in described else BATCH_GAMES_MAX
         self.planners = _python_planners(described.get("planners", []))
         self.callables = ray.put(self.planners)
         self.running: dict[Any, list[Any]] = {}
@@ -230,7 +234,7 @@ class _Driver:
         """Returns the number of games per task: 1 until the duration of a game is known."""
         if self.game_s is None:
             return 1
-        return max(1, min(BATCH_GAMES_MAX, round(BATCH_S / max(self.game_s, 1e-6))))
+        return max(1, min(self.batch_games_max, round(BATCH_S / max(self.game_s, 1e-6))))
 
     def take(self, count: int) -> None:
         self.say({"want": count})

@@ -15,6 +15,7 @@ mod external {
 }
 mod instance;
 mod record;
+mod remote;
 mod results;
 mod run;
 mod table;
@@ -23,10 +24,12 @@ use std::io;
 use std::path::PathBuf;
 
 use getaway::planner::PlannerError;
+use getaway_arena::{JournalError, RemoteError};
 use thiserror::Error;
 
 pub use instance::{Benchmark, Instance, InstanceWithMap, generate, write_instances};
 pub use record::{Merge, Record};
+pub use remote::{attempts, run_remotely};
 pub use results::{RESULTS_FILE, Results, Settings};
 pub use run::{Answer, Limits, Solver, run};
 pub use table::{Row, cactus, rows};
@@ -52,8 +55,13 @@ pub enum BenchmarkError {
     NoCommand,
     #[error(transparent)]
     Planner(#[from] PlannerError),
+    /// Another process described the run in a form that this process cannot use.
+    #[error("the benchmark: {0}")]
+    Spec(String),
+    #[error(transparent)]
+    Remote(#[from] RemoteError),
     #[error("{0}")]
-    Journal(#[from] getaway_arena::JournalError),
+    Journal(#[from] JournalError),
 }
 
 pub(crate) fn failed(path: impl Into<PathBuf>) -> impl FnOnce(io::Error) -> BenchmarkError {

@@ -27,7 +27,7 @@ mod _getaway {
     #[pymodule_export]
     use crate::lab::{
         Batch, Replay, Single, draw, play_games, play_searches, play_series, play_shards, run_command_line, safe_moves,
-        solve,
+        solve, solve_instances,
     };
     #[pymodule_export]
     use crate::map::{Map, generate_map, load_map, maps};

@@ -11,13 +11,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import getaway
-from conftest import TIMEOUT_S
+from conftest import ROOT, TIMEOUT_S
 from getaway import cluster
 from waiting import wait_until
 
@@ -66,6 +68,12 @@ def test_worker_makes_the_plays_of_a_discovery() -> None:
     play_searches = getaway._getaway.play_searches
     with pytest.raises(ValueError, match="the discovery: "):
         play_searches("{}", "[]")
+
+
+def test_worker_runs_the_solver_of_the_benchmark() -> None:
+    solve_instances = getaway._getaway.solve_instances
+    with pytest.raises(ValueError, match="the benchmark: "):
+        solve_instances("{}", [0])
 
 
 def test_missing_ray_is_one_error(tmp_path: Path) -> None:
@@ -166,9 +174,17 @@ def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:
     address = two_nodes[0]
     options: dict[str, Any] = {"budget_ticks": 3000, "samples": 12}
     here = cluster.eval("sampling", MAPS, **options)
+    with killed_worker():
+        there = cluster.eval("sampling", MAPS, address=address, **options)
+    assert without_times(there) == without_times(here)
+
+
+@contextmanager
+def killed_worker() -> Iterator[None]:
+    """Kills a worker while the block runs. Fails if there was none."""
     killed: list[int] = []
 
-    def kill_a_worker() -> None:
+    def kill() -> None:
         end = time.monotonic() + TIMEOUT_S
         while not killed and time.monotonic() < end:
             time.sleep(0.05)
@@ -178,11 +194,51 @@ def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:
                     os.kill(killed[0], signal.SIGKILL)
                     break
 
-    killer = threading.Thread(target=kill_a_worker)
+    killer = threading.Thread(target=kill)
     killer.start()
-    there = cluster.eval("sampling", MAPS, address=address, **options)
+    yield
     killer.join()
-    assert killed and without_times(there) == without_times(here)
+    assert killed
+
+
+def run_solver(out: Path, solver: str, *options: str) -> list[str]:
+    """Runs a solver on four instances of the benchmark, and returns the printed lines in order."""
+    benchmark = out.parent / "benchmark"
+    if not benchmark.exists():
+        benchmark.mkdir()
+        (benchmark / "maps").symlink_to(ROOT / "benchmark" / "maps")
+        instances = (ROOT / "benchmark" / "instances.jsonl").read_text().splitlines(keepends=True)
+        (benchmark / "instances.jsonl").write_text("".join(instances[:4]))
+    command = [sys.executable, "-m", "getaway", "benchmark", "run", "--benchmark", str(benchmark), "--out", str(out)]
+    command += ["--track", "real-like", "--time-limit", "20", "--solver", solver, *options]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, timeout=TIMEOUT_S, check=True)
+    return sorted(done.stdout.splitlines())
+
+
+def answers(out: Path) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
+    """Returns the results of a run without times and checksums, and its records by name."""
+    lines = (out / "results.jsonl").read_text().splitlines()
+    results = [{**json.loads(line), "seconds": 0, "check": ""} for line in lines]
+    return sorted(results, key=json.dumps), {path.name: path.read_bytes() for path in out.rglob("*.txt")}
+
+
+@pytest.mark.parametrize("solver", ["getaway", "command"])
+def test_cluster_gives_the_answers_of_a_solver(two_nodes: Any, solver: str, tmp_path: Path) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    example = ROOT / "benchmark" / "examples" / "solver.py"
+    # Fails on the two instances without a deer.
+    command = solver if solver == "getaway" else f'exec:sleep 1; grep -q D "$1" || exit 3; {sys.executable} {example}'
+    printed = run_solver(here, command)
+    assert len(printed) == (2 if solver == "getaway" else 4)
+    with nullcontext() if solver == "getaway" else killed_worker():
+        assert run_solver(there, command, "--ray", two_nodes[0]) == printed
+    assert answers(there) == answers(here)
+    # Each run can be continued in the other place.
+    for out, options in [(here, ["--ray", two_nodes[0]]), (there, [])]:
+        expected, journal = answers(out), out / "results.jsonl"
+        journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:3]))
+        run_solver(out, command, *options)
+        assert answers(out) == expected
 
 
 PLANNERS = """

@@ -1,4 +1,5 @@
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
@@ -8,14 +9,15 @@ use clap::{Args, Subcommand};
 
 use getaway::map::{Map, MapEntry, MapLibrary};
 use getaway_benchmark::{
-    Answer, Benchmark, BenchmarkError, Instance, Record, Results, Settings, Solver, cactus, generate, rows,
-    run as run_solver, write_instances,
+    Answer, Benchmark, BenchmarkError, Instance, Limits, Record, Results, Settings, Solver, cactus, generate, rows,
+    run as run_solver, run_remotely, write_instances,
 };
 
 use crate::CliError;
 use crate::arguments::{ANY, MAX_THREADS, integer};
 use crate::error::unwritable;
 use crate::output::{OutputArgs, Progress, count, one_line, write_table};
+use crate::series::{cluster, stop_on_interrupt};
 
 const EXAMPLES: &str = "Examples:
   getaway benchmark check                                  every record of the benchmark
@@ -75,6 +77,11 @@ struct RunArgs {
     /// Number of instances to run at the same time
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = integer::<usize>(1..=MAX_THREADS))]
     threads: usize,
+    /// Run on the Ray cluster at this address: HOST:PORT, auto for the one
+    /// {n}on this machine, or local for a new one; needs the Python package
+    /// {n}with its extra `cluster`
+    #[arg(long, value_name = "ADDRESS", conflicts_with = "threads")]
+    ray: Option<String>,
     /// Folder of the results and records; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
@@ -191,17 +198,44 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
         time_limit_s: args.time_limit as f64,
         memory_mib: args.memory_limit,
     };
-    let limits = settings.limits();
     std::fs::create_dir_all(&args.out).map_err(|error| unwritable(&args.out, &error))?;
     let (mut journal, before) = Results::open(&args.out, &settings)?;
     let is_open = |instance: &&Instance| !before.iter().any(|result| result.instance == instance.name);
     let open: Vec<&Instance> = instances.iter().copied().filter(is_open).collect();
     let progress = Progress::resumed(instances.len() as u64, "instances", before.len() as u64);
-    let next = AtomicUsize::new(0);
+    let on_answer = |instance: &Instance, answer: Answer| {
+        if let Some(record) = &answer.record {
+            record.save(&args.out)?;
+        }
+        journal.append(&[Results::new(&instance.name, &answer)])?;
+        if let Some(failure) = &answer.failure {
+            let sentence = one_line(&format!("{}: {failure}", instance.name));
+            progress.suspend(|| writeln!(out, "{sentence}"))?;
+        }
+        progress.inc(1);
+        Ok::<(), CliError>(())
+    };
+    match &args.ray {
+        Some(address) => run_on_cluster(address, benchmark, &open, &settings, on_answer)?,
+        None => run_on_threads(args.threads, benchmark, &open, &solver, settings.limits(), on_answer)?,
+    }
+    drop((progress, journal));
+    write_rows(std::slice::from_ref(&args.out), out).map(drop)
+}
+
+fn run_on_threads(
+    threads: usize,
+    benchmark: &Benchmark,
+    open: &[&Instance],
+    solver: &Solver,
+    limits: Limits,
+    mut on_answer: impl FnMut(&Instance, Answer) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let next = &AtomicUsize::new(0);
     thread::scope(|scope| {
         let (sender, answers) = mpsc::channel::<(&Instance, Result<Answer, BenchmarkError>)>();
-        for _ in 0..args.threads {
-            let (sender, open, next, solver) = (sender.clone(), &open, &next, &solver);
+        for _ in 0..threads {
+            let sender = sender.clone();
             scope.spawn(move || {
                 while let Some(instance) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
                     // Sending fails after an error, which drops the receiver and ends the run.
@@ -212,22 +246,29 @@ fn run_track(args: &RunArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
             });
         }
         drop(sender);
-        for (instance, answer) in answers {
-            let answer = answer?;
-            if let Some(record) = &answer.record {
-                record.save(&args.out)?;
-            }
-            journal.append(&[Results::new(&instance.name, &answer)])?;
-            if let Some(failure) = &answer.failure {
-                let sentence = one_line(&format!("{}: {failure}", instance.name));
-                progress.suspend(|| writeln!(out, "{sentence}"))?;
-            }
-            progress.inc(1);
-        }
-        Ok::<(), CliError>(())
+        answers.into_iter().try_for_each(|(instance, answer)| on_answer(instance, answer?))
+    })
+}
+
+fn run_on_cluster(
+    address: &str,
+    benchmark: &Benchmark,
+    open: &[&Instance],
+    settings: &Settings,
+    mut on_answer: impl FnMut(&Instance, Answer) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let stop = stop_on_interrupt()?;
+    let channel = cluster::start(address).map_err(CliError::Input)?;
+    let flow = run_remotely(benchmark, open, settings, channel, &stop, |instance, answer| {
+        on_answer(instance, answer).map_or_else(ControlFlow::Break, ControlFlow::Continue)
     })?;
-    drop((progress, journal));
-    write_rows(std::slice::from_ref(&args.out), out).map(drop)
+    match flow {
+        ControlFlow::Break(error) => Err(error),
+        ControlFlow::Continue(()) if stop.load(Ordering::Relaxed) => {
+            Err(CliError::Interrupted("interrupted: rerun the same command to continue".to_owned()))
+        }
+        ControlFlow::Continue(()) => Ok(()),
+    }
 }
 
 fn write_rows(folders: &[PathBuf], out: &mut impl Write) -> Result<Vec<(Settings, Vec<Results>)>, CliError> {

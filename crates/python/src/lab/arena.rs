@@ -15,6 +15,7 @@ use getaway::game::Rules;
 use getaway::map;
 use getaway::search::Budget;
 use getaway_arena::{Dataset, GameRecord, Games, Match, Series, SeriesError, SeriesOptions, evaluate};
+use getaway_benchmark::attempts;
 use getaway_discover::{Bank, bank_of_spec, scores};
 
 use crate::callables::Host;
@@ -207,4 +208,14 @@ pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyR
         }
     };
     without_gil(py, || scores(&*bank, plays))?.map_err(value_error)
+}
+
+/// Run a solver on the benchmark's instances at these indices, and return each unchecked answer as
+/// JSON. `benchmark` is the spec of the solver and the instances as JSON.
+///
+/// Releases the interpreter lock. Raises ValueError if the spec is of another build, if there is no
+/// such instance, or if the solver cannot be started.
+#[pyfunction]
+pub(crate) fn solve_instances(py: Python<'_>, benchmark: &str, instances: Vec<usize>) -> PyResult<Vec<String>> {
+    without_gil(py, || attempts(benchmark, &instances))?.map_err(value_error)
 }

@@ -1,0 +1,173 @@
+//! Runs a solver on instances in other processes.
+//!
+//! Guarantees: this process checks every answer. A process of another version or build fails.
+
+use std::fs;
+use std::ops::{ControlFlow, Range};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use getaway::protocol::to_json;
+use getaway_arena::{BUILD, Channel, Jobs, RemoteError, check_build};
+use serde::{Deserialize, Serialize};
+
+use crate::run::{Attempt, attempt};
+use crate::{Answer, Benchmark, BenchmarkError, Instance, InstanceWithMap, Limits, Settings, Solver, failed};
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Spec {
+    benchmark: SpecRun,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct SpecRun {
+    /// [`BUILD`].
+    version: String,
+    settings: Settings,
+    instances: Vec<InstanceWithMap>,
+}
+
+/// Returns one line of JSON that describes the instances and the solver, for [`attempts`].
+fn spec(benchmark: &Benchmark, instances: &[&Instance], settings: &Settings) -> Result<String, BenchmarkError> {
+    let with_map =
+        |&instance: &&Instance| Ok(InstanceWithMap { instance: instance.clone(), text: benchmark.map_text(instance)? });
+    let instances = instances.iter().map(with_map).collect::<Result<_, BenchmarkError>>()?;
+    Ok(to_json(&Spec { benchmark: SpecRun { version: BUILD.to_owned(), settings: settings.clone(), instances } }))
+}
+
+/// Runs the solver that a line of JSON from [`run_remotely`] describes on the instances at these
+/// indices. Returns each unchecked answer as JSON. Fails if the line is invalid or from another
+/// build, if an index is too high, or if a temporary file or the shell cannot be used.
+pub fn attempts(spec: &str, indices: &[usize]) -> Result<Vec<String>, BenchmarkError> {
+    let spec: Spec = serde_json::from_str(spec).map_err(|error| BenchmarkError::Spec(error.to_string()))?;
+    let SpecRun { version, settings, instances } = spec.benchmark;
+    check_build(&version).map_err(BenchmarkError::Spec)?;
+    let solver: Solver = settings.solver.parse()?;
+    let solve = |&index: &usize| {
+        let found = instances.get(index).ok_or_else(|| BenchmarkError::Spec(format!("no instance {index}")))?;
+        let folder = tempfile::tempdir().map_err(failed(std::env::temp_dir()))?;
+        let instance = Instance { map: "map.txt".to_owned(), ..found.instance.clone() };
+        let benchmark = Benchmark { folder: folder.path().to_owned(), instances: Vec::new() };
+        let path = benchmark.map_path(&instance);
+        fs::write(&path, &found.text).map_err(failed(path))?;
+        Ok(to_json(&attempt(&benchmark, &instance, &solver, settings.limits())?))
+    };
+    indices.iter().map(solve).collect()
+}
+
+struct Remaining<'a, OnAnswer> {
+    benchmark: &'a Benchmark,
+    instances: &'a [&'a Instance],
+    indices: Range<usize>,
+    solver: Solver,
+    limits: Limits,
+    stop: &'a AtomicBool,
+    on_answer: OnAnswer,
+}
+
+/// Breaks with the value of `on_answer`, `None` if stopped, or an error if the instance is unknown.
+impl<B, OnAnswer> Jobs for Remaining<'_, OnAnswer>
+where
+    OnAnswer: FnMut(&Instance, Answer) -> ControlFlow<B>,
+{
+    type Job = usize;
+    type Result = Attempt;
+    type Break = Result<Option<B>, RemoteError>;
+
+    fn next(&mut self, count: usize) -> Vec<usize> {
+        let count = if self.stop.load(Ordering::Relaxed) { 0 } else { count };
+        self.indices.by_ref().take(count).collect()
+    }
+
+    fn done(&mut self, index: usize, attempt: Attempt) -> ControlFlow<Self::Break> {
+        let Some(&instance) = self.instances.get(index) else {
+            return ControlFlow::Break(Err(RemoteError(format!("unknown instance {index}"))));
+        };
+        let answer = attempt.check(self.benchmark, instance, &self.solver, self.limits);
+        (self.on_answer)(instance, answer).map_break(|result| Ok(Some(result)))?;
+        if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(Ok(None)) } else { ControlFlow::Continue(()) }
+    }
+}
+
+/// Like [`run`](crate::run) on each of the instances, but the process at the other end of `channel`
+/// runs the solver. Calls `on_answer` with each checked answer, in any order. After `stop` is set,
+/// returns with the next answer. Fails if the solver is invalid, a map cannot be read, or the other
+/// process fails.
+pub fn run_remotely<B>(
+    benchmark: &Benchmark,
+    instances: &[&Instance],
+    settings: &Settings,
+    channel: Channel,
+    stop: &AtomicBool,
+    on_answer: impl FnMut(&Instance, Answer) -> ControlFlow<B>,
+) -> Result<ControlFlow<B>, BenchmarkError> {
+    let (solver, limits) = (settings.solver.parse()?, settings.limits());
+    let mut remaining =
+        Remaining { benchmark, instances, indices: 0..instances.len(), solver, limits, stop, on_answer };
+    match channel.run(&spec(benchmark, instances, settings)?, &mut remaining) {
+        Ok(ControlFlow::Break(result)) => Ok(result?.map_or(ControlFlow::Continue(()), ControlFlow::Break)),
+        // After a stop request, it is not an error if the process ends early.
+        Err(error) if !stop.load(Ordering::Relaxed) => Err(error.into()),
+        _ => Ok(ControlFlow::Continue(())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+    use crate::run;
+
+    fn settings() -> Settings {
+        Settings { solver: "random".into(), track: "real-like".into(), time_limit_s: 1.0, memory_mib: 1024 }
+    }
+
+    fn benchmark() -> Benchmark {
+        Benchmark::load(concat!(env!("CARGO_MANIFEST_DIR"), "/../../benchmark")).expect("the benchmark")
+    }
+
+    fn answers(benchmark: &Benchmark, instances: &[&Instance], script: String) -> Result<Vec<Answer>, String> {
+        let input = Box::new(io::Cursor::new(script));
+        let channel = Channel { input, output: Box::new(io::sink()), process: Box::new(()) };
+        let mut answers = Vec::new();
+        let stop = AtomicBool::new(false);
+        let flow = run_remotely(benchmark, instances, &settings(), channel, &stop, |_, answer| {
+            answers.push(Answer { seconds: 0.0, ..answer });
+            ControlFlow::<()>::Continue(())
+        });
+        flow.map(|_| answers).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn answer_from_elsewhere_is_the_same_and_is_checked() {
+        let benchmark = benchmark();
+        let instances = &benchmark.track("real-like").expect("a track")[..3];
+        let spec = spec(&benchmark, instances, &settings()).expect("a spec");
+        let sent = attempts(&spec, &[2, 0]).expect("two attempts");
+        let lie = sent[1].replace(r#"final_tick\":"#, r#"final_tick\":1"#);
+        let hangs = r#"{"certificate": {"Err": "hangs"}, "seconds": 3}"#;
+        let played = |index: usize, attempt: &str| format!("{{\"played\": [{index}, {attempt}]}}\n");
+        let script = "{\"want\": 3}\n".to_owned() + &played(2, &sent[0]) + &played(0, &lie) + &played(1, hangs);
+        let found = answers(&benchmark, instances, script).expect("answers");
+        let solver = settings().solver.parse().expect("a solver");
+        let here = run(&benchmark, instances[2], &solver, settings().limits()).expect("an answer");
+        assert_eq!(found[0], Answer { seconds: 0.0, ..here });
+        let refusal = found[1].failure.as_ref().expect("a lie is refused");
+        assert!(found[1].record.is_none() && refusal.starts_with("refused: line"), "{refusal}");
+        assert_eq!(found[2], Answer { record: None, failure: Some("hangs".into()), seconds: 0.0 });
+    }
+
+    #[test]
+    fn other_builds_and_unknown_instances_are_refused() {
+        let benchmark = benchmark();
+        let instances = &benchmark.track("real-like").expect("a track")[..1];
+        let spec = spec(&benchmark, instances, &settings()).expect("a spec");
+        let error = |spec: &str, index| attempts(spec, &[index]).expect_err("an error").to_string();
+        let other = spec.replace(BUILD, "9.9.9");
+        assert_eq!(error(&other, 0), format!("the benchmark: made by getaway 9.9.9, but this is getaway {BUILD}"));
+        assert_eq!(error(&spec, 1), "the benchmark: no instance 1");
+        let script = r#"{"played": [1, {"certificate": {"Err": "hangs"}, "seconds": 3}]}"#;
+        let error = answers(&benchmark, instances, script.into()).expect_err("an error");
+        assert_eq!(error, "the cluster: unknown instance 1");
+    }
+}
