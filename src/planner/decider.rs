@@ -3,9 +3,13 @@
 //! the prover in [`proof`](crate::proof). If the budgets limit only simulated ticks, the same
 //! sequence of calls always gives the same answers.
 
+use std::io::{self, BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
 use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
-use crate::game::{LAST_TICK, State, World};
-use crate::proof::{Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, prover};
+use crate::game::{FIRST_TICK, LAST_TICK, Plan, State, World};
+use crate::proof::{Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, invalid, prover, read_line};
 use crate::search::BudgetMeter;
 
 /// Simulated ticks of the survival search before the prover starts: about ten milliseconds.
@@ -24,6 +28,14 @@ pub struct Decider {
     prover: Option<Box<dyn Prover>>,
     is_unprovable: bool,
     best: Solution,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedLine {
+    actions: Plan,
+    final_tick: u16,
+    bound_tick: u16,
 }
 
 impl Decider {
@@ -83,6 +95,50 @@ impl Decider {
         self.prover.as_ref()?.proof()
     }
 
+    /// Saves the line, the bound, and the prover's sets, sweeps and schedule. Only the searches for
+    /// lines are not saved: after [`Decider::restore`], they begin again.
+    ///
+    /// # Errors
+    /// If writing fails.
+    pub fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Solution { moves, final_tick, bound, .. } = &self.best;
+        // Before the first call of `solve`, the line ends in tick 0.
+        let final_tick = *final_tick.max(&FIRST_TICK);
+        let line = SavedLine { actions: moves.clone().into(), final_tick, bound_tick: *bound };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.write_all(b"\n")?;
+        self.prover.as_ref().map_or(Ok(()), |prover| prover.save(out))
+    }
+
+    /// Restores a decider that was saved while it solved the start of the game. Pass another seed
+    /// than before, or the searches for lines repeat earlier random choices. The bound and later
+    /// proofs are only as sound as the saved data: verify their certificates.
+    ///
+    /// # Errors
+    /// If reading fails, or the data is not that of a decider for this world.
+    pub fn restore(options: SurvivalOptions, world: &World, input: &mut dyn BufRead) -> io::Result<Self> {
+        let SavedLine { actions, final_tick, bound_tick: bound } = serde_json::from_slice(&read_line(input)?)?;
+        let root = world.start();
+        let mut end = root.clone();
+        let played = world.play_moves(&mut end, &actions);
+        if (played, end.tick()) != (actions.len(), final_tick) || !(final_tick..=LAST_TICK + 1).contains(&bound) {
+            return Err(invalid("a line or a bound of another game"));
+        }
+        let mut decider = Self::new(options);
+        decider.best = Solution { moves: actions.0, final_tick, bound, ..Solution::unknown(0) };
+        if !input.fill_buf()?.is_empty() {
+            decider.begin_proof(world, &root);
+            let prover = decider.prover.as_mut().ok_or_else(|| invalid("a proof about another map"))?;
+            prover.restore(world, input)?;
+            decider.search_ticks = SEARCH_TICKS;
+        }
+        if !input.fill_buf()?.is_empty() {
+            return Err(invalid("more data than expected"));
+        }
+        decider.root = Some(root);
+        Ok(decider)
+    }
+
     fn set_root(&mut self, world: &World, state: &State) {
         let Some(root) = &self.root else {
             self.root = Some(state.clone());
@@ -124,13 +180,17 @@ impl Decider {
         self.best.bound = if self.best.final_tick > LAST_TICK { self.best.final_tick } else { bound };
     }
 
+    fn begin_proof(&mut self, world: &World, state: &State) {
+        let memory_max_bytes = self.proof_memory_max_bytes;
+        let lines = Lines::new(SurvivalOptions { memory_max_bytes: memory_max_bytes / 8, ..self.options });
+        let resources = Resources { seed: self.options.seed, memory_max_bytes, lines: Box::new(lines) };
+        self.prover = prover(world, state, resources);
+        self.is_unprovable = self.prover.is_none();
+    }
+
     fn prove(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) {
         if self.prover.is_none() && !self.is_unprovable {
-            let memory_max_bytes = self.proof_memory_max_bytes;
-            let lines = Lines::new(SurvivalOptions { memory_max_bytes: memory_max_bytes / 8, ..self.options });
-            let resources = Resources { seed: self.options.seed, memory_max_bytes, lines: Box::new(lines) };
-            self.prover = prover(world, state, resources);
-            self.is_unprovable = self.prover.is_none();
+            self.begin_proof(world, state);
         }
         match &mut self.prover {
             Some(prover) => {

@@ -170,6 +170,14 @@ impl<const N: usize> SetBeam<N> {
         })
     }
 
+    pub fn start(&self) -> u32 {
+        self.pace.starts.try_into().unwrap_or(u32::MAX)
+    }
+
+    pub fn begin_at(self, start: u32) -> Self {
+        Self { pace: Pace::start(start as usize), ..self }
+    }
+
     pub fn starts_at(&self, root: &State) -> bool {
         self.root == *root
     }

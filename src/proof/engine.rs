@@ -1,15 +1,21 @@
 //! Alternates between searches for lines and sweeps for proofs, which use each other's results.
 
+use std::io::{self, BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
 use super::combination::slots_of;
 use super::lines::{Lines, Resources};
 use super::model::Model;
 use super::orders::Orders;
 use super::outcome::{Bracket, Proof};
-use super::reach::Reach;
+use super::reach::{Reach, SavedReach};
+use super::saved::{LayersRead, LayersWritten, read_line};
 use super::schedule::Situation;
 use super::sweep::End;
-use super::targets::Targets;
-use crate::game::{State, World};
+use super::target::Target;
+use super::targets::{SavedTargets, Targets};
+use crate::game::{LAST_TICK, State, World};
 use crate::search::BudgetMeter;
 
 /// The first `EVEN_SLICES` slices alternate between lines and sweeps, and so do all slices if there
@@ -30,6 +36,19 @@ pub(super) struct Engine<const N: usize> {
     reachable: Vec<Reach<N>>,
     slices: u64,
     proof: Option<Proof>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedEngine<const N: usize> {
+    slices: u32,
+    /// The number of the beam's next start.
+    start: u32,
+    targets: SavedTargets<N>,
+    reachable: Vec<SavedReach>,
+    proof: Option<Proof>,
+    /// The number of combinations in each saved layer.
+    layers: Vec<usize>,
 }
 
 impl<const N: usize> Engine<N> {
@@ -110,13 +129,44 @@ impl<const N: usize> Engine<N> {
     pub fn proof(&self) -> Option<&Proof> {
         self.proof.as_ref()
     }
+
+    /// Writes everything but the searches for lines and the layers under construction.
+    pub fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut layers = LayersWritten::default();
+        let saved = SavedEngine {
+            slices: self.slices.try_into().unwrap_or(u32::MAX),
+            start: self.lines.start(),
+            targets: self.targets.saved(&mut layers),
+            reachable: self.reachable.iter().map(|reach| reach.saved(&mut layers)).collect(),
+            proof: self.proof.clone(),
+            layers: layers.lens(),
+        };
+        serde_json::to_writer(&mut *out, &saved)?;
+        out.write_all(b"\n")?;
+        layers.write(out)
+    }
+
+    /// Restores what [`Self::save`] wrote. The model and the memory limit must be the same.
+    pub fn restore(&mut self, input: &mut dyn BufRead) -> io::Result<()> {
+        let saved: SavedEngine<N> = serde_json::from_slice(&read_line(input)?)?;
+        let (model, orders, memory_max_bytes) = (&self.model, &self.orders, self.memory_max_bytes);
+        let layers = &mut LayersRead::read(input, &saved.layers)?;
+        let targets = Targets::restored(model, orders, memory_max_bytes, saved.targets, layers)?;
+        let last = usize::from(LAST_TICK);
+        let late = Target::new(model, last, orders.at(last), memory_max_bytes);
+        let reachable = saved.reachable.into_iter().map(|reach| Reach::restored(model, &late, reach, layers));
+        self.reachable = reachable.collect::<io::Result<_>>()?;
+        (self.targets, self.proof, self.slices) = (targets, saved.proof, saved.slices.into());
+        self.lines.begin_at(saved.start);
+        Ok(())
+    }
 }
 
 #[cfg(test)]
 impl<const N: usize> Engine<N> {
     /// Switches to a target, and skips the delay before its wide sweeps.
     pub fn begin(&mut self, target_tick: usize) {
-        let best = Bracket { moves: Vec::new(), final_tick: 0, bound: crate::game::LAST_TICK + 1 };
+        let best = Bracket { moves: Vec::new(), final_tick: 0, bound: LAST_TICK + 1 };
         self.targets.set(&self.model, &self.orders, self.memory_max_bytes, target_tick, &best);
         let attempt = self.targets.current.as_mut().expect("just set");
         attempt.work = super::schedule::WIDE_DELAY_END;
@@ -127,8 +177,7 @@ impl<const N: usize> Engine<N> {
     pub fn prove_slice(&mut self, meter: &mut BudgetMeter) -> u16 {
         let attempt = self.targets.current.as_ref().expect("a target is set");
         let tick = attempt.target.tick as u16;
-        let mut best =
-            Bracket { moves: Vec::new(), final_tick: tick, bound: (crate::game::LAST_TICK + 1).max(tick + 1) };
+        let mut best = Bracket { moves: Vec::new(), final_tick: tick, bound: (LAST_TICK + 1).max(tick + 1) };
         self.prove(&mut best, meter);
         best.bound
     }

@@ -62,6 +62,13 @@ impl<const N: usize> Model<N> {
         self.hawk_key(self.hawk_tile(key), (self.tiles() + usize::from(post)) as u32)
     }
 
+    pub fn has_memory(&self, tile: usize, memory: usize) -> bool {
+        match memory.checked_sub(self.exact_memories()) {
+            Some(set) => set * self.tiles() + tile < self.hawks.memories.rows.len(),
+            None => memory < self.tiles() + self.hawks.posts.len() || memory >= self.tiles() + POSTS_MAX,
+        }
+    }
+
     fn exact_memories(&self) -> usize {
         self.tiles() + POSTS_MAX + IDLE_ROUNDS
     }

@@ -33,6 +33,10 @@ impl<const N: usize> Knowledge<N> {
         self.by_tick.get(tick).map_or(&[], |sets| &sets[..])
     }
 
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &Arc<Known<N>>)> {
+        self.by_tick.iter().enumerate().flat_map(|(tick, sets)| sets.iter().map(move |known| (tick, known)))
+    }
+
     /// Adds a set, and removes the sets of this tick over the same threats or some of them. Returns
     /// false, and changes nothing, if the set does not fit into memory.
     pub fn keep(&mut self, tick: usize, known: Arc<Known<N>>) -> bool {

@@ -50,6 +50,8 @@ pub(super) struct Lines<const N: usize> {
     sets: Option<SetBeam<N>>,
     seed: u64,
     memory_max_bytes: usize,
+    /// The number of the beam's first start.
+    first_start: u32,
     slices: u64,
     work: u64,
 }
@@ -57,7 +59,17 @@ pub(super) struct Lines<const N: usize> {
 impl<const N: usize> Lines<N> {
     pub fn new(resources: Resources) -> Self {
         let Resources { seed, memory_max_bytes, lines } = resources;
-        Self { plain: lines, sets: None, seed, memory_max_bytes: memory_max_bytes / 8, slices: 0, work: 0 }
+        let memory_max_bytes = memory_max_bytes / 8;
+        Self { plain: lines, sets: None, seed, memory_max_bytes, first_start: 1, slices: 0, work: 0 }
+    }
+
+    /// Returns the number of the beam's current start. The beam widens from start to start.
+    pub fn start(&self) -> u32 {
+        self.sets.as_ref().map_or(self.first_start, SetBeam::start)
+    }
+
+    pub fn begin_at(&mut self, start: u32) {
+        self.first_start = start.max(1);
     }
 
     pub fn restart(&mut self) {
@@ -108,7 +120,8 @@ impl<const N: usize> Lines<N> {
         meter: &mut BudgetMeter,
     ) -> bool {
         if self.sets.as_ref().is_none_or(|beam| !beam.starts_at(root)) {
-            self.sets = SetBeam::new(model, target, world, root, self.seed, self.memory_max_bytes);
+            let beam = SetBeam::new(model, target, world, root, self.seed, self.memory_max_bytes);
+            self.sets = beam.map(|beam| beam.begin_at(self.first_start));
         }
         let Some(beam) = &mut self.sets else { return false };
         let before = meter.ticks();

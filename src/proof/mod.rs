@@ -59,6 +59,7 @@ mod orders;
 mod outcome;
 mod projection;
 mod reach;
+mod saved;
 mod schedule;
 mod starts;
 mod sweep;
@@ -69,14 +70,16 @@ mod tests;
 mod tile_set;
 
 use std::fmt::Debug;
+use std::io::{self, BufRead, Write};
 
 use crate::game::{State, World};
-use crate::search::BudgetMeter;
+use crate::search::{Budget, BudgetMeter};
 use engine::Engine;
 pub(crate) use lines::{Found, Hopeless, LineSearch, Resources};
 use model_builder::ModelBuilder;
 pub(crate) use outcome::Bracket;
 pub use outcome::{Proof, Step};
+pub(crate) use saved::{invalid, read_line};
 
 pub(crate) trait Prover: Debug + Send {
     /// Improves `best` until its line and bound meet or the budget is used up. `root` is the state
@@ -84,6 +87,13 @@ pub(crate) trait Prover: Debug + Send {
     fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter);
 
     fn proof(&self) -> Option<&Proof>;
+
+    /// Writes what the prover knows and has tried; nothing before it has begun.
+    fn save(&self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// Restores what [`Prover::save`] wrote. Fails if the data cannot belong to this prover's game.
+    /// No proof depends on the data: a false set leads to a proof that the verifier refuses.
+    fn restore(&mut self, world: &World, input: &mut dyn BufRead) -> io::Result<()>;
 }
 
 #[derive(Debug)]
@@ -92,16 +102,26 @@ enum Stage<const N: usize> {
     Running(Box<Engine<N>>),
 }
 
-impl<const N: usize> Prover for Stage<N> {
-    fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter) {
+impl<const N: usize> Stage<N> {
+    /// Continues to build the model. Returns `None` if the budget is used up before.
+    fn engine(&mut self, world: &World, meter: &mut BudgetMeter) -> Option<&mut Engine<N>> {
         if let Self::Building(building) = self {
             if !building.as_mut().is_some_and(|(builder, _)| builder.advance(world, meter)) {
-                return;
+                return None;
             }
-            let Some((builder, resources)) = building.take() else { return };
+            let (builder, resources) = building.take()?;
             *self = Self::Running(Box::new(Engine::new(builder.finish(), resources)));
         }
-        if let Self::Running(engine) = self {
+        match self {
+            Self::Building(_) => None,
+            Self::Running(engine) => Some(engine),
+        }
+    }
+}
+
+impl<const N: usize> Prover for Stage<N> {
+    fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter) {
+        if let Some(engine) = self.engine(world, meter) {
             engine.run(world, root, best, meter);
         }
     }
@@ -111,6 +131,18 @@ impl<const N: usize> Prover for Stage<N> {
             Self::Building(..) => None,
             Self::Running(engine) => engine.proof(),
         }
+    }
+
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Building(..) => Ok(()),
+            Self::Running(engine) => engine.save(out),
+        }
+    }
+
+    fn restore(&mut self, world: &World, input: &mut dyn BufRead) -> io::Result<()> {
+        let engine = self.engine(world, &mut BudgetMeter::new(Budget::UNLIMITED));
+        engine.expect("the budget is unlimited").restore(input)
     }
 }
 

@@ -165,6 +165,13 @@ impl<const N: usize> Model<N> {
         }
     }
 
+    /// Returns true if a threat can have the key, so that the threat can be moved.
+    pub fn has_key(&self, automaton: &Automaton<N>, key: u32) -> bool {
+        let is_hawk = matches!(automaton, Automaton::Hawk { .. });
+        let has_memory = || self.has_memory(self.hawk_tile(key), (key & self.memory_mask()) as usize);
+        (key as usize) < self.keys(automaton) && (!is_hawk || has_memory())
+    }
+
     #[inline]
     pub fn place(&self, automaton: &Automaton<N>, key: u32) -> u16 {
         self.board.places[self.tile(automaton, key)]

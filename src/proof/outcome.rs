@@ -21,7 +21,8 @@ pub struct Step {
 }
 
 /// The proof of a bound.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Proof {
     /// The player cannot be alive at the start of this tick.
     pub bound_tick: u16,

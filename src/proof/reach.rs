@@ -1,12 +1,18 @@
 //! Reachable layers. While threats do not move in every tick, the knowledge about a target excludes
 //! few states. So these layers are built once, and used for all later targets.
 
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
 use super::combination::{Combination, Slot};
 use super::join::Join;
 use super::layer::Layer;
 use super::model::Model;
 use super::moves::JoinContext;
 use super::projection::Projection;
+use super::saved::{LayersRead, LayersWritten, SavedLayer, invalid};
+use super::target::Target;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;
 
@@ -14,6 +20,13 @@ use crate::search::BudgetMeter;
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
 /// Maximum number of combinations in a kept layer, except the layer of the last tick.
 const KEPT_LEN: usize = 20_000;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SavedReach {
+    layer: SavedLayer,
+    kept: Vec<SavedLayer>,
+}
 
 #[derive(Debug)]
 pub(super) struct Reach<const N: usize> {
@@ -71,5 +84,31 @@ impl<const N: usize> Reach<N> {
 
     pub fn layer_at(&self, tick: usize) -> Option<&Layer<N>> {
         self.kept.iter().find(|(kept, _)| *kept == tick).map(|(_, layer)| layer)
+    }
+
+    pub fn saved<'a>(&'a self, layers: &mut LayersWritten<'a, N>) -> SavedReach {
+        let layer = layers.add(self.tick, self.mask, &self.layer);
+        let kept = self.kept.iter().map(|(tick, layer)| layers.add(*tick, self.mask, layer));
+        SavedReach { layer, kept: kept.collect() }
+    }
+
+    /// `target` must have the order of threats of late targets.
+    pub fn restored(
+        model: &Model<N>,
+        target: &Target<N>,
+        saved: SavedReach,
+        layers: &mut LayersRead<N>,
+    ) -> io::Result<Self> {
+        let SavedLayer { tick, mask, .. } = saved.layer;
+        if !(model.first_tick..=REACH_TICKS[0]).contains(&tick) || !target.reach_masks().contains(&mask) {
+            return Err(invalid("reachable layers of other ticks or threats"));
+        }
+        let layer = layers.take(model, target, saved.layer)?;
+        let kept = saved.kept.into_iter().map(|kept| {
+            let layer = layers.take(model, target, SavedLayer { mask, ..kept })?;
+            Ok((kept.tick, layer))
+        });
+        let kept = kept.collect::<io::Result<_>>()?;
+        Ok(Self { tick, layer, kept, ..Self::new(model, mask, target.slots_in(model, mask)) })
     }
 }

@@ -2,14 +2,19 @@
 //! Their known sets limit the states with which threats join larger sweeps. A target up to
 //! `INSANE_TICK + FLOOR_TICKS` starts with a *trial*, a short wide sweep with all threats.
 
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
 use super::combination::Combination;
 use super::join::Join;
 use super::layer::Layer;
 use super::model::Model;
 use super::orders::EARLY_TICK;
 use super::reach::{REACH_TICKS, Reach};
+use super::saved::{LayersRead, LayersWritten};
 use super::starts::Start;
-use super::sweep::{End, Sweep, SweepLimits};
+use super::sweep::{End, SavedSweep, Sweep, SweepLimits};
 use super::target::Target;
 use crate::game::LAST_TICK;
 use crate::search::{BudgetMeter, StopReason};
@@ -77,6 +82,25 @@ impl<const N: usize> Situation<'_, N> {
     }
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SavedSchedule {
+    narrow: Option<SavedSweep>,
+    has_begun: bool,
+    tried: Vec<Start>,
+    floor: usize,
+    work_max: u64,
+    has_abandoned: bool,
+    is_exhausted: bool,
+    wide: Option<SavedSweep>,
+    is_trial_due: bool,
+    is_trial: bool,
+    stage: usize,
+    /// The numbers of masks that have not been used.
+    reach_masks: usize,
+    whole_masks: usize,
+}
+
 #[derive(Debug)]
 pub(super) struct Schedule<const N: usize> {
     narrow: Narrow<N>,
@@ -97,6 +121,57 @@ impl<const N: usize> Schedule<N> {
         later.wide.sweep = self.wide.sweep.take_if(|sweep| is_taken && !sweep.has_turned());
         later.wide.whole_masks = self.wide.whole_masks.clone();
         later
+    }
+
+    pub fn saved<'a>(&'a self, layers: &mut LayersWritten<'a, N>) -> SavedSchedule {
+        let Self { narrow, wide, .. } = self;
+        let mut saved = |sweep: &'a Option<Sweep<N>>| sweep.as_ref().map(|sweep| sweep.saved(layers));
+        SavedSchedule {
+            narrow: saved(&narrow.sweep),
+            has_begun: narrow.has_begun,
+            tried: narrow.tried.clone(),
+            floor: narrow.floor,
+            work_max: narrow.work_max,
+            has_abandoned: narrow.has_abandoned,
+            is_exhausted: narrow.is_exhausted,
+            wide: saved(&wide.sweep),
+            is_trial_due: wide.is_trial_due,
+            is_trial: wide.is_trial,
+            stage: wide.stage,
+            reach_masks: wide.reach_masks.len(),
+            whole_masks: wide.whole_masks.len(),
+        }
+    }
+
+    pub fn restored(
+        model: &Model<N>,
+        target: &Target<N>,
+        saved: SavedSchedule,
+        layers: &mut LayersRead<N>,
+    ) -> io::Result<Self> {
+        let mut sweep =
+            |sweep: Option<SavedSweep>| sweep.map(|sweep| Sweep::restored(model, target, sweep, layers)).transpose();
+        let last = |masks: Vec<Combination>, count: usize| masks[masks.len().saturating_sub(count)..].to_vec();
+        let first_floor = Narrow::<N>::new(model, target.tick).first_floor;
+        let narrow = Narrow {
+            sweep: sweep(saved.narrow)?,
+            has_begun: saved.has_begun,
+            tried: saved.tried,
+            floor: saved.floor.clamp(model.first_tick, first_floor),
+            first_floor,
+            work_max: saved.work_max,
+            has_abandoned: saved.has_abandoned,
+            is_exhausted: saved.is_exhausted,
+        };
+        let wide = Wide {
+            sweep: sweep(saved.wide)?,
+            is_trial_due: saved.is_trial_due,
+            is_trial: saved.is_trial,
+            stage: saved.stage.min(REACH_TICKS.len() - 1),
+            reach_masks: last(target.reach_masks(), saved.reach_masks),
+            whole_masks: last(target.whole_masks(), saved.whole_masks),
+        };
+        Ok(Self { narrow, wide, slices: 0 })
     }
 
     pub fn free_memory(&mut self) {

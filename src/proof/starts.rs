@@ -1,5 +1,7 @@
 use std::ops::Range;
 
+use serde::{Deserialize, Serialize};
+
 use super::combination::{Combination, Slot};
 use super::known::Known;
 use super::model::Model;
@@ -10,7 +12,8 @@ use crate::search::{BudgetMeter, StopReason};
 const START_MARGIN_TICKS: usize = 20;
 const START_DISTANCE_TICKS: usize = 30;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct Start {
     pub tick: usize,
     pub mask: Combination,

@@ -1,4 +1,7 @@
+use std::io;
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::combination::{Combination, MemorySlots, Slot, put_widest_last, run_mask, slots_of};
 use super::join::Join;
@@ -7,11 +10,13 @@ use super::layer::{Cursor, Layer, Lookup};
 use super::memories::Memories;
 use super::model::{Automaton, Model};
 use super::moves::JoinContext;
+use super::orders::Orders;
 use super::outcome::Step;
 use super::projection::Projection;
+use super::saved::{LayersRead, LayersWritten, SavedLayer, invalid};
 use super::tile_set::TileSet;
-use crate::game::{Move, State, Style, World};
-use crate::search::{BudgetMeter, StopReason};
+use crate::game::{LAST_TICK, Move, State, Style, World};
+use crate::search::{Budget, BudgetMeter, StopReason};
 
 /// Known sets are kept once in this many ticks, except small sets, which are always kept.
 pub(super) const KEPT_TICKS: usize = 5;
@@ -29,6 +34,10 @@ struct Projections<const N: usize> {
     earlier_allowed: Vec<TileSet<N>>,
 }
 
+fn restrict<const N: usize>(allowed: &mut [TileSet<N>], by: &[TileSet<N>]) {
+    allowed.iter_mut().zip(by).for_each(|(allowed, by)| *allowed = allowed.and(by));
+}
+
 #[derive(Debug)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
@@ -40,6 +49,16 @@ pub(super) struct Target<const N: usize> {
     pub steps: Vec<Step>,
     /// The sweep that ran out of states beyond the target. With `steps`, it proves a bound.
     pub beyond: Option<Step>,
+}
+
+/// A target without its projections, which are computed again.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SavedTarget<const N: usize> {
+    tick: usize,
+    allowed: Vec<TileSet<N>>,
+    known: Vec<SavedLayer>,
+    steps: Vec<Step>,
 }
 
 impl<const N: usize> Target<N> {
@@ -83,14 +102,42 @@ impl<const N: usize> Target<N> {
         later
     }
 
+    pub fn saved<'a>(&'a self, layers: &mut LayersWritten<'a, N>) -> SavedTarget<N> {
+        let mut allowed = self.allowed.clone();
+        restrict(&mut allowed, &self.projections.earlier_allowed);
+        let known = self.knowledge.iter();
+        let known = known.map(|(tick, known)| layers.add(tick, known.mask, known.lookup.layer()));
+        SavedTarget { tick: self.tick, allowed, known: known.collect(), steps: self.steps.clone() }
+    }
+
+    pub fn restored(
+        model: &Model<N>,
+        orders: &Orders,
+        memory_max_bytes: usize,
+        saved: SavedTarget<N>,
+        layers: &mut LayersRead<N>,
+    ) -> io::Result<Self> {
+        let SavedTarget { tick, allowed, known, steps } = saved;
+        if !(model.first_tick..=usize::from(LAST_TICK)).contains(&tick) || known.iter().any(|known| known.tick > tick) {
+            return Err(invalid("a tick outside the game"));
+        }
+        let mut target = Self::new(model, tick, orders.at(tick), memory_max_bytes);
+        target.projections.earlier_allowed = allowed;
+        target.project(model, &mut BudgetMeter::new(Budget::UNLIMITED));
+        target.steps = steps;
+        for saved in known {
+            let known = layers.known(model, &target, saved)?;
+            target.knowledge.keep(saved.tick, known);
+        }
+        Ok(target)
+    }
+
     /// Adds the known sets of an earlier target with the same slots, except those whose threats are
     /// covered by a known set of this target. Returns true if any set was added.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let is_adopted = self.knowledge.adopt(&earlier.knowledge);
         if is_adopted {
-            for (allowed, earlier) in self.allowed.iter_mut().zip(&earlier.allowed[..=earlier.tick]) {
-                *allowed = allowed.and(earlier);
-            }
+            restrict(&mut self.allowed, &earlier.allowed[..=earlier.tick]);
             let own = std::mem::replace(&mut self.steps, earlier.steps.clone());
             let own: Vec<Step> = own.into_iter().filter(|step| !self.steps.contains(step)).collect();
             self.steps.extend(own);
@@ -142,11 +189,7 @@ impl<const N: usize> Target<N> {
                 None => None,
             };
             if self.projections.next.is_none() {
-                for (allowed, earlier) in
-                    self.allowed.iter_mut().zip(&std::mem::take(&mut self.projections.earlier_allowed))
-                {
-                    *allowed = allowed.and(earlier);
-                }
+                restrict(&mut self.allowed, &std::mem::take(&mut self.projections.earlier_allowed));
             }
         }
         true
@@ -343,7 +386,7 @@ impl<const N: usize> Target<N> {
         Ok(())
     }
 
-    fn describe(
+    pub fn describe(
         &self,
         mask: Combination,
         lookup: Arc<Lookup<N>>,

@@ -1,8 +1,13 @@
+use std::io;
+
+use serde::{Deserialize, Serialize};
+
 use super::model::Model;
 use super::orders::Orders;
 use super::outcome::Bracket;
-use super::schedule::Schedule;
-use super::target::Target;
+use super::saved::{LayersRead, LayersWritten, invalid};
+use super::schedule::{SavedSchedule, Schedule};
+use super::target::{SavedTarget, Target};
 use crate::game::LAST_TICK;
 
 /// Initial work limit. At its limit, a target waits while other targets get their turns.
@@ -34,6 +39,25 @@ pub(super) struct Targets<const N: usize> {
     stalled: Vec<usize>,
 }
 
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SavedAttempt<const N: usize> {
+    target: SavedTarget<N>,
+    schedule: SavedSchedule,
+    work: u64,
+    work_limit: u64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SavedTargets<const N: usize> {
+    /// The paused attempts, and last the current one if there is one.
+    attempts: Vec<SavedAttempt<N>>,
+    has_current: bool,
+    work_limit: u64,
+    stalled: Vec<usize>,
+}
+
 impl<const N: usize> Default for Targets<N> {
     fn default() -> Self {
         Self { current: None, paused: Vec::new(), work_limit: WORK_LIMIT_MIN, stalled: Vec::new() }
@@ -41,6 +65,41 @@ impl<const N: usize> Default for Targets<N> {
 }
 
 impl<const N: usize> Targets<N> {
+    pub fn saved<'a>(&'a self, layers: &mut LayersWritten<'a, N>) -> SavedTargets<N> {
+        let attempts = self.paused.iter().chain(&self.current).map(|attempt| SavedAttempt {
+            target: attempt.target.saved(layers),
+            schedule: attempt.schedule.saved(layers),
+            work: attempt.work,
+            work_limit: attempt.work_limit,
+        });
+        SavedTargets {
+            attempts: attempts.collect(),
+            has_current: self.current.is_some(),
+            work_limit: self.work_limit,
+            stalled: self.stalled.clone(),
+        }
+    }
+
+    pub fn restored(
+        model: &Model<N>,
+        orders: &Orders,
+        memory_max_bytes: usize,
+        saved: SavedTargets<N>,
+        layers: &mut LayersRead<N>,
+    ) -> io::Result<Self> {
+        let SavedTargets { attempts, has_current, work_limit, stalled } = saved;
+        if attempts.len() > PAUSED_MAX + 1 {
+            return Err(invalid("too many targets"));
+        }
+        let attempts = attempts.into_iter().map(|SavedAttempt { target, schedule, work, work_limit }| {
+            let target = Target::restored(model, orders, memory_max_bytes, target, layers)?;
+            let schedule = Schedule::restored(model, &target, schedule, layers)?;
+            Ok(Attempt { target, schedule, work: work.min(u64::MAX / 2), work_limit })
+        });
+        let mut paused = attempts.collect::<io::Result<Vec<_>>>()?;
+        Ok(Self { current: paused.pop_if(|_| has_current), paused, work_limit, stalled })
+    }
+
     pub fn choose(&mut self, model: &Model<N>, orders: &Orders, memory_max_bytes: usize, best: &Bracket) -> bool {
         let tick = self.next(best);
         let share = self.share(tick, best);

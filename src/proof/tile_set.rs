@@ -1,9 +1,20 @@
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
 /// A set of places of a [`Board`](super::board::Board). Places must be less than `64 * N`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct TileSet<const N: usize>([u64; N]);
 
 impl<const N: usize> TileSet<N> {
     pub const EMPTY: Self = Self([0; N]);
+
+    pub fn from_words(words: [u64; N]) -> Self {
+        Self(words)
+    }
+
+    pub fn words(&self) -> [u64; N] {
+        self.0
+    }
 
     #[inline]
     pub fn of(place: u16) -> Self {
@@ -88,5 +99,20 @@ impl<const N: usize> TileSet<N> {
     pub fn spread(&self, stride: u32) -> Self {
         let (up, down, left, right) = (self.up(1), self.down(1), self.down(stride), self.up(stride));
         Self(std::array::from_fn(|word| self.0[word] | up.0[word] | down.0[word] | left.0[word] | right.0[word]))
+    }
+}
+
+impl<const N: usize> Serialize for TileSet<N> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0)
+    }
+}
+
+impl<'de, const N: usize> Deserialize<'de> for TileSet<N> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let words = Vec::<u64>::deserialize(deserializer)?;
+        let words =
+            words.try_into().map_err(|words: Vec<u64>| D::Error::invalid_length(words.len(), &"one per word"))?;
+        Ok(Self(words))
     }
 }

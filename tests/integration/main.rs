@@ -24,6 +24,7 @@ mod mixed_worlds;
 mod observer;
 mod planners;
 mod protocol;
+mod saved_search;
 mod search_toy;
 mod shared;
 mod signature;

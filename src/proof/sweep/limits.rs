@@ -1,3 +1,5 @@
+use serde::{Deserialize, Serialize};
+
 use crate::proof::combination::Combination;
 use crate::proof::target::Target;
 
@@ -17,7 +19,7 @@ impl End {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::proof) struct SweepLimits {
     /// Maximum combinations after a threat joins on the way. If 0, only the first threat joins.
     pub join_len: usize,

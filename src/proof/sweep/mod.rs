@@ -3,8 +3,11 @@
 
 mod backwards;
 mod limits;
+mod saved;
 
 use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
 
 use super::combination::Combination;
 use super::join::Join;
@@ -15,6 +18,7 @@ use super::outcome::Step;
 use super::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 pub(super) use limits::{End, SweepLimits};
+pub(super) use saved::SavedSweep;
 
 /// Initial number of ticks between two checkpoints, and maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
@@ -29,7 +33,7 @@ struct StoredLayer<const N: usize> {
     layer: Layer<N>,
 }
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     Forwards,
     /// Forwards beyond the target, until the work beyond it exceeds `work_max`.
@@ -44,7 +48,7 @@ enum Phase {
     Over,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Begin {
     from: usize,
     /// The first tick in the proof. It is before `from` if the sweep starts from a reachable layer.
@@ -78,7 +82,7 @@ struct Kept<const N: usize> {
     segment_kept: u64,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Joined {
     tick: usize,
     slot: usize,

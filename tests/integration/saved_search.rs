@@ -1,0 +1,149 @@
+//! A search cut into pieces gives the same answer as an uncut one, and its certificates verify.
+
+use getaway::game::{Layout, Rules, Style, World};
+use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
+use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
+use getaway::search::Generator;
+use getaway_reference::verify;
+
+fn worlds(count: u64) -> impl Iterator<Item = (Layout, World)> {
+    (0..count).map(|index| {
+        let options = GeneratorOptions {
+            kind: if index.is_multiple_of(2) { GeneratorKind::Labyrinth } else { GeneratorKind::Maze },
+            width: 11,
+            height: 9,
+            threats: [2, 3, 4][index as usize % 3],
+            styles: Style::ALL.to_vec(),
+            braid_permille: [0, 250, 500][index as usize / 4 % 3],
+        };
+        let layout = generate_nth(&options, 31, index).expect("a map").layout;
+        let rules = if index % 4 == 3 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
+        let world = World::new(&layout, &rules).expect("a world");
+        (layout, world)
+    })
+}
+
+fn decider() -> Decider {
+    Decider::new(SurvivalOptions::default()).without_search()
+}
+
+fn save(decider: &Decider) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    decider.save(&mut bytes).expect("written");
+    bytes
+}
+
+fn restore(world: &World, seed: u64, mut bytes: &[u8]) -> std::io::Result<Decider> {
+    Decider::restore(SurvivalOptions { seed, ..SurvivalOptions::default() }, world, &mut bytes)
+}
+
+fn certificate(world: &World, decider: &Decider, solution: &Solution) -> Certificate {
+    Certificate::new(world.rules(), solution, decider.proof())
+}
+
+#[test]
+fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
+    let mut random = Generator::from_seed(5);
+    let (mut doomed, mut cuts) = (0, 0);
+    for (index, (layout, world)) in worlds(14).enumerate() {
+        let whole = decider().solve(&world, &world.start(), Budget::ticks(3_000_000));
+        if !whole.is_optimal() {
+            continue;
+        }
+        let mut decider = decider();
+        let mut solution = Solution { simulated_ticks: 0, ..whole.clone() };
+        for piece in 0..60 {
+            // Pieces become longer, because the searches for lines begin again in each.
+            let ticks = 10_000 << random.below(5 + piece as usize / 10);
+            solution = decider.solve(&world, &world.start(), Budget::ticks(ticks));
+            let certificate = certificate(&world, &decider, &solution);
+            assert_eq!(verify(&certificate, &layout), Ok(()), "map {index}, piece {piece}");
+            if solution.is_optimal() {
+                break;
+            }
+            decider = restore(&world, piece, &save(&decider)).expect("a saved search");
+            let bytes = save(&decider);
+            let again = save(&restore(&world, piece, &bytes).expect("a saved search"));
+            assert!(again == bytes, "map {index}, piece {piece}: a restored search is saved as it was");
+            cuts += 1;
+        }
+        assert_eq!((solution.final_tick, solution.bound), (whole.final_tick, whole.bound), "map {index}");
+        assert_eq!(solution.outcome, whole.outcome, "map {index}");
+        doomed += usize::from(whole.bound <= 2000);
+    }
+    assert!(doomed >= 5 && cuts >= 60, "{doomed} doomed, {cuts} cuts");
+}
+
+/// Saves a search that has known sets, but has not decided the map.
+fn undecided() -> (Layout, World, Vec<u8>) {
+    let options = GeneratorOptions {
+        kind: GeneratorKind::Labyrinth,
+        width: 15,
+        height: 13,
+        threats: 6,
+        styles: Style::ALL.to_vec(),
+        braid_permille: 250,
+    };
+    let tried = (0..20).find_map(|index| {
+        let layout = generate_nth(&options, 77, index).expect("a map").layout;
+        let world = World::new(&layout, &Rules::NO_JUMP).expect("a world");
+        let mut decider = decider();
+        let solution = decider.solve(&world, &world.start(), Budget::ticks(1_500_000));
+        let bytes = save(&decider);
+        (!solution.is_optimal()).then_some((layout, world, bytes))
+    });
+    tried.expect("an undecided map")
+}
+
+#[test]
+fn proof_from_forged_sets_is_refused() {
+    let (layout, world, bytes) = undecided();
+    // No place is allowed at any tick, so the next sweeps run out of states.
+    let mut forged = bytes.clone();
+    let mut place = 0;
+    let find = |from: usize, text: &[u8]| bytes[from..].windows(text.len()).position(|found| found == text);
+    while let Some(start) = find(place, b"\"allowed\":[") {
+        place += start;
+        let end = place + find(place, b"]]").expect("the end of a list of lists");
+        // A number has no leading zeros, so its other digits become spaces.
+        for at in place..end {
+            if bytes[at].is_ascii_digit() {
+                forged[at] = if bytes[at - 1].is_ascii_digit() { b' ' } else { b'0' };
+            }
+        }
+        place = end;
+    }
+    let mut decider = restore(&world, 0, &forged).expect("a search");
+    let solution = decider.solve(&world, &world.start(), Budget::ticks(3_000_000));
+    let refused = verify(&certificate(&world, &decider, &solution), &layout);
+    assert!(refused.is_err(), "a bound of {} for {}", solution.bound, solution.final_tick);
+}
+
+#[test]
+fn damaged_searches_are_refused_or_do_no_harm() {
+    let (_, world, bytes) = undecided();
+    let mut random = Generator::from_seed(9);
+    let header = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').nth(1).expect("two lines").0;
+    let (mut refused, mut solved) = (0, 0);
+    for number in 0..120 {
+        let mut changed = bytes.clone();
+        let place = random.below(if number % 2 == 0 { header } else { bytes.len() });
+        changed[place] =
+            if changed[place].is_ascii_digit() { b"0123456789"[random.below(10)] } else { random.below(256) as u8 };
+        match restore(&world, 0, &changed) {
+            Err(_) => refused += 1,
+            Ok(mut decider) => {
+                decider.solve(&world, &world.start(), Budget::ticks(100_000));
+                solved += 1;
+            }
+        }
+    }
+    assert!(refused > 20 && solved > 20, "{refused} refused, {solved} solved");
+    for length in (0..bytes.len()).step_by(bytes.len() / 50) {
+        let is_line = bytes[..length].last() == Some(&b'\n');
+        assert!(is_line || restore(&world, 0, &bytes[..length]).is_err(), "{length} of {} bytes", bytes.len());
+    }
+    assert!(restore(&world, 0, &[&bytes[..], b"0"].concat()).is_err(), "more data");
+    let (_, other) = worlds(1).next().expect("a map");
+    assert!(restore(&other, 0, &bytes).is_err(), "another map");
+}
