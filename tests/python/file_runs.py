@@ -157,8 +157,8 @@ def own_files(program: Path, folder: Path) -> dict[str, bytes]:
     run("play", "snail", "--planner", "random", "--budget-ticks", "1", "--save", "recording", "--memory", "memory")
     run("eval", "--map", "snail", "--planner", "random", *SERIES, "--seed", "9", "--resume", "journal of games", "--report", "report.html")
     run("discover", *COMMANDS["discover"][1], "--seed", "9", "--resume", "journal of a discovery")
-    run("solve", "snail", "--certificate", "good.proof")
-    files = {name: (folder / name).read_bytes() for name in ("recording", "memory", "journal of games", "journal of a discovery")}
+    run("solve", "snail", "--certificate", "good.proof", "--resume", "search")
+    files = {name: (folder / name).read_bytes() for name in ("recording", "memory", "journal of games", "journal of a discovery", "search")}
     files["rules"] = subprocess.run([program, "rules"], check=True, capture_output=True).stdout
     files["certificate"] = (folder / "good.proof").read_bytes()
     files |= {f"report {ending}": (folder / f"report.{ending}").read_bytes() for ending in ("html", "csv", "json")}

@@ -15,6 +15,7 @@ mod commands;
 mod error;
 mod memory;
 mod output;
+mod search_file;
 mod series;
 
 use commands::Command;

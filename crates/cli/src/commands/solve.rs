@@ -12,7 +12,8 @@ use getaway::protocol::write_line;
 
 use crate::CliError;
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer, world_of};
-use crate::output::{OutputArgs, OutputFile, Progress, count, ending, one_line, write_table};
+use crate::output::{OutputArgs, OutputFile, Progress, count, ending, note, one_line, rounded, write_table};
+use crate::search_file::SearchFile;
 
 const MOVES_PER_LINE: usize = 100;
 /// Simulated ticks between progress updates. A time would make results depend on the machine.
@@ -21,7 +22,9 @@ const PROGRESS_TICKS: u64 = 1_000_000;
 const EXAMPLES: &str = "Examples:
   getaway solve roundabout                         the outcome and the moves: L R U D, and . to stay
   getaway solve roundabout harbour --no-jump       a table for several maps
-  getaway solve --maps path/to/maps --json         one JSON object per line for each map in a folder";
+  getaway solve --maps path/to/maps --json         one JSON object per line for each map in a folder
+  getaway solve snail --no-jump --resume snail.search --time-limit-ms 3600000
+                                                   an hour of work, continued by the same command";
 
 /// Solve games before the first move: find a surviving plan, or prove that none exists
 ///
@@ -47,6 +50,10 @@ pub(crate) struct SolveArgs {
     /// Write the moves and the proof of the bound to this file, for `getaway verify`; one map only
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
+    /// Save the search in this file every two minutes and at the end, and continue it if the file
+    /// exists; one map only
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
     #[command(flatten)]
     output: OutputArgs,
     /// Print one line of JSON per map
@@ -73,8 +80,10 @@ struct SolveOutput {
 pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError> {
     let maps = args.maps.load(&args.names)?;
     let is_alone = maps.len() == 1;
-    if args.certificate.is_some() && !is_alone {
-        return Err(CliError::Input(format!("--certificate: expected one map, found {}", maps.len())));
+    for (name, path) in [("--certificate", &args.certificate), ("--resume", &args.resume)] {
+        if path.is_some() && !is_alone {
+            return Err(CliError::Input(format!("{name}: expected one map, found {}", maps.len())));
+        }
     }
     let certificate = args.certificate.as_ref().map(|path| args.output.file(path)).transpose()?;
     let progress = if is_alone { Progress::open_ended() } else { Progress::of(maps.len() as u64, "maps") };
@@ -103,15 +112,33 @@ fn solve(
 ) -> Result<SolveOutput, CliError> {
     let name = one_line(&map.name);
     let world = world_of(map, &args.rules.rules()?)?;
-    let mut decider = Decider::new(SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() });
+    let options = SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() };
+    let (mut file, mut decider) = match &args.resume {
+        Some(path) => SearchFile::open(path, &world, options).map(|(file, decider)| (Some(file), decider))?,
+        None => (None, Decider::new(options)),
+    };
+    if let Some(time) = file.as_ref().and_then(SearchFile::time_before) {
+        progress.suspend(|| note(&format!("{name}: continuing after {}", rounded(time))));
+    }
     let start = Instant::now();
-    let (solution, decided) = decide(args, &world, &mut decider, |found, bound| {
+    let (solution, decided) = decide(args, &world, &mut decider, |decider, found, bound| {
         progress.set_message(format!("{name}: score {found}, bound {bound}"));
-    });
+        file.as_mut().map_or(Ok(()), |file| file.update(decider))
+    })?;
     let elapsed_ms = milliseconds(start.elapsed());
     let status = check(&name, &world, &solution)?;
+    let proof = Certificate::new(world.rules(), &solution, decider.proof());
+    if let Some(file) = &mut file {
+        file.save(&decider)?;
+        if file.time_before().is_some() {
+            progress.set_message(format!("{name}: score {}, verifying the bound", score(solution.final_tick)));
+            getaway_reference::verify(&proof, &map.layout).map_err(|error| {
+                CliError::Check(format!("{name}: the file of --resume led to a proof that is refused: {error}"))
+            })?;
+        }
+    }
     if let Some(file) = certificate {
-        file.write(Certificate::new(world.rules(), &solution, decider.proof()).to_string().as_bytes())?;
+        file.write(proof.to_string().as_bytes())?;
     }
     Ok(SolveOutput {
         map: map.name.clone(),
@@ -127,14 +154,15 @@ fn solve(
     })
 }
 
-/// Solves a map in slices within the time limit, and calls `report` with the score and the bound
-/// between slices. Returns the solution, and the time until its outcome was decided, if it was.
+/// Solves a map in slices within the time limit. Between slices, calls `report` with the score and
+/// the bound; an error ends the search. Returns the solution, and the time until its outcome was
+/// decided, if it was.
 fn decide(
     args: &SolveArgs,
     world: &World,
     decider: &mut Decider,
-    mut report: impl FnMut(u32, u32),
-) -> (Solution, Option<Duration>) {
+    mut report: impl FnMut(&Decider, u32, u32) -> Result<(), CliError>,
+) -> Result<(Solution, Option<Duration>), CliError> {
     let time_limit = Duration::from_millis(args.time_limit_ms);
     let start = Instant::now();
     let mut simulated_ticks = 0;
@@ -147,9 +175,9 @@ fn decide(
             decided = decided.or_else(|| Some(start.elapsed()));
         }
         if solution.is_optimal() || start.elapsed() >= time_limit {
-            return (Solution { simulated_ticks, ..solution }, decided);
+            return Ok((Solution { simulated_ticks, ..solution }, decided));
         }
-        report(score(solution.final_tick), score(solution.bound));
+        report(decider, score(solution.final_tick), score(solution.bound))?;
     }
 }
 

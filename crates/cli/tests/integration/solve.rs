@@ -1,6 +1,10 @@
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::thread::sleep;
+use std::time::Duration;
 
-use crate::program::{error_line, fails, getaway, succeeds};
+use crate::program::{command, error_line, fails, getaway, succeeds};
 use getaway::game::Layout;
 use getaway::game::{Move, Rules, World};
 use getaway::map::Map;
@@ -161,4 +165,113 @@ fn verified_certificate_is_about_the_rules_that_the_answer_names() {
         error_line(&refused),
         format!("{proof}: refused: line 1: not the requested rules: lazy threats move every tick")
     );
+}
+
+/// A map on which the prover needs a moment to find the best line and its bound.
+const DOOMED: [&str; 2] = ["benchmark/maps/labyrinth-15x13-250-00.txt", "--no-jump"];
+
+fn solve(map: &[&str], file: &Path, time_limit_ms: &str) -> std::process::Command {
+    let options = ["--json", "--time-limit-ms", time_limit_ms, "--resume", file.to_str().unwrap()];
+    command(&[&["solve"], map, &options].concat())
+}
+
+#[test]
+fn search_continues_from_its_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, proof) = (dir.path().join("search"), dir.path().join("proof"));
+    let whole = reports(&succeeds(&[&["solve"], &DOOMED[..], &["--json", "--time-limit-ms", "60000"]].concat()));
+    let (mut runs, mut notes) = (0, Vec::new());
+    let found = loop {
+        // Each run gets more time than the last, because unfinished sweeps begin again.
+        runs += 1;
+        let output = solve(&DOOMED, &file, &(100 * runs).to_string()).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+        notes.push(String::from_utf8(output.stderr).unwrap());
+        let found = reports(&String::from_utf8(output.stdout).unwrap());
+        if found[0]["score"] == found[0]["bound"] {
+            break found;
+        }
+        assert!(runs < 60, "{found:?}");
+    };
+    for field in ["outcome", "score", "bound"] {
+        assert_eq!(found[0][field], whole[0][field], "after {runs} runs");
+    }
+    assert!(runs > 1 && notes[0].is_empty(), "{notes:?}");
+    for note in &notes[1..] {
+        assert!(note.starts_with("labyrinth-15x13-250-00: continuing after ") && note.lines().count() == 1, "{note}");
+    }
+    let certificate = solve(&DOOMED, &file, "0").args(["--certificate", proof.to_str().unwrap()]).output().unwrap();
+    assert_eq!(certificate.status.code(), Some(0), "{certificate:?}");
+    succeeds(&["verify", proof.to_str().unwrap(), DOOMED[0], DOOMED[1]]);
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 2, "no temporary file is left");
+}
+
+#[test]
+fn other_files_are_not_continued_and_stay_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("search");
+    assert!(solve(&DOOMED, &file, "300").output().unwrap().status.success());
+    let saved = fs::read(&file).unwrap();
+    let refused = |map: &[&str], content: &[u8]| {
+        fs::write(&file, content).unwrap();
+        let output = solve(map, &file, "300").output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(fs::read(&file).unwrap() == content, "the file was changed");
+        let line = error_line(&output);
+        line.strip_prefix(file.to_str().unwrap()).unwrap_or_else(|| panic!("{line}")).to_owned()
+    };
+    assert_eq!(refused(&DOOMED[..1], &saved), ", line 1: this is the search of the same map under other rules");
+    assert_eq!(refused(&["snail", "--no-jump"], &saved), ", line 1: this is the search of another map");
+    for foreign in [&b""[..], b"my notes\n", b"{\"getaway\":\"solve\",\"version\":2}\n", &saved[..20]] {
+        let line = refused(&DOOMED, foreign);
+        assert!(line.starts_with(", line 1: expected {\"getaway\":\"solve\",\"version\":1,...}, found "), "{line}");
+    }
+    let first_line = 1 + saved.iter().position(|&byte| byte == b'\n').unwrap();
+    for place in [first_line - 10, first_line, first_line + 100, saved.len() / 2, saved.len() - 1] {
+        let mut edited = saved.clone();
+        edited[place] ^= 1;
+        for damaged in [edited, saved[..place].to_vec()] {
+            let line = refused(&DOOMED, &damaged);
+            let expected = if place < first_line { ", line 1: expected " } else { ": the checksum is wrong: " };
+            assert!(line.starts_with(expected), "{place}: {line}");
+        }
+    }
+    let error = fails(&["solve", "snail", "harbour", "--resume", "search"]);
+    assert_eq!(error, "--resume: expected one map, found 2");
+}
+
+#[test]
+fn killed_search_can_be_continued() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("search");
+    for kill in 0..12 {
+        let mut run = solve(&DOOMED, &file, "60000").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        // The file is saved at the start of each run.
+        sleep(Duration::from_millis(15 * kill));
+        run.kill().unwrap();
+        run.wait().unwrap();
+        let output = solve(&DOOMED, &file, "300").output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{output:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn interrupted_search_is_saved() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("search");
+    let open = ["benchmark/maps/labyrinth-21x17-250-21.txt", "--no-jump"];
+    let run = solve(&open, &file, "600000").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !file.exists() {
+        sleep(Duration::from_millis(20));
+    }
+    let created = fs::metadata(&file).unwrap().len();
+    // The handler of the signal is installed after the file is created.
+    sleep(Duration::from_secs(1));
+    assert!(std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
+    let output = run.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(130), &b""[..]));
+    let line = error_line(&output);
+    assert!(line.starts_with("interrupted after ") && line.ends_with("; rerun the same command to continue"), "{line}");
+    assert!(fs::metadata(&file).unwrap().len() > created);
 }
