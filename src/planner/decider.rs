@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{FIRST_TICK, LAST_TICK, Plan, State, World};
-use crate::proof::{Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, invalid, prover, read_line};
+use crate::proof::{self, Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, invalid, prover, read_line};
 use crate::search::BudgetMeter;
 
 /// Simulated ticks of the survival search before the prover starts: about ten milliseconds.
@@ -107,7 +107,7 @@ impl Decider {
         let line = SavedLine { actions: moves.clone().into(), final_tick, bound_tick: *bound };
         serde_json::to_writer(&mut *out, &line)?;
         out.write_all(b"\n")?;
-        self.prover.as_ref().map_or(Ok(()), |prover| prover.save(out))
+        self.prover.as_ref().map_or(Ok(()), |prover| proof::save(&**prover, out))
     }
 
     /// Restores a decider that was saved while it solved the start of the game. Pass another seed
@@ -129,7 +129,7 @@ impl Decider {
         if !input.fill_buf()?.is_empty() {
             decider.begin_proof(world, &root);
             let prover = decider.prover.as_mut().ok_or_else(|| invalid("a proof about another map"))?;
-            prover.restore(world, input)?;
+            proof::restore(&mut **prover, world, input)?;
             decider.search_ticks = SEARCH_TICKS;
         }
         if !input.fill_buf()?.is_empty() {

@@ -69,6 +69,7 @@ mod targets;
 mod tests;
 mod tile_set;
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::io::{self, BufRead, Write};
 
@@ -81,19 +82,12 @@ pub(crate) use outcome::Bracket;
 pub use outcome::{Proof, Step};
 pub(crate) use saved::{invalid, read_line};
 
-pub(crate) trait Prover: Debug + Send {
+pub(crate) trait Prover: Any + Debug + Send {
     /// Improves `best` until its line and bound meet or the budget is used up. `root` is the state
     /// for which the prover was built, or a later state of that game. The bound holds for both.
     fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter);
 
     fn proof(&self) -> Option<&Proof>;
-
-    /// Writes what the prover knows and has tried; nothing before it has begun.
-    fn save(&self, out: &mut dyn Write) -> io::Result<()>;
-
-    /// Restores what [`Prover::save`] wrote. Fails if the data cannot belong to this prover's game.
-    /// No proof depends on the data: a false set leads to a proof that the verifier refuses.
-    fn restore(&mut self, world: &World, input: &mut dyn BufRead) -> io::Result<()>;
 }
 
 #[derive(Debug)]
@@ -117,6 +111,18 @@ impl<const N: usize> Stage<N> {
             Self::Running(engine) => Some(engine),
         }
     }
+
+    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Building(..) => Ok(()),
+            Self::Running(engine) => engine.save(out),
+        }
+    }
+
+    fn restore(&mut self, world: &World, input: &mut dyn BufRead) -> io::Result<()> {
+        let engine = self.engine(world, &mut BudgetMeter::new(Budget::UNLIMITED));
+        engine.expect("the budget is unlimited").restore(input)
+    }
 }
 
 impl<const N: usize> Prover for Stage<N> {
@@ -131,18 +137,6 @@ impl<const N: usize> Prover for Stage<N> {
             Self::Building(..) => None,
             Self::Running(engine) => engine.proof(),
         }
-    }
-
-    fn save(&self, out: &mut dyn Write) -> io::Result<()> {
-        match self {
-            Self::Building(..) => Ok(()),
-            Self::Running(engine) => engine.save(out),
-        }
-    }
-
-    fn restore(&mut self, world: &World, input: &mut dyn BufRead) -> io::Result<()> {
-        let engine = self.engine(world, &mut BudgetMeter::new(Budget::UNLIMITED));
-        engine.expect("the budget is unlimited").restore(input)
     }
 }
 
@@ -164,4 +158,25 @@ pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Optio
     #[cfg(target_family = "wasm")]
     let sizes = [sized::<5>, sized::<16>];
     sizes.into_iter().find_map(|sized| sized(world, root, &mut resources))
+}
+
+// These two are not methods of the trait, so that a program that does not call them omits them.
+
+/// Writes what a prover knows and has tried; nothing before it has begun.
+pub(crate) fn save(prover: &dyn Prover, out: &mut dyn Write) -> io::Result<()> {
+    fn sized<const N: usize>(prover: &dyn Any, out: &mut dyn Write) -> Option<io::Result<()>> {
+        prover.downcast_ref::<Stage<N>>().map(|stage| stage.save(out))
+    }
+    let sizes = [sized::<3>, sized::<5>, sized::<8>, sized::<16>];
+    sizes.into_iter().find_map(|sized| sized(prover, out)).expect("a prover of one of the sizes")
+}
+
+/// Restores what [`save`] wrote. Fails if the data cannot belong to this prover's game. No proof
+/// depends on the data: a false set leads to a proof that the verifier refuses.
+pub(crate) fn restore(prover: &mut dyn Prover, world: &World, input: &mut dyn BufRead) -> io::Result<()> {
+    fn sized<const N: usize>(prover: &mut dyn Any, world: &World, input: &mut dyn BufRead) -> Option<io::Result<()>> {
+        prover.downcast_mut::<Stage<N>>().map(|stage| stage.restore(world, input))
+    }
+    let sizes = [sized::<3>, sized::<5>, sized::<8>, sized::<16>];
+    sizes.into_iter().find_map(|sized| sized(prover, world, input)).expect("a prover of one of the sizes")
 }
