@@ -70,8 +70,9 @@ struct RunArgs {
     /// Maximum address space of an external solver in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = integer::<u64>(1..=1_000_000))]
     memory_limit: u64,
-    /// The solver: `getaway`, a planner's name or expression, or exec:COMMAND, which gets the paths
-    /// of a map and of a rules file and prints lines of moves, or a certificate
+    /// The solver: `getaway`, a planner's name or expression, or exec:COMMAND,
+    /// {n}which gets the paths of a map and of a rules file and prints lines of
+    /// {n}moves, or a certificate
     #[arg(long, value_name = "SOLVER", default_value = "getaway")]
     solver: String,
     /// Number of instances to run at the same time
