@@ -10,6 +10,7 @@ use std::any::Any;
 use std::fmt::Display;
 use std::io::{BufRead, Write};
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use getaway::protocol::write_line;
 use serde::de::DeserializeOwned;
@@ -88,6 +89,42 @@ impl Channel {
             return Ok(ControlFlow::Continue(()));
         }
         Err(RemoteError("it ended before everything was played".to_owned()))
+    }
+
+    /// Like [`Channel::run`], but once `stop` is set, no more jobs start, the next result ends the
+    /// run, which returns `Continue`, and errors are ignored.
+    pub fn run_until<J: Jobs>(
+        self,
+        work: &str,
+        jobs: &mut J,
+        stop: &AtomicBool,
+    ) -> Result<ControlFlow<J::Break>, RemoteError> {
+        match self.run(work, &mut Stoppable { jobs, stop }) {
+            Ok(ControlFlow::Break(Some(result))) => Ok(ControlFlow::Break(result)),
+            Err(error) if !stop.load(Ordering::Relaxed) => Err(error),
+            _ => Ok(ControlFlow::Continue(())),
+        }
+    }
+}
+
+struct Stoppable<'a, J> {
+    jobs: &'a mut J,
+    stop: &'a AtomicBool,
+}
+
+/// Breaks with `None` if stopped.
+impl<J: Jobs> Jobs for Stoppable<'_, J> {
+    type Job = J::Job;
+    type Result = J::Result;
+    type Break = Option<J::Break>;
+
+    fn next(&mut self, count: usize) -> Vec<J::Job> {
+        self.jobs.next(if self.stop.load(Ordering::Relaxed) { 0 } else { count })
+    }
+
+    fn done(&mut self, job: J::Job, result: J::Result) -> ControlFlow<Self::Break> {
+        self.jobs.done(job, result).map_break(Some)?;
+        if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(None) } else { ControlFlow::Continue(()) }
     }
 }
 

@@ -4,7 +4,7 @@
 //! machine, except for its times and cost. A process of another version or build fails.
 
 use std::ops::ControlFlow;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -46,12 +46,11 @@ pub(super) enum RemoteGame {
 struct Missing<'a, Wanted, OnGame> {
     indices: std::vec::IntoIter<usize>,
     games: &'a mut Games,
-    stop: &'a AtomicBool,
     is_wanted: Wanted,
     on_game: OnGame,
 }
 
-/// Breaks with the value of `on_game`, `None` if stopped, or an error if the game is unknown.
+/// Breaks with the value of `on_game`, or an error if the game is unknown.
 impl<B, Wanted, OnGame> Jobs for Missing<'_, Wanted, OnGame>
 where
     Wanted: Fn(usize) -> bool,
@@ -59,10 +58,9 @@ where
 {
     type Job = usize;
     type Result = GameRecord;
-    type Break = Result<Option<B>, RemoteError>;
+    type Break = Result<B, RemoteError>;
 
     fn next(&mut self, count: usize) -> Vec<usize> {
-        let count = if self.stop.load(Ordering::Relaxed) { 0 } else { count };
         self.indices.by_ref().filter(|&index| (self.is_wanted)(index)).take(count).collect()
     }
 
@@ -71,8 +69,7 @@ where
             return ControlFlow::Break(Err(RemoteError(format!("unknown game {index}"))));
         };
         *slot = Some(game);
-        (self.on_game)(index, self.games).map_break(|result| Ok(Some(result)))?;
-        if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(Ok(None)) } else { ControlFlow::Continue(()) }
+        (self.on_game)(index, self.games).map_break(Ok)
     }
 }
 
@@ -150,13 +147,11 @@ impl Series {
     ) -> Result<ControlFlow<B>, SeriesError> {
         games.resize(self.len(), None);
         let indices: Vec<usize> = (0..self.len()).filter(|&index| games[index].is_none()).collect();
-        let mut missing = Missing { indices: indices.into_iter(), games, stop, is_wanted, on_game };
-        match channel.run(&self.spec(), &mut missing) {
-            Ok(ControlFlow::Break(result)) => Ok(result?.map_or(ControlFlow::Continue(()), ControlFlow::Break)),
-            // After a stop request, it is not an error if the process ends early.
-            Err(error) if !stop.load(Ordering::Relaxed) => Err(error.into()),
-            _ => Ok(ControlFlow::Continue(())),
+        let mut missing = Missing { indices: indices.into_iter(), games, is_wanted, on_game };
+        if let ControlFlow::Break(result) = channel.run_until(&self.spec(), &mut missing, stop)? {
+            return Ok(ControlFlow::Break(result?));
         }
+        Ok(ControlFlow::Continue(()))
     }
 }
 

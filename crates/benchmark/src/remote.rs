@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::ops::{ControlFlow, Range};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 
 use getaway::protocol::to_json;
 use getaway_arena::{BUILD, Channel, Jobs, RemoteError, check_build};
@@ -60,21 +60,19 @@ struct Remaining<'a, OnAnswer> {
     indices: Range<usize>,
     solver: Solver,
     limits: Limits,
-    stop: &'a AtomicBool,
     on_answer: OnAnswer,
 }
 
-/// Breaks with the value of `on_answer`, `None` if stopped, or an error if the instance is unknown.
+/// Breaks with the value of `on_answer`, or an error if the instance is unknown.
 impl<B, OnAnswer> Jobs for Remaining<'_, OnAnswer>
 where
     OnAnswer: FnMut(&Instance, Answer) -> ControlFlow<B>,
 {
     type Job = usize;
     type Result = Attempt;
-    type Break = Result<Option<B>, RemoteError>;
+    type Break = Result<B, RemoteError>;
 
     fn next(&mut self, count: usize) -> Vec<usize> {
-        let count = if self.stop.load(Ordering::Relaxed) { 0 } else { count };
         self.indices.by_ref().take(count).collect()
     }
 
@@ -83,8 +81,7 @@ where
             return ControlFlow::Break(Err(RemoteError(format!("unknown instance {index}"))));
         };
         let answer = attempt.check(self.benchmark, instance, &self.solver, self.limits);
-        (self.on_answer)(instance, answer).map_break(|result| Ok(Some(result)))?;
-        if self.stop.load(Ordering::Relaxed) { ControlFlow::Break(Ok(None)) } else { ControlFlow::Continue(()) }
+        (self.on_answer)(instance, answer).map_break(Ok)
     }
 }
 
@@ -101,14 +98,12 @@ pub fn run_remotely<B>(
     on_answer: impl FnMut(&Instance, Answer) -> ControlFlow<B>,
 ) -> Result<ControlFlow<B>, BenchmarkError> {
     let (solver, limits) = (settings.solver.parse()?, settings.limits());
-    let mut remaining =
-        Remaining { benchmark, instances, indices: 0..instances.len(), solver, limits, stop, on_answer };
-    match channel.run(&spec(benchmark, instances, settings)?, &mut remaining) {
-        Ok(ControlFlow::Break(result)) => Ok(result?.map_or(ControlFlow::Continue(()), ControlFlow::Break)),
-        // After a stop request, it is not an error if the process ends early.
-        Err(error) if !stop.load(Ordering::Relaxed) => Err(error.into()),
-        _ => Ok(ControlFlow::Continue(())),
+    let mut remaining = Remaining { benchmark, instances, indices: 0..instances.len(), solver, limits, on_answer };
+    let work = spec(benchmark, instances, settings)?;
+    if let ControlFlow::Break(result) = channel.run_until(&work, &mut remaining, stop)? {
+        return Ok(ControlFlow::Break(result?));
     }
+    Ok(ControlFlow::Continue(()))
 }
 
 #[cfg(test)]

@@ -127,18 +127,18 @@ fn solve(
     })?;
     let elapsed_ms = milliseconds(start.elapsed());
     let status = check(&name, &world, &solution)?;
-    let proof = Certificate::new(world.rules(), &solution, decider.proof());
+    let proof = || Certificate::new(world.rules(), &solution, decider.proof());
     if let Some(file) = &mut file {
         file.save(&decider)?;
         if file.time_before().is_some() {
             progress.set_message(format!("{name}: score {}, verifying the bound", score(solution.final_tick)));
-            getaway_reference::verify(&proof, &map.layout).map_err(|error| {
+            getaway_reference::verify(&proof(), &map.layout).map_err(|error| {
                 CliError::Check(format!("{name}: the file of --resume led to a proof that is refused: {error}"))
             })?;
         }
     }
     if let Some(file) = certificate {
-        file.write(proof.to_string().as_bytes())?;
+        file.write(proof().to_string().as_bytes())?;
     }
     Ok(SolveOutput {
         map: map.name.clone(),
