@@ -3,7 +3,7 @@
 //! A saved prover is a line of JSON and, after it, the layers: for each layer all combinations, and
 //! then all sets of places. Numbers have their lowest byte first. A restored layer holds only keys
 //! of the model and open places, so later steps and lookups cannot fail. Only the verifier can tell
-//! whether its states are those that the sweeps left.
+//! whether its states are correct.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
