@@ -105,13 +105,15 @@ impl LiveReplay {
         let game = game.as_ref()?;
         if built.as_ref().is_none_or(|built| built.number != game.number) {
             let world = Arc::clone(&game.world);
-            let mut builder = ReplayBuilder::new(&game.title, &game.subtitle, &world);
-            builder.replay.shareable = shareable(&game.title, &world, game.states.first());
+            let builder = ReplayBuilder::new(&game.title, &game.subtitle, &world);
             *built = Some(Built { number: game.number, world, builder, forecast_at: None, note_count: 0 });
         }
-        let frame_count = built.as_ref().map_or(0, |built| built.builder.replay.frames.len());
-        let note_count = built.as_ref().map_or(0, |built| built.note_count);
-        Some((game.states[frame_count..].to_vec(), game.notes[note_count..].to_vec()))
+        let Built { builder, world, note_count, .. } = built.as_mut()?;
+        let frame_count = builder.replay.frames.len();
+        if frame_count == 0 {
+            builder.replay.shareable = shareable(&game.title, world, game.states.first());
+        }
+        Some((game.states[frame_count..].to_vec(), game.notes[*note_count..].to_vec()))
     }
 }
 
@@ -161,9 +163,11 @@ mod tests {
         for number in 1..=2 {
             live.begin("map", "team", Arc::clone(&world));
             let mut state = world.start();
+            assert_eq!(header(&live.pack(number - 1, 9))["count"], 0, "no state yet");
             live.push(&state);
             let first = header(&live.pack(number - 1, 9));
             assert_eq!((&first["game"], &first["from"], &first["count"]), (&number.into(), &0.into(), &1.into()));
+            assert!(first["shareable"].is_object(), "the first state is the start");
             assert!(first["forecast"].as_u64() > Some(0) && first["status"] == "running" && first["isLive"] == true);
             for _ in 0..3 {
                 world.step(&mut state, Move::Stay);
