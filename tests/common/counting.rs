@@ -1,4 +1,4 @@
-//! Measures allocations and peak memory per thread, because the test harness allocates too.
+//! Measures allocations and peak memory per thread: other tests and the test harness allocate too.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -53,7 +53,7 @@ pub struct Allocations {
     pub peak_bytes: usize,
 }
 
-/// Returns the result and the allocations of `work`, which must not start threads.
+/// Returns the result and the allocations of `work`. Allocations in other threads do not count.
 pub fn measure<T>(work: impl FnOnce() -> T) -> (T, Allocations) {
     count(|counts| counts.peak_bytes = counts.now_bytes);
     let before = COUNTS.get();

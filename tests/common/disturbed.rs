@@ -11,6 +11,7 @@ use getaway::search::Generator;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
+    /// A threat is placed on a neighbouring tile.
     Misplace,
     Teleport,
     Swap,
@@ -22,6 +23,7 @@ pub enum Disturbance {
     Restyle,
     Rules,
     Skip,
+    /// A new bot takes over; the caller creates it.
     Rejoin,
 }
 
@@ -74,7 +76,7 @@ impl Maps {
     }
 }
 
-/// A square hall without walls. The largest has 64 * 64 tiles, the maximum number for a map.
+/// A square hall without walls. The largest has 64 * 64 open tiles, the maximum for a map.
 fn hall(random: &mut Generator) -> (String, Layout) {
     let side = [24, 32, 48, 64][random.below(4)];
     let mut drawing: Vec<Vec<u8>> = vec![vec![b'.'; side]; side];
@@ -150,7 +152,7 @@ impl Server {
         }
     }
 
-    /// Moves the threats on the player's tile to random tiles, so that the game can go on.
+    /// Moves the threats on the player's tile to random other tiles, so that the game can go on.
     pub fn revive(&mut self) {
         let tick = self.tick();
         let player = self.world.player(&self.state);
@@ -167,7 +169,7 @@ impl Server {
         }
     }
 
-    /// Plays ticks without messages. The player makes random moves that are not fatal at once.
+    /// Plays ticks without messages, with random moves that are not fatal at once, if any exist.
     fn skip(&mut self, ticks: usize) {
         for _ in 0..ticks {
             if self.state.is_over() {

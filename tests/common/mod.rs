@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use getaway::map::{Map, MapLibrary};
 
-/// The root of the checkout: the package's folder or its nearest parent with a `Cargo.lock`.
+/// The root of the checkout: the nearest folder with a `Cargo.lock`, from the package's folder up.
 pub fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = package.ancestors().find(|folder| folder.join("Cargo.lock").is_file());

@@ -9,7 +9,7 @@ const MAX_STATE_BYTES: usize = 96;
 const MAX_HALL_BYTES: usize = 100_000_000;
 /// Maximum time to build the largest map's tables, in a release build on an idle machine.
 const MAX_HALL_TIME: Duration = Duration::from_millis(200);
-/// Factor for the time limit, which allows for debug builds, slow machines and small slowdowns.
+/// Multiplies the time limit, to allow for debug builds, slow machines and small slowdowns.
 const SLOWDOWN: u32 = if cfg!(debug_assertions) { 20 } else { 3 };
 
 fn layout_with(threats: usize) -> Layout {

@@ -1,5 +1,6 @@
-//! Guarantees: the bot answers every message in time. It mispredicts no threat if the server
-//! follows the rules. If the server breaks them, the bot survives longer than a one-step rule.
+//! Guarantees: the bot answers every message in time. If it sees the game from its start and the
+//! server follows the rules, it mispredicts no threat. If the server breaks the rules, it survives
+//! longer on average with the planner `survival` than with the one-step rule `safest`.
 
 use std::time::Duration;
 
@@ -96,7 +97,7 @@ fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
 #[test]
 fn see_through_tiles_are_discovered_in_time() {
     let layout = our_layout("harbour");
-    // These seeds differ from that of the test of whole games, which also plays this map.
+    // The test of whole games plays this map with another seed.
     for (seed, rules) in [(0, Rules::BLITZ_2025), (3, Rules::NO_JUMP)] {
         let mut server = FakeServer::new(&layout, &rules);
         let mut bot = Bot::new(options("survival", &rules, seed)).unwrap();
@@ -139,7 +140,7 @@ fn missed_messages_do_not_cause_mispredictions() {
             let decision = bot.next_action(&server.message()).unwrap();
             let missed = if random.below(25) == 0 { 1 + random.below(5) } else { 0 };
             gaps += u32::from(missed > 0);
-            // The server may apply the command sent before the gap on time, late, or never.
+            // The command sent before the gap is applied on time, late, or never.
             let applied_at = random.below(4);
             for tick in 0..=missed {
                 let is_applied = missed == 0 || tick == applied_at;
@@ -388,7 +389,7 @@ fn largest_hall_is_answered_from_the_first_tick() {
     drawing[3].replace_range(60..61, "d");
     let layout = Layout::parse(&drawing.join("\n")).unwrap();
     let mut server = FakeServer::new(&layout, &Rules::BLITZ_2025);
-    // The world is built in 256 slices, and about 70 of them fit into a decision.
+    // The world is built in 256 slices. About 70 fit into a decision, so four decisions build it.
     let (budget, time_per_reading) = (Duration::from_millis(40), Duration::from_micros(500));
     let (mut bot, _clock) = timed_bot("survival", &Rules::BLITZ_2025, budget, time_per_reading);
     let mut decisions = Vec::new();
@@ -414,11 +415,12 @@ fn bot_without_time_builds_its_world_in_slices_and_catches_up() {
         ..options("survival", &Rules::BLITZ_2025, 0)
     })
     .unwrap();
-    // Building the routes takes 49 messages. Then the bot processes four observations per tick.
+    // Building the world takes 49 messages. Then the bot processes four observations per message,
+    // so it catches up before tick 70.
     server.serve_until(&mut bot, 70);
     assert!(!server.is_over());
     assert_eq!(mispredictions(&bot), 0);
-    // This bot does not learn, because other rules could explain the shifted threat.
+    // `learns` is off: the bot could otherwise explain the shifted threat by other rules.
     shift(&mut server, &layout, 0);
     server.serve(&mut bot);
     assert_eq!(mispredictions(&bot), 1);
@@ -450,7 +452,7 @@ fn rules_that_cannot_be_played_are_rejected() {
 
 #[test]
 fn searches_of_a_decision_share_its_budget() {
-    // On this map, a decision may search in order to explore, to plan, and to check its plan.
+    // On this map, one decision may run three searches: to explore, to plan, and to check the plan.
     let layout = our_layout("harbour");
     for ticks in [1, 500, 20_000] {
         let budget = Budget::ticks(ticks);

@@ -22,7 +22,7 @@ use getaway::search::Budget;
 use getaway::search::Generator;
 
 const SEED: u64 = 2025;
-/// Simulated ticks per decision, which suffice for a plan on most maps, but not on all.
+/// Limit on the simulated ticks per decision: enough for a plan on most maps, but not on all.
 const TICKS: u64 = 20_000;
 const BUDGET: Duration = Duration::from_secs(600);
 
@@ -80,7 +80,7 @@ const SCRIPTS: [Script; 16] = [
 
 #[derive(Clone, Copy, Debug)]
 struct Coverage {
-    /// Of all pairs of a map and a script (or planner), one in this many is played.
+    /// One in this many pairs of a map and a script (or planner) is played.
     pairs_per_game: usize,
     /// Games stop after this tick.
     last_tick: u16,
@@ -95,7 +95,7 @@ const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
     let mut options = BotOptions {
-        // An unknown style would start the learner in tick 1. `inference.rs` tests the learner.
+        // With an unknown style, the bot would learn from tick 1 on: `inference.rs` tests learning.
         learns: script != Script::UnknownStyle,
         planner: planner.parse().expect("a planner"),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),
@@ -276,7 +276,7 @@ fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
     game.record
 }
 
-/// Plays in a hall with a bot that has no time, so that building the tables takes 49 messages.
+/// Plays in a hall with a bot that has no time, so that building the world takes 49 messages.
 /// In tick 90, when the bot has processed all queued observations, a threat is moved.
 fn record_hall() -> Vec<u8> {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
@@ -339,7 +339,7 @@ fn signature(coverage: Coverage) -> String {
 }
 
 fn check(name: &str, coverage: Coverage) {
-    // Two tests, which may run at the same time, update the file.
+    // Two tests update the file, and may run at the same time.
     static FILE: Mutex<()> = Mutex::new(());
     let found = format!("{name} {}", signature(coverage));
     let _guard = FILE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -101,8 +101,8 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
     wrong
 }
 
-/// Seeds of variants in which the hawk's patience and number of posts determine which values of its
-/// rest are possible. The first seed leads to too many hypotheses, so the learner drops some.
+/// Seeds of variants in which `hawk_patience_moves` and `hawk_posts` determine the possible values
+/// of `hawk_rest_moves`. The first seed leads to too many hypotheses, so the learner drops some.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
 fn variants() -> u64 {
@@ -216,7 +216,7 @@ fn bot_that_doubts_the_rules_keeps_out_of_reach() {
         }
         ticks
     };
-    // On harbour, the search finds no moves that always stay out of the threats' reach.
+    // Skips harbour, where the search finds no moves that always stay out of the threats' reach.
     for map in maps().iter().filter(|map| map.name != "harbour") {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).expect("a map");
         let (trusting, doubting) = (within_reach(&world, false), within_reach(&world, true));

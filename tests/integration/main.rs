@@ -1,4 +1,4 @@
-//! All integration tests form one program: it is linked once, and tests that wait run in parallel.
+//! All integration tests form one program, which is linked once and runs its tests in parallel.
 
 mod allocation;
 mod batch;

@@ -471,7 +471,7 @@ proptest! {
         let options = options(kind, side(width, is_even[0]), side(height, is_even[1]), threats, braid);
         let map = match generate(&options, seed) {
             Ok(map) => map,
-            // Only maps smaller than 13x13 tiles may lack room for all threats.
+            // Only maps with fewer than 13 * 13 tiles may lack room for all threats.
             Err(error) => {
                 prop_assert!(matches!(error, GeneratorError::NoRoom { .. }), "{}", error);
                 prop_assert!(options.width * options.height < 13 * 13, "{}", error);

@@ -1,5 +1,5 @@
 //! Guarantees: stepping a state in a world that did not create it panics, or gives a valid state of
-//! that world. No step reads a table out of bounds, which `tools/sanitize.sh` checks.
+//! that world. No step reads a table out of bounds; `tools/sanitize.sh` checks this.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -118,7 +118,7 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
                 Layout { width, height, tiles, player: at(spot), threats }
             };
             let one = map(&tiles, &spawns);
-            // An odd `kinship` changes a style. At 2, the tiles are redrawn; at 3, reversed.
+            // Odd `kinship`: one style differs. 2: the tiles are drawn again. 3: they are reversed.
             let mut cast = spawns.clone();
             if kinship % 2 == 1 && !cast.is_empty() {
                 let odd_one = odd_one.index(cast.len());

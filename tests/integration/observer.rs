@@ -1,5 +1,5 @@
 //! Guarantees: a threat that is stepped alone moves as in the game. A world that is set to a layout
-//! equals a world built from that layout. With slack in its plan, the player may wait at any time.
+//! equals a world built from that layout. A plan with slack survives waiting at any time.
 
 use crate::common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};

@@ -53,7 +53,7 @@ fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
         let mut decider = decider();
         let mut solution = Solution { simulated_ticks: 0, ..whole.clone() };
         for piece in 0..60 {
-            // Pieces become longer, because the searches for lines begin again in each.
+            // Each piece restarts the searches for lines, so pieces must become longer.
             let ticks = 10_000 << random.below(5 + piece as usize / 10);
             solution = decider.solve(&world, &world.start(), Budget::ticks(ticks));
             let certificate = certificate(&world, &decider, &solution);
@@ -98,14 +98,14 @@ fn undecided() -> (Layout, World, Vec<u8>) {
 #[test]
 fn proof_from_forged_sets_is_refused() {
     let (layout, world, bytes) = undecided();
-    // No place is allowed at any tick, so the next sweeps run out of states.
+    // Forge sets that allow no place at any tick, so that the next sweeps run out of states.
     let mut forged = bytes.clone();
     let mut place = 0;
     let find = |from: usize, text: &[u8]| bytes[from..].windows(text.len()).position(|found| found == text);
     while let Some(start) = find(place, b"\"allowed\":[") {
         place += start;
         let end = place + find(place, b"]]").expect("the end of a list of lists");
-        // A number has no leading zeros, so its other digits become spaces.
+        // JSON forbids leading zeros, so all digits of a number but the first become spaces.
         for at in place..end {
             if bytes[at].is_ascii_digit() {
                 forged[at] = if bytes[at - 1].is_ascii_digit() { b' ' } else { b'0' };

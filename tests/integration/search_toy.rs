@@ -255,7 +255,7 @@ fn mean_of_password(expression: &str, evaluations: u64) -> f64 {
 
 #[test]
 fn adapted_and_annealed_sequences_are_better_than_sampled_ones() {
-    // The best of a thousand random words has about 30 right bits.
+    // The best of a thousand random words has about 30 correct bits.
     let sampled = mean_of_password("simulate", 1000);
     assert!(sampled < 33.0, "{sampled}");
     for expression in ["adapt(1, 1000, 1)", "adapt(2, 32, 1)", "adapt(1, 250, 1, 4)", "anneal(1000, 0.1, 0.01)"] {
@@ -266,14 +266,14 @@ fn adapted_and_annealed_sequences_are_better_than_sampled_ones() {
 
 #[test]
 fn prior_guides_the_first_rollouts() {
-    // With the prior, each bit is right with probability e / (e + 1/e) = 0.88.
+    // With the prior, each bit is correct with probability e / (e + 1/e) = 0.88.
     let (plain, prior) = (mean_of_password("adapt(1, 1, 1)", 1), mean_of_password("adapt(1, 1, 1, prior)", 1));
     assert!((prior - 0.88 * 40.0).abs() < 2.0 && (plain - 20.0).abs() < 3.0, "{prior}, {plain}");
 }
 
 #[test]
 fn annealing_continues_from_the_best_known_sequence() {
-    // If each invocation began with a random word, the best of 50 would have about 33 right bits.
+    // If each invocation began with a random word, the best of 50 would have about 33 correct bits.
     let mean = mean_of_password("repeat(50, anneal(20, 0, 0))", 1000);
     assert!(mean > 36.0, "{mean}");
 }
@@ -514,7 +514,7 @@ fn unplayable_sequence_resets_the_search() {
     let tree = literal();
     let mut search = search("select(1, simulate)", 1);
     search.run(&tree, &vec![], Budget::evaluations(300));
-    // `advance` was not called for these actions, and the kept sequence is illegal in this state.
+    // `advance` was not called, so the kept sequence is illegal in this state: it must be dropped.
     let outcome = search.run(&tree, &vec![2, 1], Budget::evaluations(300));
     assert_eq!(outcome.best, Some(Line { reward: 2.0, actions: vec![0] }));
     search.reset();
