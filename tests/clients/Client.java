@@ -9,8 +9,8 @@ import java.util.regex.Pattern;
 /**
  * A bot in Java with java.net.http.WebSocket: {@code java Client.java URL PLAN}.
  *
- * <p>PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of ticks and the
- * close reason as JSON. The JDK has no JSON parser, so a pattern finds the tick.
+ * <p>PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of messages, the
+ * last tick and the close code as JSON. The JDK has no JSON parser, so a pattern finds the tick.
  */
 class Client implements WebSocket.Listener {
     private static final Pattern TICK = Pattern.compile("\"tick\":\\s*(\\d+)");

@@ -40,7 +40,8 @@ CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 
 @pytest.fixture(scope="session")
 def launch() -> Iterator[Callable[..., Browser]]:
-    """A function that starts all browsers in one session: Playwright allows only one at a time."""
+    """Yields a function that starts a browser. All browsers share one Playwright instance, because
+    only one can run at a time."""
     program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
         pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
@@ -57,8 +58,8 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator[OpenPage]:
-    """A function that opens pages, whose errors, warnings and exceptions fail the test. The unused
-    parameters make pytest close the pages, which may wait for answers, before the servers."""
+    """Yields a function that opens pages. Errors, warnings and exceptions on them fail the test.
+    Unused parameters make pytest close the pages before the servers: pages may wait for answers."""
     problems: list[str] = []
     contexts = []
 

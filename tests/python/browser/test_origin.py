@@ -63,7 +63,7 @@ def test_foreign_pages_cannot_open_a_websocket(
     port = url.rsplit(":", 1)[1]
     page = rebound_browser.new_page()
     refused = []
-    # The server refuses foreign pages, whether from the unspecified address or from a host name.
+    # The server refuses foreign pages, whether their host is 0.0.0.0 or a name.
     for name in ("0.0.0.0", REBOUND):
         page.goto(f"http://{name}:{foreign_port}/")
         for host in ("0.0.0.0", "127.0.0.1", "localhost"):
@@ -182,7 +182,7 @@ def test_nothing_that_a_foreign_page_sends_reaches_a_planner(
         # Browsers hide most refusals from Playwright, so `answers` has only some of the responses.
         assert answers and {"image", "script", "document", "fetch", "eventsource"} <= asked, asked
         for answer in answers:
-            # A GET to 0.0.0.0 hides its origin. The server may answer it, but only with its page.
+            # A GET to 0.0.0.0 hides its origin. The server may send the page, but nothing else.
             is_plain_page = "0.0.0.0" in answer.url and answer.request.method == "GET"
             expected = {403, 404, 405} | ({200} if answer.url.rstrip("?").endswith(f":{port}/") else set()) if is_plain_page else {403}
             assert answer.status in expected, f"{answer.request.method} {answer.url}: {answer.status}"

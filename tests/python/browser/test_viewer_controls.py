@@ -300,7 +300,7 @@ def test_marks_of_hundreds_of_jumps_are_told_apart(page: Page, view: View) -> No
         "(viewer.replay.header.marks = [...viewer.replay.frames.keys()].map((index) => ({ index, kind: 'jump', text: 'passes through the owl' })),"
         " viewer.timeline.key = '', viewer.refresh())"
     )
-    # Marks less than 14 pixels apart form a cluster. So the clusters are at least 7 pixels apart.
+    # Clusters span less than 14 pixels and start at least 14 apart: their centres are over 7 apart.
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 844})
         wait_for_frame(page)
@@ -339,8 +339,8 @@ def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game:
         wait_until(page, "window.openedMs > 0")
         opened_ms = page.evaluate("openedMs")
         metrics = {metric["name"]: 1000 * metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
-        # Other programs may delay the page, so its own time excludes the time in which its main
-        # thread waited for a processor. It is at least the processor time of all its threads.
+        # Other programs may delay the page, so the time in which its main thread waited for a
+        # processor does not count. The result is at least the processor time of all its threads.
         interrupted_ms = metrics["TaskDuration"] - metrics["ThreadTime"]
         used_ms = metrics["ProcessTime"] - used_before_ms
         used_before_ms = metrics["ProcessTime"]
