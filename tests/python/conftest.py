@@ -23,7 +23,7 @@ TIMEOUT_S = 60
 Script = Callable[[ServerConnection], None]
 RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
-# A shell that starts the tests in the background makes them, and their children, ignore Ctrl-C.
+# Processes that a shell starts in the background ignore Ctrl-C. Restore the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
@@ -37,7 +37,7 @@ def getaway_program() -> Path:
 
 @pytest.fixture
 def real_server(getaway_program: Path) -> Iterator[RealServer]:
-    """Yields a function that starts `getaway serve` for a game, and returns its URL and process."""
+    """Yields a function that starts `getaway serve` for one game, and returns URL and process."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> tuple[str, subprocess.Popen[str]]:
@@ -58,7 +58,7 @@ def real_server(getaway_program: Path) -> Iterator[RealServer]:
 
 @pytest.fixture
 def scripted_server() -> Iterator[Callable[[Script], str]]:
-    """Yields a function that starts a server that runs a script, whose exceptions fail the test."""
+    """Yields a function that starts a server that runs a script. Script errors fail the test."""
     errors: list[BaseException] = []
     servers = []
 

@@ -3,8 +3,8 @@
     .venv/bin/python tests/python/dataset_runs.py --count 10 --seed 1 -- --states 100000 --planner cautious
 
 The options after `--` are passed to `getaway dataset`, and must not include `--out`. The
-uninterrupted run is first. Each SIGKILL is sent when the folder of the resumed run reaches a random
-size, so the kills are spread over the whole run on any machine. Both folders must be equal.
+uninterrupted run comes first. Each SIGKILL is sent when the folder of the resumed run reaches a
+random size, so the kills are spread over the whole run on any machine. Both folders must be equal.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def kill_at(program: Path, options: list[str], folder: Path, limit: int) -> int:
 
 
 def run(program: Path, options: list[str], count: int, seed: int) -> list[str]:
-    """Kills a run `count` times, completes it and checks its files; returns a line per kill."""
+    """Kills a run `count` times, completes it and checks its files; returns one line per kill."""
     reports = []
     with tempfile.TemporaryDirectory() as scratch:
         expected = complete(program, options, Path(scratch) / "whole")

@@ -4,10 +4,10 @@ uninterrupted run.
     .venv/bin/python tests/python/discovery_runs.py --count 10 --seed 1 -- --problem survival
     --no-jump --size 15x13 --seed 1
 
-The options after `--` are passed to `getaway discover`. The uninterrupted run is first, unless
-`--state` names a file with its complete state. Each SIGKILL is sent when the resumed run's state
-file reaches a random size, so the kills are spread over the whole discovery on any machine. The
-state files must be equal byte for byte, and the reports must be equal apart from times and speeds.
+The options after `--` are passed to `getaway discover`. The uninterrupted run comes first, unless
+`--state` names the complete state file of such a run. Each SIGKILL is sent when the resumed run's
+state file reaches a random size, so the kills are spread over the whole discovery on any machine.
+The state files must be equal byte for byte, and the reports apart from times and speeds.
 """
 
 from __future__ import annotations

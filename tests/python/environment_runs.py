@@ -3,9 +3,9 @@
     .venv/bin/python tests/python/environment_runs.py --count 10000 --seed 1
 
 A sequence creates a single or a vector environment with random options. In random order, it then
-steps, resets, copies and pickles the environment, and sets and gets states. The plain model has a
-`getaway.State`, a number of steps, and a flag that says whether the game is over, for each game.
-Sequence N depends only on the number `seed + N`, which a failure prints. The test suite runs 250.
+steps, resets, copies and pickles the environment, and sets and gets states. For each game, the
+plain model has a `getaway.State`, a number of steps, and a flag: whether the game is over. Sequence
+N depends only on the number `seed + N`, which a failure prints. The test suite runs 250 sequences.
 """
 
 from __future__ import annotations

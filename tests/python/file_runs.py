@@ -2,9 +2,9 @@
 `.venv/bin/python tests/python/file_runs.py foreign|edits --count 1000 --seed 1`.
 
 `foreign` passes each of `--count` files (such as huge, read-only or damaged files, devices, pipes
-and links) to every option and argument in the program's help, and to the functions of the Python
-package. No file may change. An unusable file must be refused with one error line, within a second
-of processor time and 100,000 KiB of memory. `edits` changes one field of a journal at a time: the
+and links) to every option and argument that takes a file, and to functions of the Python package.
+No file may change. An unusable file must be refused with one error line, within a second of
+processor time and 100,000 KiB of memory. `edits` changes one field of a journal at a time: the
 program must refuse the journal with the number of the changed line, and leave the file unchanged.
 """
 
@@ -92,10 +92,12 @@ TAKES = {
     "--logs": {"folder"},
 }
 
+# Other kinds of files are passed only to arguments that must refuse them.
 ALWAYS_TRIED = {"folder", "long recording"}
 """Kinds of files that are also passed to arguments that accept them."""
 
 
+# `takes_as`: the kinds in `TAKES` to which the file may belong.
 @dataclass
 class Foreign:
 
@@ -502,8 +504,8 @@ def changed(value: Any, rng: random.Random) -> Any:
 
 
 def edited(line: str, rng: random.Random) -> tuple[str, str] | None:
-    """Returns the line with one field changed, and the path of the field; returns `None` if Python
-    would write the line differently."""
+    """Returns the line with one field changed, and the path of the field. Returns `None` for a line
+    that Python's `json` would not write in the same way."""
     value = json.loads(line)
 
     def written() -> str:

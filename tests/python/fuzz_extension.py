@@ -153,7 +153,7 @@ class Objects:
         batch = self.pick(self.batches)
         array = self.pick([batch.observations, self.pick(self.arrays), *batch.step(np.full(len(batch), 4))])
         if array.dtype == object:
-            # With strides of 0, NumPy would release the first object of the array several times.
+            # Skips objects: with strides of 0, NumPy would release the first one several times.
             return
         match self.rng.randrange(8):
             case 0:

@@ -82,7 +82,7 @@ def start_game(program: Path, folder: Path, rng: random.Random) -> tuple[Path, P
 
 
 def kill_server(program: Path, folder: Path, rng: random.Random) -> str:
-    """Kills the server. The bot must exit, and its recording must hold every state it received."""
+    """Kills the server. The bot must exit, and must have recorded every state that it received."""
     server_recording, bot_recording, _, server, bot = start_game(program, folder, rng)
     server.kill()
     server.communicate()

@@ -5,9 +5,9 @@
     .venv/bin/python tests/python/ladder_runs.py growth --games 3000
 
 `order` kills a ladder of 29 entrants `--kills` times. The final standing must equal that of a
-ladder that was never killed. Then it adds one entrant and retires another. The ranking must agree
-with that of a tournament with at least ten times as many games. `disk` fills the disk of a ladder
-(a tmpfs, which needs root). The ladder must wait until space is free. `growth` plays ladders of
+ladder that was never killed. Then `order` adds one entrant and retires another. The ranking must
+agree with that of a tournament with at least ten times as many games. `disk` fills the disk of a
+ladder (a tmpfs; needs root). The ladder must wait until space is free. `growth` plays ladders of
 different lengths. Files and peak memory must grow at most linearly with the number of games.
 """
 

@@ -21,7 +21,7 @@ OPTIONS = ["--map", "snail", "--samples", "1", "--tick-ms", "5000", "--threads",
 
 
 def node() -> str:
-    """Returns the path of Node.js; skips the test if its version is below 22 (no websockets)."""
+    """Returns the path of Node.js; skips the test without version 22 or later (for websockets)."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed")

@@ -78,7 +78,7 @@ def python_websockets(version: str) -> Client:
 
 
 def java() -> Client:
-    # Java runs a source file only if a JDK is installed, which includes `javac`.
+    # Java runs a source file only with a JDK. `javac` shows that one is installed.
     runtime("javac")
     return Client([runtime("java"), str(CLIENTS / "Client.java")])
 

@@ -28,12 +28,12 @@ TROUBLES = {
 
 @pytest.fixture(scope="module")
 def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Path]]:
-    """Returns the process and the report of one battle per failure; the battles run in parallel."""
+    """Plays one battle per failure, in parallel; returns the process and the report of each."""
     folder = tmp_path_factory.mktemp("failures")
 
     def battle(what: str) -> tuple[Any, Path]:
         report = folder / f"{what}.html"
-        # The arena cannot detect that a bot closes its pipe: the supervisor also keeps it open.
+        # The arena cannot detect that a bot closes its pipe, which the supervisor also holds open.
         transport = "exec" if what == "drop" else "pipe"
         bot = f"bot={transport}:{sys.executable} tests/python/misbehaving_bot.py {what}"
         # The other bots get a long limit, because they must not be late on a busy machine.

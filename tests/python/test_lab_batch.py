@@ -93,7 +93,7 @@ def test_read_only_array_is_refused_before_a_game_has_changed(index: int) -> Non
     array.flags.writeable = False
     before = array.copy()
     calls: list[Any] = [lambda: batch.step(np.full(8, Move.RIGHT))]
-    # A reset writes observations only.
+    # `reset` and `set_state` write only the observations.
     calls += [batch.reset, lambda: batch.set_state(batch.get_state())] if index == 0 else []
     for call in calls:
         with pytest.raises(ValueError, match=r"^(observations|rewards|terminations): the array is read-only: expected a writable one$"):
@@ -163,7 +163,7 @@ def test_forked_process_steps_with_threads_of_its_own() -> None:
         batch.step(actions)
         expected.step(actions)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a process with threads is forked: that is the point
+        warnings.simplefilter("ignore")  # Python warns against forking a process with threads
         child = os.fork()
     if child == 0:
         for _ in range(20):

@@ -265,7 +265,8 @@ def wait_for_bots(mark: str) -> None:
 
 
 def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
-    """Plays at least `count` games of bots that leave processes, then stops `kills` series."""
+    """Plays at least `count` games of bots that leave processes behind, then stops `kills` series
+    midway."""
     rng = random.Random(seed)
     bots = [hostile(transport, what, *more) for what in hostile_bot.STRAYS for transport in ("exec", "pipe") for more in ((), ("crash",))]
     planners = [word for bot in bots for word in ("--planner", bot)]
@@ -299,7 +300,7 @@ def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: 
     start = time.monotonic()
     subprocess.run([sys.executable, "-m", "getaway", "eval", *options, *more], cwd=ROOT, capture_output=True, timeout=TIMEOUT_S, check=True)
     elapsed_s = time.monotonic() - start
-    # The first line holds the settings. A `check` is a checksum of all lines so far.
+    # The first line holds the settings. A `check` also depends on all earlier lines.
     games = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()[1:]]
     for game in games:
         game.pop("times", None)
@@ -309,7 +310,7 @@ def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: 
 
 
 def run_ray(rounds: int, seconds: float) -> list[str]:
-    """Compares two nodes with two threads; returns a line per round and a line of medians."""
+    """Compares two nodes with two threads; returns one line per round and a line of medians."""
     from ray.cluster_utils import Cluster
 
     # By default Ray's workers have a low priority, so load on the machine would distort the ratio.

@@ -140,7 +140,7 @@ def test_ladder_takes_its_games_from_the_cluster(two_nodes: Any, tmp_path: Path,
     first = {row["name"]: row for row in cluster.ladder(league, entrants, MAPS, **options)["entrants"]}
     assert first["random"]["games"] >= 10 and first["mine"]["games"] >= 10 and first["mine"]["failed"] == 0
     assert "failed in 3 games in a row" in first["quits"]["state"]["set_aside"]
-    # If this process plays a game that the cluster has played, it must make the same moves.
+    # Games that were played both here and on the cluster must have the same moves.
     here = cluster.ladder(tmp_path / "here", entrants, MAPS, budget_ticks=60, samples=6, threads=1)
     assert [row["name"] for row in here["entrants"]] == list(first)
     games = played(league)
@@ -181,7 +181,7 @@ def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:
 
 @contextmanager
 def killed_worker() -> Iterator[None]:
-    """Kills a worker while the block runs. Fails if there was none."""
+    """Kills a worker while the block runs. Fails if no worker was running."""
     killed: list[int] = []
 
     def kill() -> None:
@@ -226,14 +226,14 @@ def answers(out: Path) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
 def test_cluster_gives_the_answers_of_a_solver(two_nodes: Any, solver: str, tmp_path: Path) -> None:
     here, there = tmp_path / "here", tmp_path / "there"
     example = ROOT / "benchmark" / "examples" / "solver.py"
-    # Fails on the two instances without a deer.
+    # The external solver fails on the two instances without a deer.
     command = solver if solver == "getaway" else f'exec:sleep 1; grep -q D "$1" || exit 3; {sys.executable} {example}'
     printed = run_solver(here, command)
     assert len(printed) == (2 if solver == "getaway" else 4)
     with nullcontext() if solver == "getaway" else killed_worker():
         assert run_solver(there, command, "--ray", two_nodes[0]) == printed
     assert answers(there) == answers(here)
-    # Each run can be continued in the other place.
+    # The local run can be continued on the cluster, and the cluster's run locally.
     for out, options in [(here, ["--ray", two_nodes[0]]), (there, [])]:
         expected, journal = answers(out), out / "results.jsonl"
         journal.write_text("".join(journal.read_text().splitlines(keepends=True)[:3]))
