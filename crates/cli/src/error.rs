@@ -85,7 +85,7 @@ macro_rules! from_input_errors {
 from_input_errors!(GeneratorError, JournalError, LibraryError, OptionsError, PictureError, PlannerError, ProblemError);
 
 impl From<serde_json::Error> for CliError {
-    /// Converts an error of writing JSON. Code that reads JSON reports the file and line itself.
+    /// Converts an error from writing JSON. Code that reads JSON reports the file and line itself.
     fn from(error: serde_json::Error) -> Self {
         Self::Output(error.into())
     }
@@ -95,7 +95,7 @@ pub(crate) fn exists(path: &Path) -> CliError {
     CliError::Input(format!("{} already exists (use --force to overwrite it)", path.display()))
 }
 
-/// Maximum size, in bytes, of a rules file, memory file or certificate: far above any valid one.
+/// Maximum size in bytes of rules, memory, certificate and requirements files: more than enough.
 pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {

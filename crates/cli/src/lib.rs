@@ -105,7 +105,7 @@ mod tests {
         Cli::command().debug_assert();
     }
 
-    /// `tests/python/file_runs.py` recognises arguments that take files by their value names.
+    /// `tests/python/file_runs.py` uses the value names to find the arguments that take files.
     #[test]
     fn value_names_say_what_takes_a_file() {
         let no_file =

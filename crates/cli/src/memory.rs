@@ -25,7 +25,7 @@ struct MemoryFile {
     memory: Memory,
 }
 
-/// Returns a new memory if the file does not exist. Takes `no_jump` from `played`, not the file.
+/// Returns a new memory if the file is missing. `no_jump` comes from `played`, not from the file.
 pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(|error| CliError::Input(error.to_string()))?;

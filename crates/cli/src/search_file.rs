@@ -1,7 +1,7 @@
-//! The file of `getaway solve --resume`. Its first line names the kind and version of the file, the
-//! map, the rules and the work so far. After it come the compressed state of the search and a
-//! checksum of everything before. The checksum detects damage and edits, not forgery, so the command
-//! verifies the proof of a continued search.
+//! The file of `getaway solve --resume`. Its first line contains the kind and version of the file,
+//! the map, the rules, and the number and total time of the runs. The compressed state of the
+//! search and a checksum of the whole content follow. The checksum detects damage and edits, not
+//! forgery, so the command verifies the proof of a continued search.
 
 use std::hash::Hasher;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
@@ -46,7 +46,7 @@ struct Header {
 pub(crate) struct SearchFile {
     file: OutputFile,
     header: Header,
-    /// How long earlier runs took.
+    /// Total time of earlier runs.
     before: Duration,
     started: Instant,
     saved: Instant,
@@ -73,12 +73,12 @@ impl SearchFile {
         Ok((file, decider))
     }
 
-    /// Returns how long earlier runs took, or `None` for a new search.
+    /// Returns the total time of earlier runs, or `None` for a new search.
     pub fn time_before(&self) -> Option<Duration> {
         (self.header.runs > 1).then_some(self.before)
     }
 
-    /// Saves the search if the last time was two minutes ago, or after Ctrl-C, which is an error.
+    /// Saves the search if the last save was over two minutes ago. After Ctrl-C, saves and fails.
     pub fn update(&mut self, decider: &Decider) -> Result<(), CliError> {
         let is_interrupted = self.stop.load(Ordering::Relaxed);
         if is_interrupted || self.saved.elapsed() > SAVE_INTERVAL {
@@ -140,7 +140,7 @@ fn restore(bytes: &[u8], world: &World, options: SurvivalOptions) -> Result<(Hea
     if header.rules != *world.rules() {
         return Err(", line 1: this is the search of the same map under other rules".to_owned());
     }
-    // Another seed, so that the searches for lines make other random choices.
+    // Each run has its own seed, so that its searches for lines make other random choices.
     let options = SurvivalOptions { seed: options.seed.wrapping_add(header.runs), ..options };
     let decider = Decider::restore(options, world, &mut BufReader::new(DeflateDecoder::new(&state[1..])));
     Ok((header, decider.map_err(|error| format!(": {error}"))?))

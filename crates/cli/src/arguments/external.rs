@@ -9,15 +9,15 @@ use super::integer;
 use crate::CliError;
 use crate::output::one_line;
 
-/// Keeps a typo from causing a tick that lasts days.
+/// Limits `--tick-ms`, so that a typo cannot make a tick last for days, and `--bot-cpu-ms`.
 const MAX_TICK_MS: u64 = 3_600_000;
 const MAX_MEMORY_MB: u64 = 1 << 20;
 
 #[derive(Args)]
 #[command(next_help_heading = "External bots")]
 pub(crate) struct BotArgs {
-    /// Time limit of an external bot per tick, in milliseconds; a late tick is
-    /// {n}played without a command
+    /// Time limit of an external bot per tick, in milliseconds; if the bot is
+    /// {n}late, the tick is played without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     tick_ms: u64,
     /// Write the standard error of external bots into this folder, one file per game
@@ -34,7 +34,7 @@ pub(crate) struct BotArgs {
 }
 
 impl BotArgs {
-    /// Returns the options for a single game, for which a new process of the bot is started.
+    /// Returns the options for a single game, which starts a new process of the bot.
     pub fn options(&self) -> ExternalOptions {
         let &Self { tick_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
         ExternalOptions {

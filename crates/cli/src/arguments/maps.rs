@@ -73,7 +73,7 @@ impl SeriesMapArgs {
     }
 }
 
-/// Maps given without `--map`, which earlier versions accepted.
+/// Maps given without `--map`. They are parsed only so that the error can suggest `--map`.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct PositionalMaps {
     #[arg(hide = true, value_name = "MAP")]
@@ -81,7 +81,7 @@ pub(crate) struct PositionalMaps {
 }
 
 impl PositionalMaps {
-    /// Fails if there are positional maps. The error suggests `--map`.
+    /// Fails if there are positional maps.
     pub fn refuse(&self) -> Result<(), CliError> {
         if self.positional.is_empty() {
             return Ok(());

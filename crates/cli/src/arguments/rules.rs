@@ -29,6 +29,7 @@ impl RulesArgs {
         if self.file.is_some() || self.forbids_jumps { self.rules().map(Some) } else { Ok(None) }
     }
 
+    /// Returns the given options as quoted words of a shell command.
     pub fn words(&self) -> Vec<String> {
         let file = self.file.iter().flat_map(|path| ["--rules".to_owned(), shell_quoted(&path.display().to_string())]);
         self.forbids_jumps.then(|| "--no-jump".to_owned()).into_iter().chain(file).collect()

@@ -8,7 +8,7 @@ use super::{ANY, BudgetArgs, ExternalArgs, PlaygroundArgs, RulesArgs, SeriesMapA
 use crate::CliError;
 use crate::output::{OutputArgs, note};
 
-/// This budget makes results reproducible, and `survival` plays as well as with 75 ms.
+/// A reproducible budget with which `survival` plays as well as with 75 ms.
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 pub(crate) const MAX_SAMPLES: u64 = 100_000;
 pub(crate) const MAX_THREADS: u64 = 1024;
@@ -30,7 +30,8 @@ pub(crate) struct GamesArgs {
     budget: BudgetArgs,
     #[command(flatten)]
     pub rules: RulesArgs,
-    /// Seed of all games; each sample has a seed that all entrants share
+    /// Seed from which the games' seeds are derived; in each sample of
+    /// {n}a map, all entrants play with the same seed
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
     #[command(flatten)]

@@ -8,7 +8,7 @@ use crate::CliError;
 #[derive(Args)]
 #[command(next_help_heading = "Sequential test")]
 pub(crate) struct SprtArgs {
-    /// Stop a pair of planners once Wald's sequential test decides; --samples is a maximum
+    /// Stop a pair's games once Wald's sequential test decides; --samples is the maximum
     #[arg(long)]
     sprt: bool,
     /// Share of decisive pairs won by the first planner under H0

@@ -18,7 +18,7 @@ use crate::output::{Progress, ending, one_line};
 const MOVES_SHOWN: usize = 60;
 /// With this limit, the command takes at most five seconds, including reading and printing.
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
-/// Number of ticks for which the room left is printed, around the tick that lost the game.
+/// The room left is printed for this many ticks around the last savable tick.
 const CURVE_TICKS: usize = 10;
 
 const EXAMPLES: &str = "Examples:

@@ -93,7 +93,7 @@ struct TableArgs {
     /// Folders of runs
     #[arg(value_name = "DIR", required = true)]
     runs: Vec<PathBuf>,
-    /// Draw the number of decided instances against the time into this SVG file
+    /// Plot the number of decided instances against the time, as an SVG file
     #[arg(long, value_name = "FILE")]
     cactus: Option<PathBuf>,
     #[command(flatten)]

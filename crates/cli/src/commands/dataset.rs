@@ -1,5 +1,5 @@
-//! The files depend only on the dataset's settings, not on threads, cluster or interruptions. The
-//! command never changes files that do not belong to the dataset.
+//! Guarantees: the files depend only on the dataset's settings, not on threads, a cluster or
+//! interruptions. The command never changes files that do not belong to the dataset.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -32,7 +32,7 @@ const EXAMPLES: &str = "Examples:
   getaway dataset --states 1000000 --maps levels --planner model:evolved.json --planner cautious --out states
   python -m getaway.dataset states                         also as Parquet, with pyarrow";
 
-/// Write states that planners reach as NumPy files, with an exact search's verdict on each move
+/// Write NumPy files of states from planners' games, with an exact search's verdict on each move
 ///
 /// Each file, such as DIR/shard-00000.npy, is an array of at most 1,024 records. Rerun the same
 /// {n}command to continue after an interruption.
@@ -176,7 +176,7 @@ impl Shards<'_> {
         self.folder.join(format!("shard-{shard:05}.npy"))
     }
 
-    /// Returns true if the shard is complete, false if its file is missing. Fails on other files.
+    /// Returns false if the shard's file is missing. Fails if the file is not the complete shard.
     fn has(&self, shard: usize) -> Result<bool, CliError> {
         let (path, header) = (self.path(shard), self.dataset.shard_header(shard));
         if path.symlink_metadata().is_err() {
@@ -253,7 +253,7 @@ impl Shards<'_> {
         let mut jobs = RemoteShards { shards: self, missing: missing.iter(), stop, progress };
         match channel.run(&self.dataset.spec(), &mut jobs) {
             Ok(ControlFlow::Break(error)) => Err(error),
-            // After Ctrl-C, errors of the cluster's process do not matter.
+            // Report errors from the cluster process, except after Ctrl-C, which causes them.
             Err(error) if !stop.load(Ordering::Relaxed) => Err(CliError::Input(one_line(&error.to_string()))),
             _ => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! Every finished game is written to the journal before it is shown. An existing page is
+//! Guarantees: a finished game is in the journal before it is shown. An existing page is
 //! overwritten only if its first line shows that this program wrote it.
 
 use std::fs;
@@ -38,7 +38,7 @@ const EXAMPLES: &str = "Examples:
 
 /// Rate entrants, which can come and go at any time, by playing the most informative games
 ///
-/// The folder holds the journal, every game, and index.html with the standing and the last games.
+/// The folder holds the journal, every game, and index.html with the standing and the latest games.
 /// {n}Without --minutes, the ladder ends when every pair of entrants at most two places apart is
 /// {n}decided, only repeats its games, or has played --samples games per map.
 #[derive(Args)]
@@ -158,7 +158,7 @@ struct Folder<'a> {
     playground: Option<&'a str>,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
-    /// The error of the last write, if it failed. While this is set, errors are not reported.
+    /// The error of the last write, if it failed. While it is set, further errors are not reported.
     problem: Option<String>,
 }
 

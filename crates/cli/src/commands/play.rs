@@ -42,8 +42,8 @@ pub(crate) struct PlayArgs {
     planner: String,
     #[command(flatten)]
     budget: BudgetArgs,
-    /// Slack of survival's plans: number of threat moves that the player
-    /// {n}survives if commands are late or lost [default: 4]
+    /// Maximum slack of survival's plans: with slack N, the player could
+    /// {n}stand still for N threat moves and survive [default: 4]
     #[arg(long, alias = "patience", value_name = "N", value_parser = integer::<u8>(0..=8))]
     slack: Option<u8>,
     #[command(flatten)]

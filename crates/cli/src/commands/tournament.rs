@@ -27,7 +27,7 @@ pub(crate) struct TournamentArgs {
     /// {n}Python as MODULE:NAME; NAME=PLANNER names an entrant
     #[arg(value_name = "ENTRANT", num_args = 2.., required = true)]
     entrants: Vec<String>,
-    /// Compare the first entrant with every other, and no other pairs
+    /// Compare only the first entrant with every other
     #[arg(long)]
     gauntlet: bool,
     #[command(flatten)]

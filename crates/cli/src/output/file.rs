@@ -41,6 +41,7 @@ pub(crate) struct OutputFile {
 }
 
 impl OutputFile {
+    /// Returns an output file that replaces an existing one.
     pub fn over(path: &Path) -> Self {
         Self { path: path.to_owned(), overwrite: true }
     }
@@ -90,7 +91,8 @@ impl OutputFile {
     }
 }
 
-/// Creates a temporary file next to `path`, with ordinary permissions. Dropping it deletes it.
+/// Creates a temporary file next to `path`. Dropping it deletes it. Its permissions are those of an
+/// ordinary new file (0666 less the umask), because by default only its owner could read it.
 fn partial(path: &Path) -> io::Result<NamedTempFile> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = Builder::new();

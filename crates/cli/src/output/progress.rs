@@ -122,7 +122,7 @@ impl Lines {
         let (stop, stopped) = mpsc::channel();
         let write_lines = move || {
             while stopped.recv_timeout(interval) == Err(RecvTimeoutError::Timeout) {
-                // Ignored, because a failed write to standard error cannot be reported.
+                // A failed write to standard error is ignored, because it cannot be reported.
                 let _ = writeln!(out, "{}", one_line(&line(&bar)));
             }
         };

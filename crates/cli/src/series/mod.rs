@@ -28,6 +28,7 @@ use replays::report_replays;
 pub(crate) mod cluster;
 mod replays;
 
+/// Time limit for estimating the duration of a series.
 const ESTIMATE_LIMIT: Duration = Duration::from_secs(1);
 /// The estimated duration of a series is printed if it exceeds this.
 const LONG_SERIES: Duration = Duration::from_secs(60);
@@ -139,8 +140,8 @@ impl<'a> SeriesRun<'a> {
         Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
 
-    /// Plays the missing games. `status` is called before the first game and after each game. It
-    /// returns the text of the progress bar, or a break, which stops the series.
+    /// Plays the games that the file of `--resume` does not contain. `status`, called before the
+    /// first game and after each game, returns the text of the progress bar, or breaks to stop.
     pub fn play(&mut self, status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
         self.play_wanted(&|_| true, status)
     }
@@ -228,7 +229,7 @@ impl<'a> SeriesRun<'a> {
         format!("{samples} per map, at most {budget} per decision{variant}, seed {seed}{missing}")
     }
 
-    /// Returns the command that plays the same game. With a time limit, the game may differ.
+    /// Returns the command that plays `game` again. With a time limit, the game may differ.
     fn replay_command(&self, map: usize, game: &GameRecord) -> String {
         let mut words = vec!["getaway".to_owned(), "play".to_owned(), shell_quoted(&self.map_arguments[map])];
         let mut option = |name: &str, value: &str| words.extend([format!("--{name}"), shell_quoted(value)]);

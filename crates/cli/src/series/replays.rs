@@ -13,10 +13,11 @@ use rayon::prelude::*;
 use crate::CliError;
 use crate::output::Progress;
 
-/// Only this many last frames contain the threats' plans, which make up most of a replay's size.
+/// Number of final frames with the threats' plans, which take up most of a replay's space.
 const ANNOTATED_FRAMES: usize = 200;
 /// Maximum total size of the replays. Replays that would exceed it are left out.
 const REPLAYS_MAX_BYTES: usize = 12 << 20;
+/// Number of replays made in parallel between two checks of the size limit.
 const CHUNK: usize = 64;
 const ANALYSES_MAX: usize = 64;
 /// Maximum number of ticks that all analyses simulate together, in about ten seconds on one core.

@@ -9,7 +9,7 @@ use crate::CliError;
 use crate::output::{note, one_line};
 
 const ZIP: &str = include_str!("zip.py");
-/// Prints the version, and the module for virtual environments: `venv`, `virtualenv` or `-`.
+/// Prints the version, and the module for virtual environments: `venv`, `virtualenv` or `-` (none).
 const PROBE: &str = "import sys, importlib.util as util
 has = lambda name: util.find_spec(name) is not None
 print(*sys.version_info[:3], 'venv' if has('venv') and has('ensurepip') else 'virtualenv' if has('virtualenv') else '-')";
@@ -83,7 +83,7 @@ impl Python {
     }
 
     /// Creates a virtual environment and installs the bot's requirements. Returns the inner error
-    /// if they cannot be installed, and the outer error if a program of this machine fails.
+    /// if pip fails, and the outer error if the environment cannot be created or pip cannot start.
     pub fn install(&self, environment: &Path, bot: &Path) -> Result<Result<Environment, String>, CliError> {
         let has_requirements = Contents::has_requirements(bot);
         let pip: &[&str] = match self.module.as_str() {
@@ -143,7 +143,8 @@ fn failure(what: &str, output: &Output) -> CliError {
     CliError::Input(format!("{what}: {}", one_line(cause)))
 }
 
-/// Returns interpreters to try, also in pyenv's folders: its shims run only selected versions.
+/// Returns interpreters to try, including those in pyenv's folders, because pyenv's shims run only
+/// the selected versions.
 fn candidates() -> Vec<PathBuf> {
     let versions = (MINOR_MIN..=MINOR_MAX).map(|minor| format!("python3.{minor}"));
     let mut paths: Vec<PathBuf> =

@@ -1,4 +1,4 @@
-//! Plays a game of a packaged bot on a local server, which acts like the competition's.
+//! Plays a game with a packaged bot on a local server that acts like the competition's.
 
 use std::env;
 use std::path::Path;
@@ -85,7 +85,7 @@ pub fn play(
     })
 }
 
-/// Returns after Ctrl-C, or if no game has started when time is up or the program has ended.
+/// Returns after Ctrl-C, or if time is up or the program has ended before a game has started.
 async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
     let mut ended: Option<Instant> = None;
     loop {
@@ -145,7 +145,7 @@ impl Seen {
         }
     }
 
-    /// `has_ended` is `None` if the program still runs, and false if it ended with an error.
+    /// `has_ended` is `None` while the program runs, and then true if it ended without an error.
     fn judge(self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> Trial {
         let mut trial = Trial { notes: self.notes, ..Trial::default() };
         if self.has_token == Some(false) {
