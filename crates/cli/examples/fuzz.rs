@@ -26,7 +26,7 @@ const RUN_EVERY: u64 = 50;
 struct Args {
     /// What to fuzz
     target: Target,
-    /// Number of messages, expressions, files, frames or connections
+    /// Number of messages, expressions, files, frames or idle clients
     #[arg(long, default_value_t = 1_000_000, default_value_if("target", "flood", "1000"))]
     count: u64,
     /// Seed of the first case
@@ -51,7 +51,7 @@ enum Target {
     Files,
     /// WebSocket frames and HTTP requests to a server with running games
     Frames,
-    /// Connections (default 1,000), all held open while tick times are measured
+    /// Idle clients (default 1,000) that hold connections open while tick times are measured
     Flood,
 }
 

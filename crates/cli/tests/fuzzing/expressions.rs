@@ -1,5 +1,5 @@
-//! Fuzzes the parser of expressions. A valid expression must round-trip, and decide in time. Any
-//! other text must give an error of one line, with a position in the text.
+//! Fuzzes the parser of expressions. A valid expression must round-trip, and its planner must
+//! decide in time. Any other text must give an error of one line, with a position in the text.
 
 use std::fmt;
 use std::time::{Duration, Instant};

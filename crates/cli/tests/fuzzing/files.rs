@@ -202,7 +202,8 @@ impl Case {
         let (args, is_broken) = match self {
             Self::Recording(path) => {
                 let args = &recording_args[dice.below(recording_args.len())];
-                // Use the command's variant, because `verify` stops at the first divergence.
+                // Under other rules than the command's, `verify` could stop at a divergence before
+                // the broken line.
                 (args, verify(path, &Rules { no_jump: args.contains(&"--no-jump"), ..Rules::BLITZ_2025 }).is_err())
             }
             Self::Map(folder) => {

@@ -66,6 +66,7 @@ impl fmt::Display for Times<'_> {
     }
 }
 
+/// Totals of all fuzz clients.
 #[derive(Default)]
 struct Sent {
     connections: AtomicU64,

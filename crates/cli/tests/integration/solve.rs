@@ -147,7 +147,7 @@ fn verified_certificate_is_about_the_rules_that_the_answer_names() {
     let map = save(dir.path(), "trap", "######\n#P..S#\n######");
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let (rules, others, proof) = (path("rules.json"), path("others.json"), path("trap.proof"));
-    // The second file changes only the server's messages, which omit the personalities.
+    // The second file changes only the server's messages: they omit the personalities.
     std::fs::write(&rules, r#"{"no_jump": true, "period_ticks": {"lazy": 1}}"#).unwrap();
     let quiet = r#"{"no_jump": true, "period_ticks": {"lazy": 1}, "wire": {"personalities": "missing"}}"#;
     std::fs::write(&others, quiet).unwrap();
@@ -246,7 +246,7 @@ fn killed_search_can_be_continued() {
     let file = dir.path().join("search");
     for kill in 0..12 {
         let mut run = solve(&DOOMED, &file, "60000").stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-        // The file is saved at the start of each run.
+        // Each run starts with a save, so an early kill can interrupt a save.
         sleep(Duration::from_millis(15 * kill));
         run.kill().unwrap();
         run.wait().unwrap();
