@@ -3,7 +3,7 @@
 //! - `--set no-jump|jump|crowd|generated`: 192 maps in that variant, 20 no-jump maps with 32
 //!   threats, or 2,000 maps of many kinds in either variant. Default: the first three sets.
 //! - `--time-ms MS`: processor time per map (default: 10000).
-//! - `--only WORDS`: only maps whose first five columns contain one of WORDS, separated by spaces.
+//! - `--only WORDS`: only maps with one of the space-separated WORDS in their first five columns.
 //! - `--part K/N`: only every Nth map, from the Kth on; the rows of other maps stay in the file.
 //! - `--threads N`: number of maps to solve at the same time (default: 1).
 //! - `--out FILE`: the file to write (default: standard output).
@@ -24,7 +24,7 @@ use getaway::game::{LAST_TICK, Layout, Mover, Rules, State, StreetGraph, Style, 
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
 
-/// Simulated ticks between two checks of the time. The search takes a few milliseconds for them.
+/// Simulated ticks between two checks of the time: a few milliseconds of search.
 const SLICE_TICKS: u64 = 20_000;
 const GENERATED: usize = 2000;
 const GENERATED_SEED: u64 = 17;

@@ -55,7 +55,7 @@ fn decision(criterion: &mut Criterion) {
             bencher.iter_custom(|decisions| {
                 seed += 1;
                 let times = decision_times(&world, seed);
-                // Scales the mean of a whole game, so that its slow first tick has its true weight.
+                // Use the mean over a whole game, so that its slow first tick has its true weight.
                 times.iter().sum::<Duration>() * decisions as u32 / times.len() as u32
             });
         });

@@ -4,7 +4,7 @@
 
 Needs `numpy` and `gymnasium`; EnvPool is measured if it is installed (`pip install envpool`). All
 environments play random actions that were drawn beforehand. Each round measures every environment
-once, so load on the machine affects all of them. The result is the speed in the best round.
+once, so background load affects all of them equally. The result is the speed in the best round.
 `Game.play` is measured in the same way, with a plan of a whole game.
 """
 

@@ -37,7 +37,7 @@ fn solve(world: &World, seed: u64) -> Solution {
     survival.solve(world, &world.start(), Budget::ticks(TICKS_MAX))
 }
 
-/// Prints statistics over all seeds. Returns `false` instead if seed 0 finds no surviving line.
+/// Prints statistics over all seeds, or returns `false` if seed 0 finds no surviving line.
 fn report(id: &str, world: &World, seeds: u64) -> bool {
     if solve(world, 0).outcome != Outcome::Survives {
         println!("{id}: skipped, seed 0 does not survive");

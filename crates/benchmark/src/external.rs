@@ -15,7 +15,7 @@ const POLL: Duration = Duration::from_millis(5);
 const ELAPSED_FACTOR: u32 = 10;
 const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;
-/// The system ends a solver that exceeds its processor time with one of these two signals.
+/// The system kills a solver that exceeds its processor time with one of these two signals.
 const SIGKILL: i32 = 9;
 const SIGXCPU: i32 = 24;
 
@@ -59,7 +59,7 @@ fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
         status = child.try_wait()?;
     }
     if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
-        // Ignores the error, which means that all processes of the group have already ended.
+        // Fails if the group has already ended, which is fine.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     if status.is_none() {

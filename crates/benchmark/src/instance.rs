@@ -76,7 +76,7 @@ impl Benchmark {
         self.folder.join(&instance.map)
     }
 
-    /// Reads an instance's map file. Fails if the file is unreadable or has another hash.
+    /// Reads an instance's map file. Fails if the file cannot be read or its hash does not match.
     pub fn map_text(&self, instance: &Instance) -> Result<String, BenchmarkError> {
         let path = self.map_path(instance);
         let text = files::read_text(&path, MAP_BYTES_MAX).map_err(failed(&path))?;
@@ -90,7 +90,7 @@ impl Benchmark {
         Ok(text)
     }
 
-    /// Loads an instance's map. Fails if the file is unreadable, has another hash, or is not a map.
+    /// Loads an instance's map. Fails if the file is unreadable, has a wrong hash, or is not a map.
     pub fn layout(&self, instance: &Instance) -> Result<Layout, BenchmarkError> {
         Layout::parse(&self.map_text(instance)?)
             .map_err(|error| BenchmarkError::Content { path: self.map_path(instance), why: error.to_string() })

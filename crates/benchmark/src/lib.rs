@@ -1,6 +1,6 @@
 //! The public benchmark for solvers of the game. Its instances are the same, byte for byte, on
 //! every machine. Only checked answers enter results and records: `getaway_reference`, a literal
-//! model of the rules, replays each line of moves and repeats each proof. Nothing is printed.
+//! model of the rules, replays each line of moves and repeats each proof. The crate prints nothing.
 
 #[cfg(unix)]
 mod external;

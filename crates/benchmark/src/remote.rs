@@ -1,6 +1,6 @@
 //! Runs a solver on instances in other processes.
 //!
-//! Guarantees: this process checks every answer. A process of another version or build fails.
+//! Guarantees: this process checks every answer. A process of another version or build is rejected.
 
 use std::fs;
 use std::ops::{ControlFlow, Range};
@@ -34,9 +34,9 @@ fn spec(benchmark: &Benchmark, instances: &[&Instance], settings: &Settings) -> 
     Ok(to_json(&Spec { benchmark: SpecRun { version: BUILD.to_owned(), settings: settings.clone(), instances } }))
 }
 
-/// Runs the solver that a line of JSON from [`run_remotely`] describes on the instances at these
-/// indices. Returns each unchecked answer as JSON. Fails if the line is invalid or from another
-/// build, if an index is too high, or if a temporary file or the shell cannot be used.
+/// Runs a solver on the instances at these indices. `spec`, a line of JSON from [`run_remotely`],
+/// describes both. Returns each unchecked answer as JSON. Fails if the line is invalid or from
+/// another build, if an index is too high, or if a temporary file or the shell cannot be used.
 pub fn attempts(spec: &str, indices: &[usize]) -> Result<Vec<String>, BenchmarkError> {
     let spec: Spec = serde_json::from_str(spec).map_err(|error| BenchmarkError::Spec(error.to_string()))?;
     let SpecRun { version, settings, instances } = spec.benchmark;
@@ -63,7 +63,7 @@ struct Remaining<'a, OnAnswer> {
     on_answer: OnAnswer,
 }
 
-/// Breaks with the value of `on_answer`, or an error if the instance is unknown.
+/// Breaks if `on_answer` does, with the same value, or with an error if an index is unknown.
 impl<B, OnAnswer> Jobs for Remaining<'_, OnAnswer>
 where
     OnAnswer: FnMut(&Instance, Answer) -> ControlFlow<B>,
@@ -87,8 +87,8 @@ where
 
 /// Like [`run`](crate::run) on each of the instances, but the process at the other end of `channel`
 /// runs the solver. Calls `on_answer` with each checked answer, in any order. After `stop` is set,
-/// returns with the next answer. Fails if the solver is invalid, a map cannot be read, or the other
-/// process fails.
+/// returns when the next answer arrives. Fails if the solver is invalid, a map cannot be read, or
+/// the other process fails.
 pub fn run_remotely<B>(
     benchmark: &Benchmark,
     instances: &[&Instance],

@@ -94,7 +94,7 @@ pub fn attempt(
 }
 
 impl Attempt {
-    /// Replays the line and repeats the proof. If they do not hold, the answer contains the reason.
+    /// Replays the line and repeats the proof. If either is wrong, the answer contains the reason.
     pub fn check(self, benchmark: &Benchmark, instance: &Instance, solver: &Solver, limits: Limits) -> Answer {
         let by = match solver {
             Solver::Getaway => format!("getaway {}", env!("CARGO_PKG_VERSION")),

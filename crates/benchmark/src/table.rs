@@ -17,7 +17,7 @@ pub struct Row {
     pub failed: usize,
     /// Mean of the ticks in which the lines end. An answer that does not count enters as tick 0.
     pub mean_tick: f64,
-    /// Mean rank among the runs; 1 is the best. Runs with equal final ticks share their mean rank.
+    /// Mean rank among the runs; 1 is best. Runs with equal ticks get the mean of their ranks.
     pub mean_rank: f64,
 }
 
@@ -64,8 +64,8 @@ const MARGIN: f64 = 56.0;
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#444444"];
 const SECONDS_MIN: f64 = 0.001;
 
-/// Returns an SVG that plots, for each run, the number of instances decided within a time per
-/// instance. The time axis is logarithmic.
+/// Returns an SVG that plots, for each run, the number of instances decided within a given time
+/// per instance. The time axis is logarithmic.
 pub fn cactus(runs: &[(Settings, Vec<Results>)]) -> String {
     let curves: Vec<Vec<f64>> = runs.iter().map(|(_, results)| times(results)).collect();
     let most = curves.iter().map(Vec::len).max().unwrap_or(0).max(1) as f64;
