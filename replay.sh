@@ -11,7 +11,7 @@ case ${1:-} in
         ;;
 esac
 here=$(cd -- "$(dirname -- "$0")" && pwd)
-# Building getaway-python too gives the shared libraries the same features as in run.sh, so that
+# Building getaway-python too gives the common dependencies the same features as in run.sh, so that
 # cargo does not build them again.
 cargo build --quiet --release --manifest-path "$here/Cargo.toml" --package getaway-cli --package getaway-python
 program=${CARGO_TARGET_DIR:-$here/target}/release/getaway
@@ -26,7 +26,7 @@ done
 if [ -n "$variant" ]; then
     exec "$program" replay "$here/games/played/no-jump" "$@"
 fi
-# games/played has no games until run.sh saves one.
+# Add games/played only if it contains games, because `replay` refuses a folder without any.
 if ls "$here"/games/played/*.jsonl* >/dev/null 2>&1; then
     set -- "$here/games/played" "$@"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the documentation site with the playground in target/site/. A warning or a dead link fails
-# the build. `tools/docs.sh --serve` serves the site without the playground, and rebuilds it after
-# changes.
+# Builds the documentation site, including the playground, into target/site/. A warning or a dead
+# link fails the build. `tools/docs.sh --serve` serves the site without the playground, and rebuilds
+# it after changes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh

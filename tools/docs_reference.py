@@ -238,7 +238,7 @@ def command_line_page(help_of: dict[str, Help]) -> str:
 
 
 def cluster_options(help_of: dict[str, Help]) -> str:
-    """Returns the options of each function, which are those of the command with the same name."""
+    """Returns the options of the cluster's functions: those of the commands with the same names."""
     parts = ["## Options", "Keyword arguments of eval, battle, tournament and discover, in addition to those in their signatures:"]
     without = {"--ray", "--json", "--maps", "--planner", "--map", "--problem", "--markdown"}
     for name in ("eval", "battle", "tournament", "discover"):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Builds the playground in target/playground/: a static web page, and the engine as WebAssembly.
-# `--page` builds only the page. `--test` then runs the engine in Node.js, and compares its results
-# with those of the native program from test.sh, and its 32-bit search signature with
-# tests/signature.txt. If a tool is missing, the script skips the steps that need it.
+# `--page` builds only the page. `--test` also runs the engine in Node.js: it compares the results
+# with those of the native program that test.sh built, and the search signature of the 32-bit engine
+# with tests/signature.txt. If a tool is missing, the script skips the steps that need it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh

@@ -15,7 +15,7 @@ else
 fi
 target=$(rustc -vV | sed -n 's/^host: //p')
 
-# The tests use release builds, because debug assertions would check every unchecked table lookup.
+# Use release builds: debug assertions would catch wrong unchecked lookups before the sanitizer.
 # Suppressions and reports need line tables to name inlined functions.
 export CARGO_PROFILE_RELEASE_DEBUG=line-tables-only
 export RUSTFLAGS="-Zsanitizer=address ${RUSTFLAGS:-}"
