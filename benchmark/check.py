@@ -5,10 +5,10 @@
     python3 check.py FILE...            these records, or every record in these folders
     python3 check.py --lines            replay the lines, but skip the proofs
 
-This file needs only Python 3.10. It is a second implementation of the rules (docs/rules.md) and of
-the certificates (CERTIFICATES.md). It shares no code with the solver or with `getaway benchmark
-check`, which makes the same checks faster. Exit codes: 0 if no record is refused, 1 if a record is
-refused, 2 for an invalid option or a missing file.
+This file needs only Python 3.10 or newer. It is a second implementation of the rules
+(docs/rules.md) and the certificates (CERTIFICATES.md), and shares no code with the solver or with
+`getaway benchmark check`, which makes the same checks faster. Exit codes: 0 if no record is
+refused, 1 if a record is refused, 2 for an invalid option or a missing file.
 """
 
 import argparse
@@ -45,7 +45,7 @@ SERVER_RULES = {
     "wire": {"style_names": "server", "personalities": "server"},
 }
 LAST_TICK = 2000
-# Known sets hold the layers of every fifth tick, and all layers of fewer than KNOWN_STATES states.
+# Kept as known sets: the layers of every fifth tick, and all layers below KNOWN_STATES states.
 KNOWN_TICKS, KNOWN_STATES = 5, 512
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 LETTERS = {"L": "left", "R": "right", "U": "up", "D": "down"}
@@ -540,8 +540,9 @@ class Known:
         self._tables = {}
 
     def table(self, prover, shared, joined=None):
-        """Returns the player's tiles by the keys of the threats `shared` and `joined`. The outer
-        dictionary's keys omit the hawks' memories, because keys that agree may differ in these."""
+        """Returns the player's tiles in a nested dictionary: by the keys of the threats `shared`
+        without hawks' memories, because keys that agree may differ in these; then by the pair of
+        the whole keys and the key of the threat `joined` (or None)."""
         if (shared, joined) not in self._tables:
             places = [self.mask.index(index) for index in shared]
             last = None if joined is None else self.mask.index(joined)
@@ -559,9 +560,9 @@ class Known:
 class Prover:
     """Repeats the sweeps of a certificate, and keeps their results for the current target.
 
-    Consider the games that are alive at the start of the target tick. In each of them, the player
-    is on a tile of `allowed[tick]`, and on one of `alone[index][tick][tile]` if the shark `index`
-    is on `tile`. Each set in `known[tick]` has a state that agrees with the state of the game.
+    In every game in which the player is alive at the start of the target tick, it is on a tile of
+    `allowed[tick]` at the start of `tick`, and on one of `alone[index][tick][tile]` if the shark
+    `index` is on `tile`. Each set in `known[tick]` contains a state that agrees with the game's.
     """
 
     def __init__(self, chart, max_steps=None):
@@ -585,7 +586,7 @@ class Prover:
             raise TooSlow(f"the proof takes more than {self.max_steps} steps")
 
     def start_target(self, target):
-        """Changes the target. A later target keeps the known sets, because they still hold."""
+        """Changes the target. Known sets also hold for later targets; earlier targets drop them."""
         if target == self.target:
             return
         earlier = self.allowed[: self.target + 1] if target > self.target else []
@@ -821,7 +822,7 @@ class Prover:
 
 
 def overlap(some, others):
-    """Returns True if the sets have a hawk's memory in common. A seed None equals every seed."""
+    """Returns True if the sets have a hawk's memory in common. A seed None matches every seed."""
     if some is others or not some.isdisjoint(others):
         return True
     return any(
@@ -921,7 +922,7 @@ def full_rules(given, where):
 
 
 def same_rules(some, others):
-    """Returns True if two sets of rules give the same game, on which `wire` has no effect."""
+    """Returns True if two sets of rules give the same game, and `wire` of `some` is valid."""
 
     def text(rules):
         scale = rules["pick_scale"]
@@ -1001,7 +1002,7 @@ class Benchmark:
 
 
 def check_file(job):
-    """Returns a sentence about a record, and True if it holds, False if not, None if too slow."""
+    """Returns a sentence on a record, and True if it holds, False if not, None if unchecked."""
     path, is_proof_checked, max_steps = job
     begun = time.process_time()
     try:
