@@ -1,5 +1,5 @@
 // Sends requests to an engine in a worker. An answer depends only on its request, so a worker can
-// be ended and replaced at any time.
+// be terminated and replaced at any time.
 
 export class Stopped extends Error {}
 

@@ -108,7 +108,7 @@ export class Judge {
     } catch (error) {
       if (error instanceof Stopped) return;
       this.asked = null;
-      // A move after the catch is dropped, possibly before its position is refused.
+      // Ignored if the position is gone: moves after a catch may have been dropped meanwhile.
       if (at < this.count && this.before(at) === key) {
         element("judge-status").textContent = error.message;
         return;

@@ -47,7 +47,7 @@ class Address {
     /** The fragment that the page itself has written. */
     this.written = location.hash;
     for (const name of ["game", "moves", "position"]) session.addEventListener(name, () => this.plan());
-    // The page may already have written the displayed game into its address.
+    // `newURL` is used because the page may have overwritten the current address by now.
     addEventListener("hashchange", ({ newURL }) => {
       const { hash } = new URL(newURL);
       if (hash !== this.written) this.open(hash);
@@ -77,7 +77,7 @@ class Address {
     try {
       if (location.hash !== fragment) history.replaceState(null, "", page + fragment);
     } catch {
-      // Browsers limit how often the address changes, and some hosts forbid changes.
+      // Ignored: some hosts forbid changing the address, and browsers limit how often it changes.
     }
   }
 

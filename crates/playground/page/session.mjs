@@ -81,7 +81,7 @@ export class Session extends EventTarget {
     this.noticed = -1;
   }
 
-  /** The number of moves before the displayed position, or before the requested position. */
+  /** The number of moves before the displayed position, or before the one being requested. */
   get index() {
     const { board } = this;
     if (this.isSending && !this.wanted.isGrowing) return this.wanted.index;

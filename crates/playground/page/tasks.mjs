@@ -1,4 +1,4 @@
-// The long tasks. Each kind runs one task at a time, in a worker that a stop button ends.
+// The long tasks. Each kind runs one task at a time, in a worker that a stop button terminates.
 
 /* global Replay, element, showBanner, theme, dark */
 

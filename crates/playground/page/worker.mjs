@@ -1,4 +1,4 @@
-// A worker with its own engine. Only ending it stops a request.
+// A worker with its own engine. Only terminating the worker stops a request.
 
 import { Engine, EngineError } from "./engine.mjs";
 

@@ -23,7 +23,7 @@ use crate::rules::Form;
 const SLICE_TICKS: u64 = 1_000_000;
 /// Decisions between two reports of a planner's moves.
 const REPORT_TICKS: usize = 20;
-/// This limit is lower than on the command line, because users of a page are less willing to wait.
+/// Maximum steps of a verification. The command line allows more, because its users wait longer.
 const VERIFY_STEPS_MAX: u64 = 10_000_000_000;
 
 /// A position: a game, and the number of moves made before the position.
@@ -51,7 +51,7 @@ struct GenerateRequest {
 #[serde(deny_unknown_fields)]
 struct ReplayRequest {
     game: Game,
-    /// If false, the replay starts at the first frame that changed since the last replay.
+    /// If false and only the moves have changed, the replay starts at the first changed frame.
     is_whole: bool,
 }
 

@@ -6,11 +6,12 @@
 //! bisection.
 //!
 //! *Room left* is the number of tiles on which the player can be alive [`ROOM_TICKS`] ticks later.
-//! The count keeps only one state per tile and tick, so it can be too low. It always includes the
-//! tile that the game itself, or a known surviving line, reaches.
+//! The search for these tiles keeps only one state per tile and tick, so it can miss some. The tile
+//! that the game itself, or a known surviving line, reaches is always counted.
 //!
 //! Guarantees: the line, when played, survives to the end. If a lost game has `is_proven`, no line
-//! survives from any later tick. With a budget in ticks, the analysis is deterministic.
+//! survives from any tick after the last savable tick. With a budget in ticks, the analysis is
+//! deterministic.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
 const FALL_RATIO: u16 = 3;
 const FALL_MIN: u16 = 9;
 
-/// Default budget of an analysis in simulated ticks, which take two to three seconds.
+/// Default budget of an analysis in simulated ticks: two to three seconds.
 pub const ANALYSIS_TICKS: u64 = 16_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -58,6 +59,7 @@ pub(crate) fn serialize_end<S: Serializer>(end: &Status, serializer: S) -> Resul
     if *end == Status::Running { serializer.serialize_str("unfinished") } else { end.serialize(serializer) }
 }
 
+/// A move that lost the game (`is_decisive`), or that steeply reduced the room left.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Fall {
     pub tick: u16,
@@ -101,10 +103,11 @@ pub struct Analysis {
     pub played: Option<Move>,
     /// The styles of the threats that caught the player.
     pub catchers: Vec<String>,
-    /// The styles of the threats at most one tile from the player before or after its last move.
+    /// The styles of the threats at most one tile from the player before its last move, or from the
+    /// tile to which this move led.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// If no surviving line was found: the last tick of the game or of a longer known line.
+    /// If no surviving line was found: the last tick of the longest known line, the game included.
     pub longest_tick: Option<u16>,
     /// The room left at the start of each tick from `first_tick` on.
     pub room: Vec<u16>,
@@ -113,7 +116,8 @@ pub struct Analysis {
     pub first_tick: u16,
     pub falls: Vec<Fall>,
     pub commands: CommandCounts,
-    /// The first tick with an uncertain state, because a message is missing or a prediction failed.
+    /// The first tick with an uncertain state: the recording begins after the start, a message is
+    /// missing, or a prediction failed.
     pub uncertain_tick: Option<u16>,
     pub simulated_ticks: u64,
 }
@@ -223,8 +227,8 @@ impl Analysis {
         if end != Status::Complete && first_doomed.is_some() {
             analysis.kind = Some(analysis.classify(&game, index, ticks));
         } else if end == Status::Running && analysis.commands.mispredicted > 0 && !analysis.close_threats.is_empty() {
-            // The server does not report a catch to the bot, so the bot's own recording of a lost
-            // game ends while the game is still running.
+            // The server does not report a catch to the bot, so the bot's own recording ends with a
+            // running game. Mispredictions and a close threat suggest that the player was caught.
             analysis.kind = Some(LossKind::Misprediction);
         }
         analysis.sentence = analysis.explain(index, ticks, styles);
@@ -458,7 +462,6 @@ fn past(player_move: Move) -> &'static str {
     }
 }
 
-/// Imperative: `go up`, `stay`.
 fn command(player_move: Move) -> &'static str {
     match player_move {
         Move::Left => "go left",
@@ -469,7 +472,6 @@ fn command(player_move: Move) -> &'static str {
     }
 }
 
-/// Gerund: `going up`, `staying`.
 fn gerund(player_move: Move) -> &'static str {
     match player_move {
         Move::Left => "going left",
@@ -640,7 +642,7 @@ impl PlayedGame<'_> {
     }
 
     fn room(&self, boundary: &Boundary) -> Vec<u16> {
-        // The room of a tick depends on the state `ROOM_TICKS` later, but on no later state.
+        // Only the first `ROOM_TICKS` moves of the line matter: the search for room ends there.
         let (surviving_from, surviving) = match &boundary.savable {
             Some((index, line)) => {
                 let line = &line[..line.len().min(usize::from(ROOM_TICKS))];

@@ -15,7 +15,7 @@ pub enum IntentKind {
     OwlLooking,
     /// An owl on its way to the position where it saw the player at its last look.
     OwlReturning,
-    /// An owl that has reached the position of its last look, or has not looked yet.
+    /// An owl that has reached the position where it last saw the player, or has not looked yet.
     OwlWaiting,
     DeerSingleOption,
     DeerApproaching,

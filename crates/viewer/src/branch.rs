@@ -12,7 +12,7 @@ use getaway::planner::{Budget, PlannerError, PlannerSpec};
 const ANNOTATED_FRAMES: usize = 60;
 /// Budget of a planner per decision of a branch, in simulated ticks.
 const DECISION_TICKS: u64 = 20_000;
-/// Budget of a planner for a whole branch, in simulated ticks, which take a few seconds.
+/// Budget of a planner for a whole branch, in simulated ticks: a few seconds.
 const BRANCH_TICKS: u64 = 20_000_000;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -61,7 +61,7 @@ fn planned_moves(world: &World, mut state: State, planner: &PlannerSpec) -> Vec<
     let (mut moves, mut spent) = (Vec::new(), 0);
     while !state.is_over() && spent < BRANCH_TICKS {
         let choice = planner.decide(world, &state, Budget::ticks(DECISION_TICKS));
-        // Even a decision without simulation takes time, so each decision counts as 100 ticks more.
+        // Even a decision without simulation takes time, so each decision costs 100 extra ticks.
         spent += choice.simulated_ticks + 100;
         world.step(&mut state, choice.player_move);
         moves.push(choice.player_move);

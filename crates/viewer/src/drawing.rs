@@ -1,4 +1,4 @@
-//! The drawing style of replays, which the page and the image renderer read from the same file.
+//! The drawing style of replays. The page and the image renderer read it from the same file.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;

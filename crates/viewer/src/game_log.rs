@@ -28,7 +28,7 @@ pub struct LoggedTick {
     /// The move that the recorded actions resolve to.
     pub commanded: Option<Move>,
     pub played: Option<Move>,
-    /// The command as received by the server, if recorded.
+    /// What the server received from the bot in this tick, if recorded.
     pub wire: Option<Box<WireNotes>>,
     pub decision: Option<Box<DecisionNotes>>,
 }
@@ -53,6 +53,7 @@ pub struct GameLog {
     /// For each threat of the world, its index in the recording.
     pub indices: Vec<usize>,
     pub ticks: Vec<LoggedTick>,
+    /// The state after the last line; `None` if the recording cannot be followed to its end.
     pub last: Option<State>,
     pub report: VerifyReport,
     pub is_cut: bool,
@@ -117,8 +118,8 @@ impl GameLog {
         Ok(log)
     }
 
-    /// Adds the notes of another recording of the same game: the server records the commands, and
-    /// the bot its decisions. Fails if the recordings differ in a tick or have no tick in common.
+    /// Adds the notes of another recording of the same game: a server records the commands, and a
+    /// bot records its decisions. Fails if positions differ, or if the recordings share no tick.
     pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
         let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());
         let (mut log, other) = if is_server(&other) && !is_server(&self) { (other, self) } else { (self, other) };
@@ -207,7 +208,8 @@ impl GameLog {
         }
     }
 
-    /// The player's position comes from the message, even if the bot commanded another move.
+    /// The state of the next message. The played move is the one that explains the player's new
+    /// position, even if the bot commanded another.
     fn successor(&self, state: &State, commanded: Move, message: &GameMessage) -> Option<After> {
         let world = &self.world;
         let found = message.your_character.position;
@@ -234,8 +236,8 @@ impl GameLog {
         Some(After { state, played, is_exact: false, mispredicted })
     }
 
-    /// The state after the last line. The last command counts as ignored if the player is caught
-    /// only without this command, and the server ignored an earlier command, too.
+    /// The state after the last line. Without the server's notes, the last command counts as
+    /// ignored if it would have prevented a catch, and if the server ignored an earlier command.
     fn end(&self, state: &State, commanded: Move, line: &RecordedTick) -> After {
         let (next, stayed) = (self.world.after(state, commanded), self.world.after(state, Move::Stay));
         let has_lost = || self.ticks.iter().any(|tick| tick.played.is_some() && tick.commanded != tick.played);

@@ -12,7 +12,7 @@ use super::replay::{ReplayBuilder, forecast, shareable};
 use getaway::game::{State, World};
 use getaway::recording::WireNotes;
 
-/// Minimum time between forecasts: the milliseconds that a forecast takes may delay the bot.
+/// Minimum time between forecasts, because each takes processor time that the bot may need.
 const FORECAST_INTERVAL: Duration = Duration::from_millis(250);
 /// A forecast that still matches the game is kept while it has at least this many future ticks.
 const FORECAST_TICKS_MIN: usize = 20;

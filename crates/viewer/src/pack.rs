@@ -17,6 +17,7 @@ use super::replay::{Frame, GameHeader, Mark, Replay, phases};
 use super::shared_game::Shareable;
 use getaway::game::{LAST_TICK, POINTS_PER_TICK, Status};
 
+/// The arrival on a tile that no threat can ever reach.
 const NEVER: i32 = 4096;
 const HAS_ANNOTATION: u8 = 1;
 
@@ -46,8 +47,9 @@ struct Header<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     shareable: &'a Option<Shareable>,
     game: u64,
-    /// Index of the first packed frame; `count` is the number of packed frames.
+    /// Index of the first packed frame.
     from: usize,
+    /// Number of packed frames.
     count: usize,
     forecast: usize,
 }
@@ -91,6 +93,7 @@ pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
     (getaway::protocol::to_json(&header), writer.bytes)
 }
 
+/// The header's length (four bytes, little-endian), the header, and the frames.
 pub fn body((header, frames): &(String, Vec<u8>)) -> Vec<u8> {
     [&(header.len() as u32).to_le_bytes()[..], header.as_bytes(), frames].concat()
 }

@@ -50,11 +50,12 @@ pub enum PageSource<'a> {
 #[derive(Clone, Debug)]
 pub struct Page {
     pub html: String,
+    /// The content security policy.
     pub policy: String,
 }
 
 impl Page {
-    /// Builds a page, which links to the playground if the playground's address is given.
+    /// Builds a page. If `playground` is given, the page links to this address of the playground.
     pub fn new(source: PageSource, playground: Option<&str>) -> Self {
         let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
         let ([before, after], policy) = Self::around(if is_served { "'self'" } else { "'none'" }, playground);
@@ -68,7 +69,7 @@ impl Page {
         Self::around("'none'", playground).0
     }
 
-    /// The HTML before and after the data, and the policy, which lets scripts connect to `connect`.
+    /// The HTML before and after the data, and the policy. Scripts may connect only to `connect`.
     fn around(connect: &str, playground: Option<&str>) -> ([String; 2], String) {
         let script = format!("\"use strict\";\n{}", SCRIPTS.concat());
         let policy = format!(

@@ -16,12 +16,12 @@ use super::recorded::Positions;
 use super::replay::{Replay, phase};
 use getaway::game::{Direction, POINTS_PER_TICK, Position, State, Status, World};
 
-/// Frames per second of a GIF, whose delays are whole hundredths of a second.
+/// Frames per second of a GIF. A GIF stores delays in whole hundredths of a second.
 const GIF_FRAMES_PER_SECOND: f64 = 20.0;
 const GIF_FRAME_HUNDREDTHS: u16 = 5;
 const LAST_GIF_FRAME_HUNDREDTHS: u16 = 200;
 const MAX_SIDE: u32 = 4096;
-/// Maximum sides of a tile and of the map in pixels. On large maps, tiles shrink down to one pixel.
+/// Maximum sides of a tile and of the map in pixels. Tiles shrink to fit, but not below one pixel.
 const PNG_TILE: u32 = 48;
 const PNG_SIDE: u32 = 1600;
 const GIF_TILE: u32 = 28;
@@ -121,7 +121,7 @@ pub fn pixels(world: &World, state: &State, heading: Direction, tile: u32) -> Re
     Ok(Pixels { width: canvas.width(), height: canvas.height(), rgb: samples(&canvas) })
 }
 
-/// Omits the alpha channel, because the canvas is fully painted.
+/// Omits the alpha channel, because every pixel of the canvas is opaque.
 fn samples(canvas: &Pixmap) -> Vec<u8> {
     canvas.pixels().iter().flat_map(|pixel| [pixel.red(), pixel.green(), pixel.blue()]).collect()
 }

@@ -1,4 +1,4 @@
-//! The parts of a recording that are available without replaying it: positions, title and team.
+//! The positions in a frame, and texts about a recording: its name, its team and its divergence.
 
 use std::path::Path;
 

@@ -14,14 +14,14 @@ use getaway::recording::{RecordingError, WireNotes};
 
 /// Maximum number of ticks that are forecast after the last frame.
 pub(super) const FORECAST_TICKS: usize = 60;
-/// Maximum simulated ticks of the forecast's search, which take a few tens of milliseconds.
+/// Maximum simulated ticks of the forecast's search: a few tens of milliseconds.
 const FORECAST_TICKS_MAX: u64 = 200_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame {
     pub tick: u32,
     pub positions: Positions,
-    /// `None` if the frame is not annotated, as after a recording has diverged from the rules.
+    /// `None` if the frame is not annotated, for example after a divergence from the rules.
     pub annotation: Option<Annotation>,
 }
 
@@ -55,7 +55,7 @@ pub struct Replay {
     /// For a recorded game: the map's name, or the recording's name if the map is unknown.
     pub title: String,
     pub subtitle: String,
-    /// The map, which includes only the threats with a known style.
+    /// The map, with only those threats that have a known style.
     pub layout: Layout,
     pub styles: Vec<String>,
     pub rules: Rules,
@@ -89,7 +89,7 @@ pub struct GameHeader {
     /// For each frame, if recorded, the delay of the command in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
-    /// Indices of frames, each with sentences on the rules that the bot had learnt by this frame.
+    /// The bot's conclusions about the rules: for each frame with any, its index and sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<(usize, Vec<String>)>,
 }
@@ -270,7 +270,7 @@ impl ReplayBuilder {
         self.add(Frame { tick: state.tick().into(), positions: positions_of(world, state), annotation: None });
     }
 
-    /// `replayed` is the state of the tick, if the game has followed the rules so far.
+    /// `replayed` is the state of the tick if the game has followed the rules so far.
     fn push_logged(&mut self, world: &World, tick: &LoggedTick, replayed: Option<&State>) {
         let positions = tick.positions.clone();
         let annotation = replayed.map(|state| self.annotator.annotate(world, state, &threat_positions(&positions)));

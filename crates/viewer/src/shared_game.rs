@@ -1,4 +1,4 @@
-//! Games in the form that addresses of the playground contain.
+//! The form of a game in addresses of the playground.
 
 use std::sync::LazyLock;
 
@@ -24,6 +24,7 @@ pub struct SharedGame {
     /// The map; `None` if it is the bundled map with this name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<Layout>,
+    /// The rules that differ from the server's.
     #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
     pub rules: serde_json::Map<String, Value>,
     #[serde(default, skip_serializing_if = "str::is_empty")]
@@ -63,7 +64,7 @@ fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
 pub struct Shareable {
     #[serde(flatten)]
     game: SharedGame,
-    /// The number of moves before the game differs from the rules; `None` if it never does.
+    /// The number of moves of a recording that follow the rules; `None` if there is no recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     move_count: Option<usize>,
 }

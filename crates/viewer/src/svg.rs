@@ -11,7 +11,7 @@ use getaway::game::{Direction, Layout, State, Status, Tile, World};
 /// Side of a tile in units of the drawing; a sprite has the same side.
 const TILE: i32 = 100;
 const CAPTION: i32 = 100;
-/// Width of a drawing in pixels per column of tiles, until `WIDTH_PIXELS_MAX` is reached.
+/// Width of a column of tiles in pixels, unless the drawing would exceed `WIDTH_PIXELS_MAX`.
 const TILE_PIXELS: i32 = 32;
 const WIDTH_PIXELS_MAX: i32 = 800;
 

@@ -4,16 +4,17 @@ const LETTERS = { ArrowLeft: "L", ArrowRight: "R", ArrowUp: "U", ArrowDown: "D",
 const KEYS_HINT = "Arrow keys or the pad move, a dot stays, Backspace takes back. You can go back to any tick and continue differently.";
 
 class AnalysisPanel {
-  /** `source`: `{ analysis, line }` in a self-contained page, `{ game }` on a server, or null. */
   constructor(player) {
     this.player = player;
+    /** `{ analysis, line }` in a self-contained page, `{ game }` on a server, or null. */
     this.source = null;
     /** True if the user plays from the first tick, so there is no recorded game to go back to. */
     this.isGameOfUser = false;
     /**
      * The displayed branch: `{ index, moves, wanted, replay, game, analysis, hadPlan, history }`.
-     * It leaves the replay `game` in frame `index`. `wanted` holds the moves that were requested
-     * from the server, or null.
+     * It leaves the replay `game`, which has the analysis `analysis`, in frame `index`. `wanted`
+     * holds the moves that were requested from the server, or null. `hadPlan`: the plan was shown.
+     * `history`: the earlier `{ index, moves }`, for undoing.
      */
     this.branch = null;
     player.takeOver = this;
@@ -90,7 +91,7 @@ class AnalysisPanel {
   async showLine() {
     const { player, source, analysis, branch } = this;
     const index = player.replay.indexOfTick(analysis.last_savable_tick);
-    // The server can start only from frames of the game, not from frames of a branch.
+    // The server can start only from frames of the game, so the branch's moves are sent as well.
     const start = Math.min(index, branch?.index ?? index);
     const moves = (branch?.moves.slice(0, index - start) ?? "") + analysis.line;
     const replay = source.line ? await Replay.fromPage(source.line) : await this.fetchBranch(start, moves, "-");

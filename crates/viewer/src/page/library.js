@@ -55,7 +55,7 @@ class Library {
     this.findReasons();
   }
 
-  /** While the list is open, requests for one game after the other why it was lost. */
+  /** While the list is open, requests the analyses of lost games, one after the other. */
   async findReasons() {
     if (this.isGallery || this.isAsking) return;
     this.isAsking = true;

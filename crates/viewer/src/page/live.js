@@ -124,7 +124,7 @@ class Follower {
     this.failures = 0;
   }
 
-  /** Displays a state in the bots' format until the annotated frame arrives. */
+  /** Displays a state, received in the format for bots, until its annotated frame arrives. */
   receive(state) {
     this.hasNewState = true;
     const { replay } = this.player;

@@ -3,7 +3,7 @@
 const ORDINALS = ["th", "st", "nd", "rd"];
 const ordinal = (number) => `${number}${(number % 100 > 10 && number % 100 < 14 ? null : ORDINALS[number % 10]) ?? "th"}`;
 const ARROWS = ["←", "→", "↑", "↓"];
-/** Minimum interval between text updates, which keeps the text readable. */
+/** Minimum interval between text updates, so that the text stays readable. */
 const TEXT_INTERVAL_MS = 100;
 const GLIDE_TICKS_PER_SECOND = 12;
 
@@ -33,7 +33,7 @@ class Player {
   constructor() {
     this.mapView = new MapView(element("canvas"));
     this.otherView = new MapView(element("other-canvas"));
-    /** A second replay: `{ replay, offset, title }`, from frame `offset` of the first. */
+    /** The second replay, `{ replay, offset, title }`. It starts in frame `offset` of the first. */
     this.other = null;
     /** The index of the first frame in which the two replays differ, or null. */
     this.divergence = null;
@@ -43,7 +43,7 @@ class Player {
     this.gameName = null;
     this.playhead = 0;
     this.playing = false;
-    /** The index to which a move of the user is being drawn, or null. */
+    /** The index to which the actors are gliding after a move of the user, or null. */
     this.target = null;
     this.speed = 1;
     /** True if playback follows the end of a live game. */
@@ -390,7 +390,7 @@ class Player {
     try {
       if (location.hash !== hash) history.replaceState(null, "", hash);
     } catch {
-      // Some hosts forbid changing the address, and browsers limit how often it may change.
+      // Ignored: some hosts forbid changing the address, and browsers limit how often it changes.
     }
   }
 
@@ -437,7 +437,7 @@ class Player {
     this.refresh();
   }
 
-  /** Goes to an index. If it is the next index, the actors visibly move there. */
+  /** Glides to an index: from the playhead if it is close enough, otherwise from a frame before. */
   glide(index) {
     this.seek(Math.abs(index - 0.5 - this.playhead) <= 0.5 ? this.playhead : index - 1);
     this.target = index;

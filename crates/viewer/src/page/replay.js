@@ -3,10 +3,10 @@
 const element = (id) => document.getElementById(id);
 const DRAWING = JSON.parse(element("drawing").textContent);
 
-/** Sends a POST request. The server answers only POST requests of its own page. */
+/** Sends a POST request. The server accepts no other method for data. */
 const ask = (path, options) => fetch(path, { method: "POST", ...options });
 
-/** Decodes differences: zigzag varints. */
+/** Decodes zigzag varints, which hold numbers or differences. */
 class DifferenceReader {
   constructor(bytes) {
     this.bytes = bytes;
@@ -136,7 +136,7 @@ class Replay {
     return replay;
   }
 
-  /** Replaces the frames after an index by the frames of a branch that starts in frame `start`. */
+  /** Replaces the frames after `index` with those of a branch that starts in frame `start`. */
   continueWith(branch, start, index) {
     const isNew = (mark) => mark.index > index;
     const marks = branch.header.marks.map((mark) => ({ ...mark, index: mark.index + start }));
@@ -161,7 +161,7 @@ class Replay {
     return this.frames.length - 1;
   }
 
-  /** The positions some ticks after a frame: played, or forecast if the game still matches. */
+  /** The positions some ticks after a frame: played, or forecast if the forecast still holds. */
   positionsAfter(index, ticks) {
     const at = index + ticks;
     if (at <= this.last) return this.frames[at].positions;
@@ -189,7 +189,7 @@ class Replay {
     return `caught by ${names.length ? `the ${names.join(" and the ")}` : "a threat"} in tick ${tick}`;
   }
 
-  /** The index of the last frame of a tick, or of the nearest tick. */
+  /** The index of the last frame that is not after a tick; 0 if all frames are after it. */
   indexOfTick(tick) {
     const index = this.frames.findLastIndex((frame) => frame.tick <= tick);
     return Math.max(0, index);

@@ -76,7 +76,7 @@ class Timeline {
     return replay.header.marks.filter(({ kind }) => !this.hidden.has(kind));
   }
 
-  /** Half the width of the range input's thumb, which insets its track at both ends. */
+  /** Space at both ends of the range input's track, in pixels: half the width of its thumb. */
   static INSET = 8;
 
   /** Width in pixels in which marks of one kind are joined. */
@@ -101,7 +101,7 @@ class Timeline {
     return clusters.sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
   }
 
-  /** `end`: the last index of the bar; `analysis`: or null; `divergence`: an index or null. */
+  /** `end` is the last index of the bar. `analysis` and the index `divergence` may be null. */
   draw(replay, end, analysis, divergence) {
     const { canvas } = this;
     const ratio = devicePixelRatio || 1;

@@ -292,7 +292,7 @@ fn lost_games_are_explained_by_their_causes() {
         assert_eq!(analysis.sentence.contains("although"), usize::from(tick) > left + 1, "{}", analysis.sentence);
     }
 
-    // In the bot's own recording, the server ignores one of the bot's commands.
+    // The bot's own recording of a game in which the server ignores one of its commands.
     let (moves, _, index, _) = blunder(&world, 400, 1, is_stay);
     let tick = index as u16 + 1;
     let mut lines: Vec<RecordedLine> =
