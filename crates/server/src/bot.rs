@@ -15,7 +15,7 @@ pub(super) enum Answer {
     Actions(Vec<Action>),
     /// No valid command arrived before the deadline.
     None,
-    /// The bot has disconnected, or broke a rule and must be disconnected.
+    /// The bot has disconnected, or has broken a rule and must be disconnected.
     Disconnected(Disconnect),
 }
 
@@ -48,8 +48,8 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command of a tick whose state was sent at `sent`. A second REGISTER ends the
-    /// connection. Other frames are ignored, and the first of each kind per game is reported.
+    /// Waits for the command of a tick whose state was sent at `sent`. A second REGISTER or a flood
+    /// of frames ends the connection. Other frames are ignored; the first of a kind is reported.
     pub async fn answer(
         &mut self,
         tick: u32,

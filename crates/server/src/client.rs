@@ -87,7 +87,7 @@ fn team_of(register: &Register) -> &str {
     register.team_name.as_deref().unwrap_or(DEFAULT_TEAM)
 }
 
-/// Plays the next game. The caller must hold the turn.
+/// Plays the next game. The caller must hold the permit of `Shared::turn`.
 async fn play(socket: &mut WebSocket, shared: &Shared, register: &Register) -> (CloseCode, String) {
     let Some(number) = shared.next_game() else {
         return (close_code::AWAY, "all games have been played".to_owned());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Far below the system's limit on open files. Further connections are closed without reading.
+/// Maximum connections, far below the system's limit on open files. Further ones are closed.
 pub const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of viewers. Each viewer gets a copy of every state.
 pub const MAX_VIEWERS: usize = 64;
@@ -27,7 +27,7 @@ pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Interval between pings to viewers and waiting bots. Two unanswered pings end the connection.
 pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
-/// About the size of all states of a game on a real map. Viewers further behind are dropped.
+/// Maximum size of a viewer's queue, about a game on a real map. Slower viewers are dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;
 pub const MAX_VIEWER_BACKLOG_STATES: usize = 4096;
 /// Maximum size of the states queued for the disk: several games. Beyond it, the recording ends.
@@ -38,5 +38,5 @@ pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;
 pub const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
 /// Size of a socket's read buffer. Most frames are below 100 bytes.
 pub const READ_BUFFER_BYTES: usize = 4 << 10;
-/// Pause after a failure to accept a connection, which occurs when file descriptors run out.
+/// Pause after a failure to accept a connection, such as when file descriptors have run out.
 pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

@@ -13,6 +13,7 @@ pub struct ServerOptions {
     pub maps: Vec<Map>,
     pub seed: u64,
     pub tick_time: Duration,
+    /// Pause after each tick, as long as the bot is connected.
     pub delay: Duration,
     /// The number of games to play; `None` for no limit.
     pub games: Option<u64>,
@@ -42,7 +43,7 @@ impl ServerOptions {
     /// The map of a game. It depends only on the seed and the game's number.
     pub(super) fn map_of_game(&self, number: u64) -> &Map {
         let mut rng = Pcg32::new(self.seed, number);
-        // Adjacent streams of the generator start with similar numbers, so the first are skipped.
+        // Adjacent streams of the generator start with similar numbers, so these are skipped.
         for _ in 0..16 {
             rng.next_u32();
         }

@@ -1,10 +1,11 @@
 //! Checks that a request comes from a program or from the page of this server.
 //!
-//! A browser lets every web page send requests to any address, including this machine. If it trusts
-//! the address, its header `Sec-Fetch-Site` tells how the page is related to it. The header
-//! `Origin` names the page: always for websockets and POST, rarely for GET. Under DNS rebinding,
-//! `Origin` matches `Host`, but `Host` does not name this machine. The unspecified address
-//! (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine, and DNS rebinding cannot use it.
+//! A browser lets every web page send requests to any address, including this machine's. In
+//! requests to an address that the browser trusts, the header `Sec-Fetch-Site` tells how the page
+//! is related to the address. The header `Origin` names the page: always for websockets and POST,
+//! rarely for GET. Under DNS rebinding, `Origin` matches `Host`, but `Host` does not name this
+//! machine. The unspecified address (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine,
+//! and DNS rebinding cannot use it.
 
 use std::net::IpAddr;
 
@@ -23,7 +24,8 @@ pub(crate) struct Refusal {
 const VALUE_CHARS_MAX: usize = 100;
 
 /// A GET or HEAD, including a websocket handshake, may lack `Origin`, because programs send none.
-/// Other requests need the origin of this server's page. `on_loopback` also restricts the `Host`.
+/// Other requests need the origin of this server's page. With `on_loopback`, `Host` must also name
+/// this machine.
 pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
     let host = single(headers, &header::HOST);
     let host_name = host.ok().flatten().and_then(|host| host.to_str().ok());

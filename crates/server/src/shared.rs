@@ -11,7 +11,7 @@ use super::viewers::Viewers;
 
 pub(super) struct Shared {
     pub options: ServerOptions,
-    /// The turn to play, which bots get in order of arrival.
+    /// The permit to play a game. Bots acquire it in order of arrival.
     pub turn: Semaphore,
     pub waiting: Semaphore,
     pub games_started: AtomicU64,
@@ -22,7 +22,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Returns the next game's number, or `None` after the last. The caller must hold the turn.
+    /// Returns the next game's number, or `None` after the last. The caller must hold the permit.
     pub fn next_game(&self) -> Option<u64> {
         let number = self.games_started.load(Ordering::Relaxed) + 1;
         if self.options.games.is_some_and(|games| number > games) {

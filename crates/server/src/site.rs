@@ -1,8 +1,8 @@
 //! Serves HTTP on the port of `getaway view` or `getaway serve`. Every endpoint is in
-//! [`ENDPOINTS`], and every request passes [`origin::check`] first. Only the page is a GET, because
-//! any web page can send a GET, for example as an image, and not all browsers reveal its origin.
-//! All requests that read games, compute or change something are POST requests. Requests can name
-//! only planners of this library.
+//! [`ENDPOINTS`], and every request passes [`origin::check`] first. Only the page is served to GET
+//! requests, because any web page can send one, for example for an image, and not all browsers add
+//! its `Origin`. All requests that read games, compute or change something are POST requests.
+//! Requests can name only planners of this library.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use getaway_viewer::{
     Analysis, Branch, GameLibrary, GameStates, LiveReplay, Page, RecordingSource, analysis_budget, body, pack,
 };
 
-/// Sent with every response, to prevent caching, and framing, reading or embedding by other sites.
+/// Sent with every response, against caching, and against framing or embedding by other sites.
 const FIXED_HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -72,7 +72,7 @@ pub(crate) struct Site {
     page: Page,
     games: Games,
     on_loopback: bool,
-    /// While it plays a game, the site refuses analyses and branches: the bot needs the processor.
+    /// If set, analyses and branches are refused during a game: the bot needs the processor.
     game_server: Option<Arc<Shared>>,
     /// Limits concurrent computations. A game server allows one at a time, so that pages use at
     /// most one thread. Otherwise two are allowed, so that a game can be opened while the list
@@ -124,7 +124,7 @@ impl Site {
         }
     }
 
-    /// Fails with 404 if the frame does not exist, and with 409 while the game is played.
+    /// The states up to a frame. Fails with 404 if it does not exist, and with 409 during the game.
     fn states(&self, game: u64, index: usize) -> Result<GameStates, Failure> {
         let found = match &self.games {
             Games::Recorded(library) => library.states(game, index),
@@ -195,7 +195,7 @@ async fn games(State(site): State<Arc<Site>>) -> Response {
     site.compute(list).await
 }
 
-/// Adds a dropped recording, named by the header `x-file-name`. Answers its number or an error.
+/// Adds a dropped recording, named by the header `x-file-name`. Answers with its number.
 async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) -> Response {
     let Games::Recorded(library) = &site.games else { return StatusCode::NOT_FOUND.into_response() };
     let name = headers.get("x-file-name").and_then(|name| name.to_str().ok()).unwrap_or("recording").to_owned();
@@ -212,8 +212,7 @@ async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) 
     site.compute(add).await
 }
 
-/// The replay of a game from a frame on. The answer has the header's length (four bytes,
-/// little-endian), the header, and the frames. It is empty before the first game.
+/// The replay of a game from a frame on, in the format of [`body`]. Empty before the first game.
 async fn replay(State(site): State<Arc<Site>>, Path((game, from)): Path<(u64, usize)>) -> Response {
     let packed = move |site: &Site| {
         let (packed, missing) = match &site.games {

@@ -47,7 +47,7 @@ impl Viewers {
         inner.latest = Some(frame);
     }
 
-    /// The data is consistent even if the lock is poisoned.
+    /// Ignores poisoning, because the data is consistent even after a panic.
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

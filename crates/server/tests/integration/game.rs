@@ -53,7 +53,7 @@ async fn late_command_has_no_effect() {
     client.command(1, json!([{"type": "MOVE_RIGHT"}])).await;
     let mut state = client.state().await;
     assert_eq!(state.your_character.position, Position::new(1, 1));
-    // Several commands may be late on a busy machine.
+    // On a busy machine, several commands may be late, so the test repeats the command.
     while state.your_character.position == Position::new(1, 1) {
         client.command(state.tick, json!([{"type": "MOVE_RIGHT"}])).await;
         state = client.state().await;

@@ -1,4 +1,4 @@
-//! The competition bot is never late, even if the server disturbs the game: a server waits for each
+//! The competition bot is never late, even in disturbed games. The test's server waits for each
 //! command of `bot/`, and measures the time from sending the state to receiving the command.
 
 use std::fmt;

@@ -84,7 +84,7 @@ async fn tick_times(viewers: usize) -> (Duration, Duration) {
         let (stop, address) = (Arc::clone(&stop), server.address.clone());
         watching.push(tokio::spawn(async move {
             let watch = async {
-                // The first viewer never reads. The others also fetch the replay like the page.
+                // The first viewer never reads. The others also fetch the replay, as the page does.
                 if number == 0 {
                     std::future::pending::<()>().await;
                 }
@@ -122,6 +122,6 @@ async fn tick_times(viewers: usize) -> (Duration, Duration) {
 async fn twenty_viewers_one_of_them_stalled_do_not_delay_the_ticks() {
     let (alone, watched) = (tick_times(0).await, tick_times(20).await);
     println!("median and maximum tick: alone {alone:?}, with 20 viewers {watched:?}");
-    // The bound allows for other tests. A tick that waited for a viewer would take seconds.
+    // The bound leaves room for load from other tests. Waiting for a viewer would take seconds.
     assert!(watched.0 < alone.0 * 2 + Duration::from_millis(10), "{watched:?} instead of {alone:?}");
 }
