@@ -73,13 +73,14 @@ class Bot:
     Args:
         planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
             planner: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`.
-            A class is instantiated once per game, and again when the bot learns about the map.
+            A class is instantiated once per game, and again when the bot's model of the game
+            changes, for example when the bot discovers a see-through tile.
         budget_ms: time per decision in milliseconds, including parsing the message.
         budget_ticks: maximum number of simulated ticks per decision; makes games reproducible if
             `budget_ms` is never reached.
         seed: the seed of the random number generator, from 0 to 2**64 - 1.
         no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
-        rules: rules that differ from the server's.
+        rules: a dict of the rules that differ from the server's.
 
     Raises:
         ValueError: if the planner is unknown, or if the budget or a rule is out of range.
@@ -97,7 +98,7 @@ class Bot:
     ) -> Bot: ...
 
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
-        """The action for a state, given as the server's JSON message or as a dict; None to stay.
+        """The action for a state, or None to stay. The state is the server's JSON message, or a dict.
 
         A state with another map or an earlier tick starts a new game. Releases the interpreter
         lock; Ctrl-C is handled after the decision.
@@ -126,7 +127,7 @@ class Bot:
 
     @property
     def mispredictions(self) -> list[int]:
-        """The number of mispredicted moves per threat in the current game, in the message's order."""
+        """For each threat, in message order, the number of mispredicted moves in the current game."""
 
 @final
 class Map:
@@ -194,7 +195,7 @@ class State:
         player: the player's position.
         threats: the threats, in the map's order.
         no_jump: whether to play the no-jump variant.
-        rules: rules that differ from the server's.
+        rules: a dict of the rules that differ from the server's.
 
     Raises:
         ValueError: if the tick is out of range, a position is not an open tile, or the number or
@@ -281,7 +282,7 @@ class Game:
     Args:
         map: a map, its name or folder, or a game or state whose map and rules are used.
         no_jump: whether to play the no-jump variant.
-        rules: rules that differ from the server's.
+        rules: a dict of the rules that differ from the server's.
         moves: the first moves of the game.
 
     Raises:
@@ -457,7 +458,7 @@ class Batch:
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
-        """The shape of one game's observation, which fits the largest map of the batch."""
+        """The shape of one game's observation; it fits the largest map of the batch."""
 
     @property
     def window(self) -> int:
@@ -469,7 +470,7 @@ class Batch:
 
     @property
     def rules(self) -> list[dict[str, Any]]:
-        """For each map, all rules as a dict. A game that `maps` contains twice counts once."""
+        """For each map, all rules as a dict. A game or state that `maps` repeats counts once."""
 
     @property
     def ticks(self) -> npt.NDArray[np.uint16]:

@@ -16,8 +16,8 @@ output as a dict. Keyword arguments are the command's options, with underscores:
 With `address`, the games (or a discovery's plays, or a dataset's shards) run on Ray, which the
 extra `cluster` installs: `auto` is this machine's Ray cluster, `HOST:PORT` is another cluster, and
 `local` starts a cluster for this call. With a budget in ticks, the cluster does not affect the
-results, except for measured times and for ladders. If a worker dies, its games are played again.
-The call fails if a node has another version or build of getaway.
+results, except for measured times and the course of ladders. If a worker dies, its games are
+played again. The call fails if a node has another version or build of getaway.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ from typing import Any, TextIO
 
 __all__ = ["battle", "dataset", "discover", "eval", "ladder", "tournament"]
 
-# Target duration of a batch of games. Ray needs a few milliseconds per task, which is far less.
+# Target duration of a batch of games, far above the few milliseconds that Ray needs per task.
 BATCH_S = 0.5
 BATCH_GAMES_MAX = 256
 # Number of batches per processor that Ray runs or queues, so that no processor becomes idle.
 BATCHES_PER_CPU = 3
-# Interval at which games are requested again after the command line had none.
+# Maximum interval between requests for games while the command line has none.
 ASK_INTERVAL_S = 1.0
 # Matches entrants such as `bots:hunter` and `mine=bots:hunter`; group 1 is `bots:hunter`.
 PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
@@ -67,8 +67,8 @@ def ladder(
     folder: str | Path, added: Sequence[str] = (), maps: Sequence[str] = (), *, address: str | None = None, **options: Any
 ) -> dict[str, Any]:
     """Adds entrants to the ladder in a folder, and plays for `minutes`. Without `minutes`, plays
-    until every pair of entrants at most two places apart is decided, only repeats its games, or has
-    played `samples` games per map."""
+    until every pair of entrants at most two places apart is decided, only repeats earlier games, or
+    has played `samples` games per map."""
     return _run("ladder", [str(folder)], address, options, [*_words("--add", list(added)), *_words("--map", list(maps))])
 
 
@@ -211,12 +211,12 @@ class _Driver:
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
         self.channel = channel
-        # Ray reruns a task if its worker dies, but not if it raises an exception: it would recur.
+        # Ray reruns a task whose worker dies, but not one that raises an exception: it would recur.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
         described = json.loads(series)
         described = json.loads(described["series"]) if "dataset" in described else described
-        # One instance can take much longer than the others, and a worker's death costs its batch.
+        # One instance per batch: instances can take very long, and a worker's death costs a batch.
         self.batch_games_max = 1 if "benchmark" in described else BATCH_GAMES_MAX
         self.planners = _python_planners(described.get("planners", []))
         self.callables = ray.put(self.planners)

@@ -1,6 +1,6 @@
 """The game as Gymnasium environments: `gymnasium.make("getaway/Chase-v0", map="roundabout")`.
 
-Import this module first, which registers the environment, or let Gymnasium import it:
+Import this module first to register the environment, or let Gymnasium import it:
 `gymnasium.make("getaway.gymnasium:getaway/Chase-v0")`. Needs the extra `getaway[gymnasium]`.
 
 **Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. If the action leads into a wall,
@@ -47,14 +47,14 @@ game. Only `max_episode_steps` truncates an episode. A step after the end raises
 `gymnasium.error.ResetNeeded`, unless the `autoreset_mode` of a vector environment resets games.
 
 **Infos**: `reset` and `step` return a dict with these keys. In a vector environment, the value of a
-key is an array with one element per game. The key with an underscore in front, such as `"_tick"`,
-is a mask that marks the games for which the array contains a value.
+key is an array with one element per game. A second key with a leading underscore, such as
+`"_tick"`, holds a mask: True for the games that have a value in the array.
 
 - `"tick"`: the tick that is played next, 1 to 2001.
 - `"score"`: 5 times this tick.
 - `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked (staying never is).
-- `"regret"`: the number of ticks by which the best possible game is longer than this
-  one. Only present when an episode on a `getaway.levels.Level` terminates.
+- `"regret"`: the number of ticks by which the best possible game is longer than this one. Only
+  present when an episode on a `getaway.levels.Level` terminates.
 - `"final_obs"`, `"final_info"`: the last observation and infos of a game that ended, before its
   reset. Only present in vector environments with same-step autoreset.
 
@@ -66,7 +66,7 @@ list of maps, each reset of a `ChaseEnv` draws one. Nothing else is random. Opti
   all games, a list with one per game, or an array that `get_state` returned.
 - `moves`: moves to play before the episode begins, such as "RRDD". Vector environments accept one
   text for all games, or a list with one per game.
-- `reset_mask`: an array of bool that marks the games of a vector environment to reset. They keep
+- `reset_mask`: an array of bool that marks the games of a vector environment to reset. These keep
   their maps. With `map`, `no_jump` or `rules`, the mask is ignored, and all games are reset.
 
 **Copies**: environments can be copied, deep-copied and pickled in the middle of an episode. A copy
@@ -511,7 +511,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return tuple(getattr(_GameView(self, game), name) for game in range(self.num_envs))
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set the attribute `state` of every game to one value, or to a list of one value per game.
+        """Set the attribute `state` of every game. `values`: one state, or a list of one per game.
 
         Raises:
             AttributeError: for any other attribute.
@@ -596,7 +596,7 @@ def _drawing(state: getaway.State) -> str:
 
 
 def _rendered(render_mode: str | None, state: getaway.State | None, heading: int, tile: int) -> Any:
-    """Returns a picture or text of a state. If the mode is None, warns and returns None."""
+    """Renders a state as a picture or as text. If the mode is None, warns and returns None."""
     if render_mode is None or state is None:
         gymnasium.logger.warn("render was called without a render_mode: expected 'rgb_array' or 'ansi' when the environment is made")
         return None

@@ -35,13 +35,14 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 /// Args:
 ///     planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
 ///         planner: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`.
-///         A class is instantiated once per game, and again when the bot learns about the map.
+///         A class is instantiated once per game, and again when the bot's model of the game
+///         changes, for example when the bot discovers a see-through tile.
 ///     budget_ms: time per decision in milliseconds, including parsing the message.
 ///     budget_ticks: maximum number of simulated ticks per decision; makes games reproducible if
 ///         `budget_ms` is never reached.
 ///     seed: the seed of the random number generator, from 0 to 2**64 - 1.
 ///     no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
-///     rules: rules that differ from the server's.
+///     rules: a dict of the rules that differ from the server's.
 ///
 /// Raises:
 ///     ValueError: if the planner is unknown, or if the budget or a rule is out of range.
@@ -49,13 +50,15 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 pub(crate) struct Bot {
     options: BotOptions,
     callable: Option<Arc<Callable>>,
-    /// A thread holds this lock only while it is attached to the interpreter and runs no Python
-    /// code. So a planner cannot deadlock with its own bot, and forked processes find a free lock.
+    /// A thread that holds this lock stays attached to the interpreter and runs no Python code. So
+    /// a planner cannot deadlock with its own bot, and the lock is free in a forked process.
     turn: Mutex<Turn>,
 }
 
 struct Turn {
+    /// `None` while a thread is deciding.
     bot: Option<Box<bot::Bot>>,
+    /// The process and thread of the current or last decision.
     owner: (u32, ThreadId),
     last: Option<Decision>,
     mispredictions: Vec<u32>,
@@ -153,7 +156,7 @@ impl Bot {
         Ok(Self { options, callable, turn: Mutex::new(turn) })
     }
 
-    /// The action for a state, given as the server's JSON message or as a dict; None to stay.
+    /// The action for a state, or None to stay. The state is the server's JSON message, or a dict.
     ///
     /// A state with another map or an earlier tick starts a new game. Releases the interpreter
     /// lock; Ctrl-C is handled after the decision.
@@ -229,7 +232,7 @@ impl Bot {
         to_value_of(py, "Decision", fields).map(Some)
     }
 
-    /// The number of mispredicted moves per threat in the current game, in the message's order.
+    /// For each threat, in message order, the number of mispredicted moves in the current game.
     #[getter]
     fn mispredictions(&self, py: Python<'_>) -> Vec<u32> {
         self.lock(py).mispredictions.clone()

@@ -1,6 +1,6 @@
 //! Planners that are Python callables, `(state) -> move`. A planner or bot keeps its callable
-//! alive. A thread holds the locks of this file only while it is attached to the interpreter and
-//! runs no Python code, so the locks are free in a forked process.
+//! alive. A thread that holds a lock of this file stays attached to the interpreter and runs no
+//! Python code, so the locks are free in a forked process.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -82,10 +82,11 @@ pub(crate) struct Callable {
     objects: Mutex<Objects>,
 }
 
-/// The Python objects that a [`Callable`] owns, which the garbage collector must visit.
+/// The Python objects that a [`Callable`] owns. The garbage collector must visit them.
 struct Objects {
     /// `None` after the garbage collector has cleared it.
     callable: Option<Py<PyAny>>,
+    /// The instances of a planner class, by number.
     players: HashMap<u64, Py<PyAny>>,
     made: u64,
 }
@@ -189,7 +190,8 @@ thread_local! {
     static PLANNER_CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// True if this thread runs a planner; it must not wait for a bot that may wait for that planner.
+/// True if this thread runs a planner. Such a thread must not wait for a bot, because the bot may
+/// be waiting for this planner.
 pub(crate) fn is_in_planner() -> bool {
     PLANNER_CALLS.get() > 0
 }

@@ -16,7 +16,7 @@ pub(crate) fn without_gil<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Se
 }
 
 pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> PyResult<T> {
-    // `AssertUnwindSafe` is correct: after a panic, `Bot` replaces its bot. Other data are plain.
+    // `AssertUnwindSafe` is correct: after a panic, `Bot` replaces its bot. Other data stay valid.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
         let text = panic_text(panic.as_ref());
         PyRuntimeError::new_err(format!("a bug in getaway, please report it: {text}"))
@@ -90,7 +90,7 @@ pub(crate) fn clearer(py: Python<'_>, error: PyErr, clear: impl FnOnce() -> PyEr
     if is_interruption(py, &error) { error } else { clear() }
 }
 
-/// A value's `repr`. Returns an exception that `repr` raises, which `Display` would suppress.
+/// A value's `repr`. Fails with an exception that `repr` raises; `Display` would suppress it.
 pub(crate) fn repr(value: &Bound<'_, PyAny>) -> PyResult<String> {
     Ok(value.repr()?.to_string_lossy().into_owned())
 }

@@ -180,7 +180,7 @@ macro_rules! state_getters {
 ///     player: the player's position.
 ///     threats: the threats, in the map's order.
 ///     no_jump: whether to play the no-jump variant.
-///     rules: rules that differ from the server's.
+///     rules: a dict of the rules that differ from the server's.
 ///
 /// Raises:
 ///     ValueError: if the tick is out of range, a position is not an open tile, or the number or
@@ -295,7 +295,7 @@ impl State {
 /// Args:
 ///     map: a map, its name or folder, or a game or state whose map and rules are used.
 ///     no_jump: whether to play the no-jump variant.
-///     rules: rules that differ from the server's.
+///     rules: a dict of the rules that differ from the server's.
 ///     moves: the first moves of the game.
 ///
 /// Raises:

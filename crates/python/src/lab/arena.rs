@@ -115,7 +115,8 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
 }
 
 /// The most recently used series, dataset or bank, with its spec. Workers usually do many jobs with
-/// one spec in a row. Only threads with the interpreter lock hold the mutex, so forks find it free.
+/// one spec in a row. A thread holds the mutex only while it holds the interpreter lock, so the
+/// mutex is free in a forked process.
 struct Latest<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
 
 impl<T: ?Sized> Latest<T> {

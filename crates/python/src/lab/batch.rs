@@ -468,7 +468,7 @@ impl Batch {
         self.observations.output.name()
     }
 
-    /// The shape of one game's observation, which fits the largest map of the batch.
+    /// The shape of one game's observation; it fits the largest map of the batch.
     #[getter]
     fn observation_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.observations.output.shape(self.batch.shape()))
@@ -486,7 +486,7 @@ impl Batch {
         self.helpers.threads()
     }
 
-    /// For each map, all rules as a dict. A game that `maps` contains twice counts once.
+    /// For each map, all rules as a dict. A game or state that `maps` repeats counts once.
     #[getter]
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.boards.iter().map(|board| to_rules(py, board.world.rules())).collect()

@@ -6,7 +6,7 @@ use std::process;
 
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-/// The calling thread and its helper threads, which the first task starts.
+/// The calling thread and its helper threads. The first task starts the helpers.
 pub(crate) struct Helpers {
     threads: usize,
     pool: Option<Pool>,

@@ -37,7 +37,7 @@ unsafe impl<T: Send> Send for SharedMemory<T> {}
 unsafe impl<T: Sync> Sync for SharedMemory<T> {}
 
 impl<T: Number> SharedMemory<T> {
-    /// Returns an array of zeros. `dtype` is NumPy's name of a type that has the size of `T`.
+    /// Returns an array of zeros. `dtype` is the NumPy name of a type with the same size as `T`.
     pub fn new(py: Python<'_>, name: &'static str, dtype: &str, shape: &[usize]) -> PyResult<Self> {
         let len: usize = shape.iter().product();
         let bytes = len * size_of::<T>();
@@ -94,10 +94,10 @@ fn zeros(py: Python<'_>, bytes: usize) -> PyResult<Bound<'_, PyByteArray>> {
     if bytes >= HUGE_BYTES_MIN {
         let unaligned = owner.data().addr().wrapping_neg() % PAGE_BYTES;
         // SAFETY: the pages belong to the `bytearray`, and the advice does not change their
-        // content. A kernel without huge pages rejects it, which does not matter.
+        // content. A kernel without huge pages rejects the advice, which is harmless.
         let _ = unsafe { madvise(owner.data().add(unaligned).cast(), bytes - unaligned, Advice::LinuxHugepage) };
     }
-    // SAFETY: this many bytes from the address belong to the `bytearray`, which no other code has.
+    // SAFETY: the `bytearray` owns `bytes` bytes from this address, and no other code refers to it.
     unsafe { owner.data().write_bytes(0, bytes) };
     Ok(owner)
 }
