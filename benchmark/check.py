@@ -88,7 +88,7 @@ class Map:
                 elif letter != ".":
                     raise Refused(f"unknown letter {letter!r} in the map")
         if self.player is None:
-            raise Refused("a map without a player")
+            raise Refused("the map has no player: expected one P")
         self.options = {tile: self.neighbours(tile, rules["option_order"]) for tile in self.open}
         self.posts = self.best_intersections()
         self._distances = {}
@@ -1037,7 +1037,7 @@ def main():
         for sentence, holds in pool.map(check_file, jobs):
             counts[holds] += 1
             print(sentence, flush=True)
-    print(f"{counts[True]} records hold, {counts[False]} are refused, {counts[None]} were too slow")
+    print(f"{counts[True]} records hold, {counts[False]} are refused, {counts[None]} were not checked")
     return 1 if counts[False] else 0
 
 

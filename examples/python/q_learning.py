@@ -134,7 +134,7 @@ def main() -> None:
     start = time.perf_counter()
     table, curve = learn(options.steps, options.seed, tests)
     elapsed = time.perf_counter() - start
-    print(f"learned from {curve[-1][0] / 1e6:.0f} million steps in {elapsed:.0f} s")
+    print(f"learnt from {curve[-1][0] / 1e6:.0f} million steps in {elapsed:.0f} s")
     for steps, tick in curve:
         print(f"{steps / 1e6:8.1f} million steps: mean final tick {tick:7.1f}")
     reached = {"q-learning": final_ticks(table, tests)}

@@ -288,7 +288,7 @@ def main(arguments: Iterable[str]) -> int:
     try:
         import ray
     except ImportError:
-        channel.write(json.dumps({"error": "Ray is not installed: expected the extra `cluster` (pip install 'getaway[cluster]')"}) + "\n")
+        channel.write(json.dumps({"error": "Ray is not installed (pip install 'getaway[cluster]')"}) + "\n")
         channel.close()
         return 2
     try:

@@ -142,7 +142,7 @@ def main() -> int:
     try:
         print(to_parquet(folder))
     except ImportError:
-        print("error: pyarrow is not installed: expected the package `pyarrow` (pip install pyarrow)", file=sys.stderr)
+        print("error: pyarrow is not installed (pip install pyarrow)", file=sys.stderr)
         return 2
     except (ValueError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

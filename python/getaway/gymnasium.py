@@ -423,7 +423,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         """Returns the index and the value of each marked game."""
         each = [values] * self.num_envs if isinstance(values, single) else list(values)
         if len(each) != self.num_envs:
-            raise ValueError(f"{name}: expected one, or a list of {self.num_envs}, found {len(each)}")
+            raise ValueError(f"{name}: expected one value or a list of {self.num_envs} values, found a list of {len(each)}")
         return [(int(game), each[game]) for game in np.flatnonzero(marked)]
 
     def step(

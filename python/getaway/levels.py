@@ -33,7 +33,7 @@ __all__ = ["Difficulty", "Level", "Split", "candidates", "difficulty", "generate
 Split: TypeAlias = Literal["train", "validation", "test"]
 
 _SOLVE_TICKS = 20_000_000
-"""Budget per candidate. The hardest maps take a few seconds, but most take a millisecond."""
+"""Budget per candidate in simulated ticks: a few seconds. Most maps take a millisecond."""
 _SAMPLE_TICKS = 50
 """Number of ticks between two samples of the best line."""
 _CANDIDATES_MAX = 1000

@@ -64,7 +64,7 @@ class Threat(NamedTuple):
     post: tuple[int, int] | None = None
     """For a hawk: the intersection that it picked as its post, until it arrives there."""
     idle_rounds: int = 0
-    """For a hawk: how many moves it has waited; set to -5 when it arrives at a post."""
+    """For a hawk: how many moves it has waited, counted from -5 after its arrival at a post."""
 
 
 class Decision(NamedTuple):
@@ -81,7 +81,7 @@ class Decision(NamedTuple):
     elapsed_ms: float
     """The time from the call to the decision, in milliseconds."""
     learnt: list[str]
-    """One sentence for each difference from the expected rules that this message revealed."""
+    """New conclusions about the server's rules, as sentences; usually empty."""
 
 
 class Verdict(NamedTuple):
@@ -129,8 +129,8 @@ class Solution(NamedTuple):
     elapsed_ms: float
     """The time of the search in milliseconds, without the time to build the tables of the map."""
     certificate: str | None = None
-    """The proof for `getaway verify` that a map is doomed. None if this is not proven, or if the
-    search did not begin at the start of the map."""
+    """A proof that the map is doomed, in the format of `getaway verify`. None if this is not
+    proven, or if the search did not begin at the start of the map."""
 
     @property
     def score(self) -> int:

@@ -56,7 +56,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10, help="number of kills [default: %(default)s]")
     parser.add_argument("--seed", type=int, default=1, help="seed for the random moments of the kills [default: %(default)s]")
-    parser.add_argument("--state", type=Path, help="complete state file of the undisturbed run")
+    parser.add_argument("--state", type=Path, help="state file of a completed uninterrupted run, to use instead of a new one")
     parser.add_argument("--program", type=Path, default=TARGET / "release/getaway")
     parser.add_argument("options", nargs="*", help="options of getaway discover")
     args = parser.parse_args()
@@ -64,7 +64,7 @@ def main() -> int:
         whole = args.state or Path(folder) / "whole.jsonl"
         expected = report(args.program, args.options, whole)
         complete = whole.read_bytes()
-        print(f"undisturbed: {len(complete)} bytes, {expected['ranking'][0]['expression']} first", flush=True)
+        print(f"uninterrupted: {len(complete)} bytes, {expected['ranking'][0]['expression']} first", flush=True)
         killed = Path(folder) / "killed.jsonl"
         moments = sorted(random.Random(args.seed).sample(range(1, len(complete)), args.count))
         for number, moment in enumerate(moments, 1):

@@ -447,7 +447,7 @@ def try_functions(files: list[Foreign]) -> int:
                 calls += 1
             else:
                 raise AssertionError(f"{name}({file.path}) accepts a {file.kind}")
-            assert time.thread_time() - start <= CPU_MAX_S, f"{name}({file.path}), a {file.kind}, takes long"
+            assert time.thread_time() - start <= CPU_MAX_S, f"{name}({file.path}), a {file.kind}, takes too long"
             assert is_kept(before, snapshot(file.path)), f"{name} changes {file.path}, a {file.kind}"
     faulthandler.cancel_dump_traceback_later()
     return calls
@@ -475,7 +475,7 @@ def run_foreign(program: Path, count: int, seed: int, share: int, jobs: int) -> 
     refused = sum(1 for result in found if result.code)
     return [
         f"{len(files)} files of {len({file.kind for file in files})} kinds, {len(everywhere)} options and arguments of {len(COMMANDS)} commands",
-        f"{len(found)} runs, {refused} refused, {calls} calls of Python functions refused; no file changed",
+        f"{len(found)} runs, {refused} refused, {calls} calls to Python functions refused; no file changed",
         f"at most {max(result.cpu_s for result in found):.2f} s of processor time, {max(result.wall_s for result in found):.2f} s of time"
         f" and {DATA_MAX_KIB} KiB of memory",
     ]

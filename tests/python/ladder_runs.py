@@ -73,7 +73,7 @@ ORDER = ["--budget-ticks", "25", "--no-jump", "--tick-ms", "5000", "--restart"]
 GAMES_FACTOR = 10
 TAU_MIN = 0.95
 LINEAR = 1.15
-"""If the number of games doubles, files and memory may grow by at most twice this factor."""
+"""If the number of games doubles, files and memory may grow at most by a factor of `2 * LINEAR`."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def run_order(program: Path, kills: int) -> list[str]:
         first = [entrant for entrant in entrants if entrant != late]
         expected = whole.play(*adding(first))
         lines = kill(killed, first, expected["games"], kills)
-        assert untimed(killed.play()) == untimed(expected), "different from an undisturbed ladder"
-        lines.append(f"killed {kills} times, the ladder ends with the standing of {expected['games']} undisturbed games")
+        assert untimed(killed.play()) == untimed(expected), "different from an uninterrupted ladder"
+        lines.append(f"killed {kills} times, the ladder ends with the standing of {expected['games']} uninterrupted games")
         found = change(killed, late, retired)
         lines += compare(program, Path(name) / "tournament.jsonl", entrants, found)
     return lines
@@ -229,9 +229,9 @@ def run_disk(program: Path, rounds: int) -> list[str]:
     """Plays a ladder on each of `rounds` disks that are too small for it; returns one line per disk."""
     lines = []
     with tempfile.TemporaryDirectory() as name:
-        undisturbed = League(program, Path(name) / "whole", OPTIONS)
-        whole = untimed(undisturbed.play(*adding(ENTRANTS)))
-        whole_kb = sum(file.stat().st_blocks for file in undisturbed.folder.rglob("*")) // 2
+        uninterrupted = League(program, Path(name) / "whole", OPTIONS)
+        whole = untimed(uninterrupted.play(*adding(ENTRANTS)))
+        whole_kb = sum(file.stat().st_blocks for file in uninterrupted.folder.rglob("*")) // 2
         for number in range(1, rounds + 1):
             disk = Path(name) / f"disk-{number}"
             disk.mkdir()
@@ -255,10 +255,10 @@ def fill(league: League, whole: list[dict[str, Any]]) -> str:
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=WAIT_S)
-    assert untimed(league.play()) == whole, "different from an undisturbed run"
+    assert untimed(league.play()) == whole, "different from an uninterrupted run"
     games, pages = league.games(), len(list((league.folder / "games").glob("*.js")))
     assert pages == games, f"{pages} pages of {games} games"
-    return f"full after {full} of {games} games; the same result as an undisturbed run"
+    return f"full after {full} of {games} games; the same result as an uninterrupted run"
 
 
 def run_growth(program: Path, count: int) -> list[str]:
@@ -290,8 +290,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Long runs of ladders.")
     parser.add_argument("run", choices=["order", "disk", "growth"])
     parser.add_argument("--kills", type=int, default=10, help="how often to kill the ladder of 29 entrants")
-    parser.add_argument("--rounds", type=int, default=3, help="full disks")
-    parser.add_argument("--games", type=int, default=3000, help="games of the largest ladder")
+    parser.add_argument("--rounds", type=int, default=3, help="number of times to fill the disk")
+    parser.add_argument("--games", type=int, default=3000, help="number of games of the longest ladder")
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway")
     options = parser.parse_args()
     program = options.program.resolve()

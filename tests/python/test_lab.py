@@ -169,10 +169,10 @@ def shared() -> list[Any]:
         (lambda: getaway.Bot().next_action(cyclic()), "game_message: expected at most 127 levels"),
         (lambda: getaway.Bot().next_action({"tick": nested(200_000)}), "game_message: expected at most 127 levels"),
         (lambda: Game(Map("P"), rules={"pick_scale": float("nan")}), "rules: expected finite numbers, found NaN"),
-        (lambda: drawing().play(itertools.repeat("R")), "moves: expected at most 1048576, found more"),
-        (lambda: drawing().state.play(itertools.cycle([1, 2])), "moves: expected at most 1048576, found more"),
+        (lambda: drawing().play(itertools.repeat("R")), "moves: expected at most 1048576 items, found more"),
+        (lambda: drawing().state.play(itertools.cycle([1, 2])), "moves: expected at most 1048576 items, found more"),
         (lambda: State(Map("P"), tick=1, player=(0, 0), threats=itertools.repeat(Threat("owl", (0, 0)))), "threats: expected at most 1048576"),
-        (lambda: Map(itertools.repeat("P")), "rows: expected at most 1048576, found more"),  # type: ignore[arg-type]
+        (lambda: Map(itertools.repeat("P")), "rows: expected at most 1048576 items, found more"),  # type: ignore[arg-type]
         (lambda: Map("P" * (1 << 20) + "\n." * (1 << 20)), "row 2 is 1 tiles wide: expected 1048576"),
         (lambda: getaway.generate_map(styles=itertools.repeat("owl")), "styles: expected at most 1048576"),  # type: ignore[arg-type]
     ],

@@ -230,7 +230,7 @@ def doubled(levels: int) -> list[Any]:
         (lambda: Batch(PATHS[0], 4).step(np.zeros(4)), TypeError, "expected an array of integers, found float64"),  # type: ignore[arg-type]
         (lambda: Batch(PATHS[0], 4).step(np.zeros(3, int)), ValueError, r"expected the shape \(4,\), found \(3,\)"),
         (lambda: Batch(PATHS[0], 4).step([0, 1, 2]), ValueError, r"expected the shape \(4,\), found \(3,\)"),  # type: ignore[arg-type]
-        (lambda: Batch(PATHS[0], 4).step(itertools.repeat(1)), ValueError, "actions: expected at most 4, found more"),  # type: ignore[arg-type]
+        (lambda: Batch(PATHS[0], 4).step(itertools.repeat(1)), ValueError, "actions: expected at most 4 items, found more"),  # type: ignore[arg-type]
         (lambda: Batch(PATHS[0], 4).step(doubled(60)), TypeError, r"actions\[0\]: expected an integer, found list"),  # type: ignore[arg-type]
         (lambda: Batch(PATHS[0], 4).step([1, 2, 3, None]), TypeError, r"actions\[3\]: expected an integer, found NoneType"),  # type: ignore[arg-type]
         (lambda: Batch(PATHS[0], 4).step(np.zeros((2, 2), int)), ValueError, r"expected the shape \(4,\), found \(2, 2\)"),
@@ -245,7 +245,7 @@ def doubled(levels: int) -> list[Any]:
         (lambda: Batch(PATHS[0], 4, window=4), ValueError, "window: expected an odd number from 1 to 63, found 4"),
         (lambda: Batch(PATHS[0], 4, window=65), ValueError, "window: expected an odd number from 1 to 63, found 65"),
         (lambda: Batch("no/such/map", 4), FileNotFoundError, "no such map"),
-        (lambda: Batch(PATHS[0], 4)[4], IndexError, "game 4: expected one of 4 games"),
+        (lambda: Batch(PATHS[0], 4)[4], IndexError, "game 4: expected an index from -4 to 3"),
         (lambda: Batch(PATHS[0], 4).__setitem__(0, Game(PATHS[1]).state), ValueError, "expected a state of its map"),
     ],
 )

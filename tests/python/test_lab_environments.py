@@ -149,7 +149,7 @@ def test_options_of_reset_continue_from_states_and_moves() -> None:
     assert infos["tick"].tolist() == [5, 6] and envs.get_attr("state") == (state, state.after("R"))
     _, infos = envs.reset(options={"moves": ["L", "LL."]})
     assert infos["tick"].tolist() == [2, 4]
-    with pytest.raises(ValueError, match="moves: expected one, or a list of 2, found 3"):
+    with pytest.raises(ValueError, match="moves: expected one value or a list of 2 values, found a list of 3"):
         envs.reset(options={"moves": ["L", "R", "."]})
 
 

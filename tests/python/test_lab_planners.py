@@ -88,7 +88,7 @@ def test_bot_continues_a_game_from_its_current_state() -> None:
     game = Game(MAPS / "roundabout", moves="....")
     assert Bot(budget_ms=60_000).play(game) == 1996 and game.status == "complete"
     assert Bot().play(game) == 0
-    with pytest.raises(ValueError, match="game: expected one with the rules of the bot"):
+    with pytest.raises(ValueError, match="game: its rules differ from those of the bot: expected the same"):
         Bot(no_jump=True).play(Game(MAPS / "roundabout"))
 
 

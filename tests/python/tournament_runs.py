@@ -150,8 +150,8 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
             lines.append(f"kill {kill}: {played} of {games} games")
         resumed = standing(program, resume)
         different = [name for name in whole if whole[name] != resumed[name]]
-        assert resumed == whole, f"different from an undisturbed run: {', '.join(different)}"
-    return [*lines, "the same result as an undisturbed run"]
+        assert resumed == whole, f"different from an uninterrupted run: {', '.join(different)}"
+    return [*lines, "the same result as an uninterrupted run"]
 
 
 def hostile(transport: str, *what: object) -> str:
@@ -346,7 +346,7 @@ def main() -> int:
     parser.add_argument("--games", type=int, default=20, help="games of each of the ten bots")
     parser.add_argument("--tick-ms", type=int, default=100, help="time limit of the bots")
     parser.add_argument("--count", type=int, default=10, help="number of kills, answers (drips), stops per bot (stops) or games (strays)")
-    parser.add_argument("--seed", type=int, default=1, help="seed of the moments of the kills and stops")
+    parser.add_argument("--seed", type=int, default=1, help="seed for the random moments of kills and stops")
     parser.add_argument("--rounds", type=int, default=3, help="rounds, each on this machine and on the cluster")
     parser.add_argument("--seconds", type=float, default=10, help="time of a round on this machine, in seconds")
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway", help="path of the `getaway` program")

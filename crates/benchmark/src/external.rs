@@ -45,8 +45,10 @@ pub fn execute(
     let ended = wait(&mut child, limits.time * ELAPSED_FACTOR + START).map_err(failed("sh"))?;
     let text = read(output.path()).map_err(failed(output.path()))?;
     Ok(match ended {
-        None if text.trim().is_empty() => Err("hangs: no answer within the time limit".to_owned()),
-        Some(status) if !is_out_of_time(status) && !status.success() => Err(format!("crashes: {status}")),
+        None if text.trim().is_empty() => {
+            Err("hangs: no answer, although the solver had ten times its time limit".to_owned())
+        }
+        Some(status) if !is_out_of_time(status) && !status.success() => Err(format!("failed: {status}")),
         _ => Ok(text),
     })
 }
@@ -95,6 +97,6 @@ mod tests {
         let answer = |command: &str| execute(&benchmark, &instance, command, limits).expect("a shell");
         assert!(answer("sleep 100 #").expect_err("no answer").starts_with("hangs: "));
         assert_eq!(answer("echo RRR; sleep 100 #"), Ok("RRR\n".to_owned()));
-        assert_eq!(answer("exit 3 #"), Err("crashes: exit status: 3".to_owned()));
+        assert_eq!(answer("exit 3 #"), Err("failed: exit status: 3".to_owned()));
     }
 }

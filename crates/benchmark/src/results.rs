@@ -59,7 +59,7 @@ impl Results {
         let mut results = Vec::new();
         let check = |found: Settings| match found == *settings {
             true => Ok(()),
-            false => Err(format!("a run with other settings: {found:?}, expected {settings:?}")),
+            false => Err(format!("a run with other settings: {found:?}: expected {settings:?}")),
         };
         let read = |result: Self| {
             results.push(result);

@@ -223,7 +223,8 @@ fn generate_map(request: GenerateRequest) -> Result<Vec<u8>, String> {
 fn state_at(game: &Game, index: usize) -> Result<(World, State), String> {
     let world = game.world()?;
     let mut state = world.start();
-    let moves = game.moves.get(..index).ok_or_else(|| format!("move {index} of {}", game.moves.len()))?;
+    let moves =
+        game.moves.get(..index).ok_or_else(|| format!("position {index}: expected 0 to {}", game.moves.len()))?;
     world.play_moves(&mut state, moves);
     Ok((world, state))
 }

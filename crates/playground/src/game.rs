@@ -51,7 +51,7 @@ impl Game {
         let (width, height) = (self.map.width, self.map.height);
         let side = 1..=MAX_SIDE as i32;
         if !side.contains(&width) || !side.contains(&height) {
-            return Err(format!("the map is {width}x{height} tiles: expected at most {MAX_SIDE} per side"));
+            return Err(format!("the map is {width}x{height} tiles: expected 1 to {MAX_SIDE} per side"));
         }
         World::new(&self.map, &self.rules).map_err(|error| error.to_string())
     }

@@ -201,7 +201,7 @@ impl Bot {
         };
         let (world, mut state) = (&board.world, start.clone());
         if self.options.rules != *world.rules() {
-            return Err(PyValueError::new_err("game: expected one with the rules of the bot"));
+            return Err(PyValueError::new_err("game: its rules differ from those of the bot: expected the same"));
         }
         let mut moves = Vec::new();
         while !state.is_over() {

@@ -129,7 +129,7 @@ pub(crate) fn read_at_most<'py, T>(
     let items = value.try_iter().map_err(|error| clearer(value.py(), error, unsuitable))?;
     let item = |(index, item): (usize, PyResult<Bound<'py, PyAny>>)| {
         if index == max {
-            return Err(value_error(format_args!("{name}: expected at most {max}, found more")));
+            return Err(value_error(format_args!("{name}: expected at most {max} items, found more")));
         }
         read(index, &item?)
     };

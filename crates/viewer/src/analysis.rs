@@ -349,7 +349,7 @@ impl Analysis {
             }
             LossKind::LateCommand => {
                 let (when, ms) = late_command(ticks, index).unwrap_or((tick.into(), 0.0));
-                format!("{lost} because its command came too late, {ms:.0} ms into tick {when}: {stayed}")
+                format!("{lost} because the command for this tick came too late, {ms:.0} ms into tick {when}: {stayed}")
             }
             LossKind::MissingCommand => {
                 let in_time = if self.commands.late > 0 { " in time" } else { "" };
@@ -364,7 +364,7 @@ impl Analysis {
             }
             LossKind::UnreadableCommand => {
                 let error = wire.and_then(|wire| wire.unreadable.first()).map_or("", |frame| &frame.error);
-                format!("{lost} because its command could not be read ({error}): {stayed}")
+                format!("{lost} because the command for this tick could not be read ({error}): {stayed}")
             }
             LossKind::IgnoredCommand => {
                 let (commanded, played) = (logged.and_then(|tick| tick.commanded), self.played);

@@ -355,7 +355,7 @@ fn wire_marks(wire: &WireNotes, has_left: bool) -> Vec<(MarkKind, String)> {
         marks.push((MarkKind::Late, format!("the command{of} came too late, {:.0} ms into this tick", late.ms)));
     }
     for frame in &wire.unreadable {
-        marks.push((MarkKind::Unreadable, format!("a command that cannot be read: {}", frame.error)));
+        marks.push((MarkKind::Unreadable, format!("unreadable command: {}", frame.error)));
     }
     match &wire.left {
         Some(reason) if !has_left => marks.push((MarkKind::Left, format!("the bot left: {reason}"))),

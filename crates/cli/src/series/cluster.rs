@@ -27,9 +27,9 @@ pub(crate) fn start(address: &str) -> Result<Channel, String> {
     // In its own process group, the child does not receive Ctrl-C. This program kills it instead.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    let mut child = command
-        .spawn()
-        .map_err(|error| format!("cannot start {}: {error}: expected Python in {PYTHON}", python.to_string_lossy()))?;
+    let mut child = command.spawn().map_err(|error| {
+        format!("cannot start {}: {error} (set {PYTHON} to a Python that has getaway)", python.to_string_lossy())
+    })?;
     let (input, output) = (child.stdout.take().expect("piped"), child.stdin.take().expect("piped"));
     Ok(Channel { input: Box::new(BufReader::new(input)), output: Box::new(output), process: Box::new(Driver(child)) })
 }

@@ -331,10 +331,9 @@ impl Batch {
     fn game(&self, index: isize) -> PyResult<usize> {
         let games = self.batch.len();
         let game = if index < 0 { index + games as isize } else { index };
-        usize::try_from(game)
-            .ok()
-            .filter(|&game| game < games)
-            .ok_or_else(|| PyIndexError::new_err(format!("game {index}: expected one of {games} games")))
+        usize::try_from(game).ok().filter(|&game| game < games).ok_or_else(|| {
+            PyIndexError::new_err(format!("game {index}: expected an index from -{games} to {}", games as isize - 1))
+        })
     }
 }
 

@@ -74,7 +74,7 @@ impl Single {
     fn reset<'py>(&mut self, py: Python<'py>, map: usize) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         if map >= self.boards.len() {
             let maps = self.boards.len();
-            return Err(PyIndexError::new_err(format!("map {map}: expected one of {maps} maps")));
+            return Err(PyIndexError::new_err(format!("map {map}: expected an index from 0 to {}", maps - 1)));
         }
         (self.current, self.heading) = (map, Direction::Right);
         self.batch.part(map..map + 1).reset(&[true]);

@@ -239,7 +239,8 @@ fn lost_games_are_explained_by_their_causes() {
     let late = CommandNote { ms: 4.0, tick: Some(tick.into()), actions: command(moves[index]) };
     lines.push(with_wire(Move::Stay, WireNotes { late: vec![late], ..WireNotes::default() }));
     let (log, analysis) = analyse(&world, lines, without_command);
-    let sentence = format!("Lost in tick {tick} because its command came too late, 4 ms into tick {}: ", tick + 1);
+    let sentence =
+        format!("Lost in tick {tick} because the command for this tick came too late, 4 ms into tick {}: ", tick + 1);
     check("late", &world, &log, &analysis, LossKind::LateCommand, tick, &sentence);
     assert_eq!(analysis.commands.late, 1);
 
@@ -268,7 +269,7 @@ fn lost_games_are_explained_by_their_causes() {
         with_wire(Move::Stay, WireNotes { unreadable: vec![frame], ..WireNotes::default() })
     };
     let (log, analysis) = analyse(&world, heard_until(&moves[..index]), unreadable);
-    let sentence = format!("Lost in tick {tick} because its command could not be read (actions: expected an array");
+    let sentence = format!("Lost in tick {tick} because the command for this tick could not be read (actions: expected an array");
     check("unreadable", &world, &log, &analysis, LossKind::UnreadableCommand, tick, &sentence);
 
     let left = (0..states.len() - 1).find(|&left| {
