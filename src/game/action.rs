@@ -39,7 +39,7 @@ pub enum ActionError {
     /// `MOVE_TO` onto the player's own tile.
     #[error("MOVE_TO {0}, where the player already is")]
     AlreadyThere(Position),
-    /// `MOVE_TO` onto a tile to which the player has no path.
+    /// `MOVE_TO` onto a tile that no path reaches. Paths may cross see-through tiles.
     #[error("MOVE_TO {0}, which cannot be reached")]
     Unreachable(Position),
 }

@@ -2,16 +2,16 @@ use super::tables::DIRECTIONS;
 use super::threats::{LANES, PlayerView};
 use super::{Direction, FIRST_TICK, Move, State, Style, World};
 
-/// The number of games that are stepped together. Their states fit into the L1 cache.
+/// Games that are stepped together: few enough that their states fit into the L1 cache.
 const BLOCK_GAMES: usize = 64;
 
 impl World {
-    /// Plays one tick of every game, each with its own move. Games that are over stay unchanged.
-    /// The result is the same as with [`World::step`], but the batch is faster: each phase of the
-    /// tick runs over a block of games, which avoids unpredictable branches and overlaps lookups.
+    /// Plays one tick of every game with its own move. Games that are over stay unchanged. The
+    /// result is the same as with [`World::step`], but this is faster: running each phase of the
+    /// tick over 64 games avoids unpredictable branches and overlaps lookups.
     ///
     /// # Panics
-    /// If the numbers of moves and states differ, and in the same cases as [`World::step`].
+    /// If the numbers of moves and states differ, or in the same cases as [`World::step`].
     pub fn step_batch(&self, states: &mut [State], moves: &[Move]) {
         assert_eq!(states.len(), moves.len(), "{} states and {} moves", states.len(), moves.len());
         for (states, moves) in states.chunks_mut(BLOCK_GAMES).zip(moves.chunks(BLOCK_GAMES)) {
@@ -44,7 +44,7 @@ impl World {
         }
         for &(index, stale) in &movers[..count] {
             let state = &mut states[usize::from(index)];
-            // As in `World::step`, no threat has seen the player before the first tick.
+            // As in `World::step`, there is no previous position in the first tick.
             let stale = if state.tick == FIRST_TICK + 1 { self.tables.nowhere() } else { stale };
             let owls_look = self.clock.tick(state.tick - 1).owls_look;
             self.advance(state, PlayerView { present: state.player, stale, owls_look });
@@ -54,7 +54,7 @@ impl World {
         }
     }
 
-    /// A threat's tile in [`World::graph`], and its direction. Panics like [`World::threat`].
+    /// A threat's tile number (see [`World::graph`]) and direction. Panics like [`World::threat`].
     #[inline]
     pub fn threat_pose(&self, state: &State, index: usize) -> (u16, Direction) {
         let lane = usize::from(self.lanes[index]);

@@ -37,7 +37,7 @@ pub enum WorldError {
     Rules(#[from] RulesError),
 }
 
-/// Builds a world in steps, because on the largest maps the routes alone take longer than a tick.
+/// Builds a world in steps, because building the routes of a very large map outlasts a tick.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, World, WorldBuilder};
@@ -57,7 +57,7 @@ pub struct WorldBuilder {
 impl WorldBuilder {
     /// Builds everything except the routes. Fails in the same cases as [`World::new`].
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
-        // Lists the code that uses each rule. The list does not compile if a rule is missing.
+        // Names the code that uses each rule. Does not compile if a rule is missing.
         let Rules {
             // `World::step`
             no_jump: _,
@@ -125,7 +125,7 @@ impl WorldBuilder {
 impl World {
     /// Replaces the layout. This is fast if the walls stay the same, so that only the threats or
     /// the tiles that the player may enter change. States of the previous layout become invalid.
-    /// Fails in the same cases as [`World::new`], and then leaves the world unchanged.
+    /// Fails in the same cases as [`World::new`]; the world is then unchanged.
     pub fn set_layout(&mut self, layout: &Layout) -> Result<(), WorldError> {
         if *layout == self.layout {
             return Ok(());

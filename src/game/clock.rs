@@ -1,11 +1,11 @@
-//! The threats' clock. The server counts ticks for each threat, but all counts are equal.
+//! The clock of all threats. The server has one per threat, but they always show the same time.
 
 use super::{FIRST_TICK, Personality, Rules};
 
 /// The length of the table of ticks: a power of two above the last tick.
 const TABLE_TICKS: usize = 2048;
 
-/// The schedule of the threats' moves. After a game's end, threats keep their last personality.
+/// The schedule of the threats' moves. After every game's end, from tick 2048 on, it is periodic.
 #[derive(Clone, Debug)]
 pub struct Clock {
     rules: Rules,
@@ -56,7 +56,7 @@ impl Clock {
         self.rules.phase_clocks.personality_at(clock)
     }
 
-    /// The threats' period, from one move to the next, at a clock value (tick - 1).
+    /// The ticks from one move of the threats to the next, at a clock value (tick - 1).
     pub const fn period_ticks_at(&self, clock: u16) -> u8 {
         self.rules.period_ticks.of(self.personality_at(clock))
     }
@@ -66,7 +66,7 @@ impl Clock {
         tick >= FIRST_TICK && self.ticks_since_move(tick) == 0
     }
 
-    /// True if owls look at the player when they move in a tick.
+    /// True if owls that move in a tick look at the player.
     pub fn owls_look(&self, tick: u16) -> bool {
         tick >= FIRST_TICK && self.rules.owls_look_at(tick - FIRST_TICK)
     }
@@ -94,7 +94,7 @@ impl Clock {
         (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
     }
 
-    /// If `tick` is past the table: the ticks since the last move in the table, and the period.
+    /// If `tick` is past the table: the ticks from the table's last move to `tick`, and the period.
     fn past_the_table(&self, tick: u16) -> Option<(u16, u16)> {
         const LAST: u16 = TABLE_TICKS as u16 - 1;
         let past = tick.checked_sub(LAST).filter(|&past| past > 0)?;

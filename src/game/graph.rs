@@ -23,7 +23,7 @@ pub struct StreetGraph {
     width: i32,
     height: i32,
     positions: Vec<Position>,
-    /// Index `y * width + x`: the number of the tile at (x, y), or [`WALL`].
+    /// The number of the tile at (x, y), or [`WALL`], at index `y * width + x`.
     tiles: Vec<u16>,
     /// For each mover, tile and direction: the neighbour, or the tile itself if the way is blocked.
     neighbours: [Vec<[u16; 4]>; 2],
@@ -131,10 +131,10 @@ pub struct BreadthFirst {
 }
 
 impl BreadthFirst {
-    /// Fills `steps` with every tile's distance from the nearest source. A source is a tile and its
-    /// initial distance. These distances must ascend, and differ by at most 1. Other tiles are
-    /// entered only if `enters(tile, distance)` is true. Returns the reached tiles in breadth-first
-    /// order (neighbours: left, right, up, down). Panics if a source is not a tile of the graph.
+    /// Fills `steps` with every tile's distance from the nearest source, or [`UNREACHED`]. A source
+    /// is a tile and its initial distance. These distances must ascend, and differ by at most 1.
+    /// Enters other tiles only if `enters(tile, distance)` is true. Returns the reached tiles in
+    /// breadth-first order (neighbours: left, right, up, down). Panics if a source is not a tile.
     pub fn fill(
         &mut self,
         graph: &StreetGraph,

@@ -1,4 +1,4 @@
-//! Layouts, which hold the content of map images, and *drawings*, their form as text.
+//! Layouts, which hold the content of maps, and *drawings*, the text form of layouts.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -22,7 +22,7 @@ impl Tile {
         !matches!(self, Self::Wall)
     }
 
-    /// The letter in drawings.
+    /// The character in drawings.
     pub const fn letter(self) -> char {
         match self {
             Self::Wall => '#',
@@ -32,7 +32,7 @@ impl Tile {
     }
 }
 
-/// The start of a threat.
+/// The style and the first tile of a threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Spawn {
     /// The threat's style.
@@ -199,7 +199,7 @@ impl Layout {
         Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
     }
 
-    /// The rows of the drawing. If spawns share a tile, the player or the first threat is drawn.
+    /// The rows of the drawing. On a shared tile, shows the player, or otherwise the first threat.
     pub fn rows(&self) -> Vec<String> {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));

@@ -40,7 +40,7 @@ pub use world::{GameOver, PlacementError, World};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;
-/// The last tick of a game. If the player survives this tick, the game is complete.
+/// The last tick of a game. Once it has been played, the game is complete.
 pub const LAST_TICK: u16 = 2000;
 /// Points for each tick that the player reaches. A complete game scores `5 * 2001 = 10,005`.
 pub const POINTS_PER_TICK: u32 = 5;

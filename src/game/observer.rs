@@ -1,4 +1,4 @@
-//! Queries about single threats. Threats do not interact, so each can be simulated on its own.
+//! Queries about paths, posts and single threats, each of which can be simulated on its own.
 
 use super::picks::FIRST_DRAWS;
 use super::routes::{ROUTE_BYTES, SEES};
@@ -7,11 +7,11 @@ use super::threats::{Block, LANES, PlayerView};
 use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
 
 impl World {
-    /// One threat after a tick in which the player moved from `stale` to `now`. The threat moves as
-    /// in [`World::step`], even if the player has been caught.
+    /// One threat, at `index` in map order, after a tick in which the player moved from `stale` to
+    /// `now`. The threat moves as in [`World::step`], even if the player has been caught.
     ///
     /// # Errors
-    /// If the threat does not exist, the tick is not from 1 to 2000, or a position is not open.
+    /// If the index or the tick (1 to 2000) is out of range, or a position is not an open tile.
     pub fn threat_after(
         &self,
         index: usize,
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// True if owls look at the player when they move in the next tick.
+    /// True if owls that move in the next tick look at the player.
     pub fn owls_look(&self, state: &State) -> bool {
         self.clock.owls_look(state.tick())
     }
@@ -116,19 +116,19 @@ impl World {
         tiles.is_some_and(|(from, to)| self.tables.route(to, from) & SEES != 0)
     }
 
-    /// Bits 0 to 3 are set for the directions (left, right, up, down) that lead nearer to `target`,
-    /// bit 4 if `tile` and `target` see each other. If `target` is the tile count, no bit is set.
+    /// Bits 0 to 3: the directions (left, right, up, down) from `tile` that lead nearer to
+    /// `target`. Bit 4: `tile` and `target` see each other. All 0 if `target` is the tile count.
     pub(crate) fn route_bits(&self, target: u16, tile: u16) -> u8 {
         self.tables.route(target, tile)
     }
 
-    /// The candidate posts of hawks: the intersections with the longest views, best first.
+    /// The candidate posts of hawks: the intersections that see the most tiles, best first.
     pub fn best_intersections(&self) -> Vec<Position> {
         let posts = &self.tables.best_intersections;
         posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
     }
 
-    /// The post that a hawk picks after this many draws; the tile count if there are no posts.
+    /// The tile of the post picked after this many draws; the tile count if there are no posts.
     pub(crate) fn hawk_post_drawn(&self, draws: u16) -> u16 {
         let posts = &self.tables.hawk_posts;
         posts[usize::from(draws) % posts.len()].tile()

@@ -4,7 +4,7 @@
 
 use super::{Direction, Rules};
 
-/// A power of two above 2,001, the number of draws of a threat that moves in every tick.
+/// The length of the tables: a power of two above 2,001, the most draws that a threat can make.
 pub(super) const DRAWS: usize = 2048;
 
 /// The number of draws of a threat before the first tick: one, for its direction.
@@ -13,13 +13,13 @@ pub(super) const FIRST_DRAWS: u16 = 1;
 /// Entries per tile in a table indexed by a tile and a twelfth: 12, rounded up to a power of two.
 pub(super) const TWELFTHS: usize = 16;
 
-/// The number drawn for a seed, from 0 to 1. Not `x.fract()`, which is negative for negative `x`.
+/// The number drawn for a seed, from 0 to 1. For negative `x`, `x.fract()` would be negative.
 pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     let x = libm::sin(seed as f64) * scale;
     x - x.floor()
 }
 
-/// The picked index. With a tiny scale, a number can be rounded to 1, which picks the last entry.
+/// The picked index. With a tiny scale, `number` can round to 1: this picks the last entry.
 pub(crate) fn pick(number: f64, len: usize) -> usize {
     ((number * len as f64).floor() as usize).min(len.saturating_sub(1))
 }

@@ -3,9 +3,9 @@
 //! The byte for a target and a tile shows which of the tile's neighbours are one step nearer to the
 //! target (bits 0 to 3: left, right, up, down), and whether the target and the tile see each other
 //! (bit 4). The *shared path* steps to the first nearer neighbour in its order of directions. The
-//! *shark path* does the same in another order, although the server finds it by a breadth-first
-//! search from the shark: the search expands neighbours in this order, with a first-in-first-out
-//! queue, so it finds the lexicographically first of the shortest paths.
+//! *shark path* does the same with its own order. The server finds it differently, by a
+//! breadth-first search from the shark that expands neighbours in that order. Such a search finds
+//! the lexicographically first of the shortest paths, so the result is the same.
 
 use super::Direction;
 
@@ -56,14 +56,14 @@ impl RouteBuilder {
         self.views.len() == tiles
     }
 
-    /// The table, with a row per target and a row of zeros for "no target", and the views.
+    /// Returns the table (one row per target, then one of zeros for "no target") and the views.
     pub fn into_tables(mut self) -> (Vec<u8>, Vec<u16>) {
         self.table.resize(self.table.len() + self.views.len(), 0);
         (self.table, self.views)
     }
 }
 
-/// A branchless breadth-first search. It takes up most of the time for building a world.
+/// A branchless breadth-first search. Most of the time to build a world is spent here.
 #[derive(Debug)]
 struct Search {
     /// For each tile, the distance from the target plus one; 0 if the tile is not reached.
@@ -73,7 +73,7 @@ struct Search {
 }
 
 impl Search {
-    /// Fills the row of `target`: for each tile, the directions that lead one step nearer to it.
+    /// Fills the row of `target`: for each tile, the directions that lead nearer to `target`.
     fn fill(&mut self, neighbours: &[[u16; 4]], target: usize, row: &mut [u8]) {
         self.distance.fill(0);
         self.distance[target] = 1;

@@ -17,7 +17,7 @@ pub struct Rules {
     pub period_ticks: PeriodTicks,
     /// The clock values after which each personality begins.
     pub phase_clocks: PhaseClocks,
-    /// The order of a tile's options, which affects random picks and how a deer breaks ties.
+    /// The order of a tile's open directions. It affects random picks and how deer break ties.
     pub option_order: [Direction; 4],
     /// The order in which owls, hawks and `MOVE_TO` look for a neighbour nearer to their target.
     pub shared_path_order: [Direction; 4],
@@ -169,9 +169,9 @@ pub struct RulesError {
     pub expected: &'static str,
 }
 
-/// Maximum absolute value of `first_seed`. 64-bit floats represent every seed of a game exactly.
+/// Maximum absolute value of `first_seed`. Every seed of a game then fits into an `i32`.
 const FIRST_SEED_MAX: i32 = 1_000_000_000;
-/// Maximum of a hawk's patience and rest, so that its idle rounds fit into an `i8`.
+/// Maximum of a hawk's patience and of its rest, so that idle rounds fit into an `i8`.
 const HAWK_MOVES_MAX: u8 = 100;
 
 impl Rules {
@@ -290,7 +290,7 @@ pub mod rules_fields {
         Fields { no_jump: rules.no_jump, rules: (!is_variant).then_some(rules) }.serialize(serializer)
     }
 
-    /// Reads the rules. Missing fields take the server's values. Fails if a field is invalid.
+    /// Reads the rules, with the server's values for missing fields. Checks types, but not ranges.
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rules, D::Error> {
         let Found { no_jump, rules } = Found::deserialize(deserializer)?;
         Ok(match (rules, no_jump) {

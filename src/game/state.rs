@@ -21,7 +21,7 @@ const _: () = assert!(size_of::<State>() <= 88);
 impl Clone for State {
     #[inline]
     fn clone(&self) -> Self {
-        // A derived `clone` would be slower: it calls the `clone` of the box, which is not inlined.
+        // A derived `clone` would be slower, because the `clone` of a box is not inlined.
         let more = if self.more.is_empty() { Box::default() } else { self.more.clone() };
         Self { more, ..*self }
     }
@@ -56,7 +56,8 @@ impl Shape {
     }
 }
 
-/// A threat with its memory, as on the server, without the values that all threats share.
+/// The state of one threat, including its memory, as on the server. Values that are the same for
+/// all threats, such as the ticks since the last move, are not included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Threat {

@@ -3,16 +3,16 @@ use super::names::named;
 named! {
     /// The style of a threat, which determines how it moves. The server's name is in parentheses.
     pub enum Style, "style" {
-        /// Moves straight on if possible, otherwise picks a random option (`straitHead`).
+        /// Moves straight on if possible, otherwise in a random open direction (`straitHead`).
         Bull = "bull",
-        /// Picks a random option on every move (`girouette`).
+        /// Picks a random open direction on every move (`girouette`).
         Goldfish = "goldfish",
         /// Follows a shortest path to the player's position one tick ago (`aggressive`).
         Shark = "shark",
-        /// Follows a shortest path to the player's position at its last look (`surveillance`).
+        /// Follows a shortest path to the position where it last saw the player (`surveillance`).
         Owl = "owl",
-        /// Takes the option nearest to its target, and turns back only if it must
-        /// (`le_fantome_orange_dans_pacman`).
+        /// Takes the step that ends nearest to the player, or to its own spawn if the player is
+        /// near. Turns back only in dead ends (`le_fantome_orange_dans_pacman`).
         Deer = "deer",
         /// Drives to where it last saw the player, otherwise patrols intersections (`sheriff`).
         Hawk = "hawk",
@@ -61,6 +61,7 @@ impl Style {
         }
     }
 
+    /// True if the threat makes any random picks after that of its first direction.
     pub(crate) const fn draws(self) -> bool {
         match self {
             Self::Goldfish | Self::Bull | Self::Hawk => true,
@@ -88,7 +89,7 @@ pub(crate) enum StyleMemory {
     Spawn,
     /// The player's tile when the owl last looked.
     LastLook,
-    /// A tile where the hawk saw the player, or its post, or the number of moves it has waited.
+    /// The hawk's target (its post, or where it last saw the player) and its idle rounds.
     Target,
 }
 

@@ -59,29 +59,29 @@ pub(super) struct Tables {
     shared_path_order: [Direction; 4],
     shark_path_order: [Direction; 4],
     deer_shy_distance_squared: i64,
-    /// For each tile, the directions that are open to the player: bit 0 for left to bit 3 for down.
+    /// For each tile, the directions open to the player, from bit 0 (left) to bit 3 (down).
     pub player_exits: Vec<u8>,
-    /// Index `tile * 8 + move`: the player's tile after the move.
+    /// The player's tile after a move, at index `tile * 8 + move`.
     pub player_next: Vec<u16>,
     /// For each pose, the pose after a step straight on; [`NONE`] if the way is blocked.
     pub straight: Vec<u16>,
-    /// Index `tile * 16 + entry`, where `entry` is from `twelfths`: the pose after a random pick.
+    /// The pose after a random pick, at index `tile * 16 + twelfth` (see `twelfths`).
     pub random_option: Vec<u16>,
-    /// Index `target * tiles + tile`: the route byte (see [`routes`]). Without a target, it is 0.
+    /// The route byte (see [`routes`]) at index `target * tiles + tile`; 0 if there is no target.
     pub routes: Vec<u8>,
-    /// For each tile, how many tiles it sees, including itself.
+    /// For each tile, the number of tiles that it sees, including itself.
     pub views: Vec<u16>,
-    /// Index `tile * 32 + route byte`: the next pose on the shared path; [`NONE`] if there is none.
+    /// The next pose on the shared path, or [`NONE`], at index `tile * 32 + route byte`.
     pub shared_step: Vec<u16>,
-    /// Index `tile * 32 + route byte`: the next pose on the shark path; [`NONE`] if there is none.
+    /// The next pose on the shark path, or [`NONE`], at index `tile * 32 + route byte`.
     pub shark_step: Vec<u16>,
-    /// For each tile, `2 * width * y + x`. The difference of two entries determines their offset.
+    /// `2 * width * y + x` for each tile, then [`NOWHERE`]. Differences of entries encode offsets.
     pub places: Vec<i32>,
-    /// Index `places[target] - places[deer] + bearing_offset`: the bearing, from 1 to 16; 0 if the
-    /// target is within the shy distance.
+    /// The bearing of a target from a deer (1 to 16), or 0 within the shy distance, at index
+    /// `places[target] - places[deer] + bearing_offset`.
     pub bearings: Vec<u8>,
     pub bearing_offset: i32,
-    /// Index `row * poses + pose`: a deer's next pose. A row is for a bearing (1 to 16) or a spawn.
+    /// A deer's next pose, at index `row * poses + pose`; one row per bearing (1 to 16) and spawn.
     pub deer_next: Vec<u16>,
     /// For each number of earlier draws, the next random number times 12, rounded down (0 to 11).
     pub twelfths: Box<[u8; DRAWS]>,
@@ -278,7 +278,7 @@ impl Tables {
         }
     }
 
-    /// Each view is one tile larger than on the server, which does not change the ranking.
+    /// Unlike the server, counts a tile in its own view, which does not change the ranking.
     fn rank_intersections(&self, posts_max: usize) -> Vec<u16> {
         let (width, height) = (self.graph.width(), self.graph.height());
         let is_inner = |p: Position| p.x >= 1 && p.x <= width - 2 && p.y >= 1 && p.y <= height - 2;
@@ -302,7 +302,7 @@ pub(super) fn squared_length((dx, dy): (i32, i32)) -> i64 {
 }
 
 /// For each direction that a deer may face, the option that it takes. If it has several options, it
-/// does not turn back, and takes the first of the options nearest to the target.
+/// does not turn back, and takes the one nearest to the target. The first in `order` wins ties.
 fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
     let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
     let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };

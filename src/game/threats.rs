@@ -16,18 +16,19 @@ pub(super) const LANES: usize = 8;
 pub(super) struct Block {
     pub poses: [u16; LANES],
     pub draws: [u16; LANES],
-    /// For an owl, the player's tile when it last looked; for a hawk, the tile to which it drives.
+    /// For an owl, the player's tile at the last look; for a hawk, the tile to which it drives.
     pub memories: [Memory; LANES],
     pub idle_rounds: [i8; LANES],
 }
 
+/// The data of a block's lanes that do not change during a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LaneMap {
-    /// For each [`lane_rank`], the end of its lanes. They start at the previous end, or at 0.
+    /// For each [`lane_rank`], the end of its lanes, which start at the previous rank's end.
     ends: [u8; Style::ALL.len()],
     /// For each lane with a deer, the row of [`Tables::deer_next`] for moves towards its spawn.
     deer_homes: [u16; LANES],
-    /// For each lane, the bits of the pose to hash. The direction counts only for bulls and deer.
+    /// For each lane, a mask of the pose bits to hash: the direction affects only bulls and deer.
     pub pose_masks: [u16; LANES],
 }
 
@@ -271,7 +272,7 @@ fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
 /// [`Shape`](super::state::Shape) differs. If the shapes are equal, so are the number of tiles and
 /// the style of each lane. So each number in a state is in range, even if the state belongs to a
 /// world with other streets. Poses are below `4 * tiles`. The tile of a [`Memory`] and the player's
-/// previous tile are at most `tiles`, and their tables have an entry for `tiles`. Draws are taken
+/// previous tile are at most `tiles`, and the tables indexed by them cover `tiles`. Draws are taken
 /// modulo the table length. The tables hold only numbers in these ranges. Debug builds assert this.
 #[inline(always)]
 fn at<T: Copy>(table: &[T], index: usize) -> T {

@@ -18,13 +18,14 @@ pub struct World {
     pub(super) rules: Rules,
     pub(super) tables: Tables,
     pub(super) lane_maps: Vec<LaneMap>,
-    /// For each threat in map order, the number of its lane. Lane 8 is the first of the next block.
+    /// For each threat in map order, the number of its lane. Lane 8 starts the second block.
     pub(super) lanes: Vec<u8>,
     pub(super) clock: Clock,
     pub(super) shape: Shape,
     pub(super) first_direction: Direction,
 }
 
+/// A threat's pose and memory as the numbers that the tables use.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreatNumbers {
     pub pose: u16,
@@ -65,18 +66,18 @@ pub enum PlacementError {
         /// The given style.
         found: Style,
     },
-    /// The position of the player or a threat, or in a threat's memory, is not an open tile.
+    /// The position of the player, of a threat or in a threat's memory is not an open tile.
     #[error("{0} is not an open tile")]
     OffStreet(Position),
 }
 
 impl World {
-    /// Builds a world. On a map of the game's size, this takes well under a millisecond.
+    /// Builds a world. On a map as large as the real ones, this takes well under a millisecond.
     ///
     /// # Errors
-    /// If the layout exceeds [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or
-    /// [`MAX_THREATS`](super::MAX_THREATS), the player or a threat starts on a tile that it cannot
-    /// enter, or the rules are invalid.
+    /// If the layout has the wrong number of tiles or exceeds
+    /// [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or [`MAX_THREATS`](super::MAX_THREATS), the player
+    /// or a threat starts on a tile that it cannot enter, or the rules are invalid.
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         let mut builder = WorldBuilder::new(layout, rules)?;
         builder.advance(usize::MAX);
@@ -222,8 +223,8 @@ impl World {
         self.tables.graph.tile(position).expect("positions of a checked layout are open tiles")
     }
 
-    /// Plays one tick: first the player's move, then the threats' moves. A move into a wall counts
-    /// as staying. The game must not be over; [`World::play`] checks this.
+    /// Plays one tick: first the player's move, then the threats' moves. A blocked move counts as
+    /// staying. The game must not be over; [`World::play`] checks this.
     ///
     /// # Panics
     /// If the state's world differs in the number of tiles or in the number of threats of a style.
@@ -262,7 +263,7 @@ impl World {
         }
     }
 
-    /// Not inlined, because no real map has more than eight threats.
+    /// Not inlined, because it is rarely called: no real map has more than eight threats.
     #[inline(never)]
     fn advance_more(&self, state: &mut State, player: PlayerView) {
         for (block, map) in state.more.iter_mut().zip(&self.lane_maps[1..]) {
@@ -270,7 +271,7 @@ impl World {
         }
     }
 
-    /// Plays `moves`, or fewer if the game ends; returns their number. Panics like [`World::step`].
+    /// Plays `moves` until the game ends. Returns the number played. Panics like [`World::step`].
     pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
         for (played, &player_move) in moves.iter().enumerate() {
             if state.is_over() {
@@ -301,8 +302,8 @@ impl World {
         states
     }
 
-    /// Returns each distinct move with the state after it, or nothing if the game is over. Panics
-    /// like [`World::step`].
+    /// Returns each of [`World::moves`] with the state after it, or nothing if the game is over.
+    /// Panics like [`World::step`].
     pub fn successors<'a>(&'a self, state: &'a State) -> impl Iterator<Item = (Move, State)> + 'a {
         let moves = self.moves(state).filter(|_| !state.is_over());
         moves.map(|player_move| (player_move, self.after(state, player_move)))
@@ -429,7 +430,7 @@ impl World {
         self.clock.threats_move(state.tick)
     }
 
-    /// Returns the ticks since the last move of the threats, which all move in the same ticks.
+    /// Returns the number of ticks since the threats last moved. All move in the same ticks.
     pub fn ticks_since_move(&self, state: &State) -> u8 {
         self.clock.ticks_since_move(state.tick - 1)
     }
