@@ -1,4 +1,4 @@
-//! The bundled maps, which are compiled into the program, so that it needs no `maps/` folder.
+//! The bundled maps. They are compiled into the program, so it needs no `maps/` folder.
 
 use super::{Map, decode_layout};
 

@@ -1,5 +1,5 @@
-//! Converts between `layout.png` and [`Layout`]. For any input, [`decode_layout`] returns the same
-//! tiles as the server or an error. It never panics, and uses less than 100 MB of memory. It
+//! Converts between `layout.png` and [`Layout`]. For any input, [`decode_layout`] returns an error
+//! or the same tiles as the server. It never panics, and uses less than 100 MB of memory. It
 //! restores any layout that [`encode_layout`] has encoded.
 
 use crate::game::{Layout, Position, Spawn, Style, Tile};
@@ -19,7 +19,7 @@ enum Pixel {
     Threat(Style),
 }
 
-/// The server's colours. Any two of them differ by more than twice the tolerance.
+/// The server's colours. Any two differ by at least twice the tolerance.
 const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
     let mut palette = [([0, 0, 0], Pixel::Wall); 3 + Style::ALL.len()];
     palette[1] = ([255, 255, 255], Pixel::Open);
@@ -33,7 +33,7 @@ const PALETTE: [([u8; 3], Pixel); 3 + Style::ALL.len()] = {
 };
 
 /// Decodes a PNG of any kind (grey or colour, indexed or not, with or without alpha, 1 to 16 bits,
-/// interlaced or not). Checks the size before it decompresses, and counts tiles and threats after.
+/// interlaced or not). Checks the size before decompression, and tile and threat counts afterwards.
 pub fn decode_layout(bytes: &[u8]) -> Result<Layout, LayoutError> {
     build_layout(&decode_picture(bytes)?)
 }
@@ -72,7 +72,7 @@ pub fn encode_layout(layout: &Layout) -> Result<Vec<u8>, LayoutError> {
     Ok(bytes)
 }
 
-/// Lists threats row by row. If several pixels spawn the player, the last of them counts.
+/// Lists threats row by row. If several pixels have the player's colour, the last one counts.
 fn build_layout(picture: &Picture) -> Result<Layout, LayoutError> {
     let &Picture { width, height, .. } = picture;
     let mut tiles = Vec::with_capacity(picture.pixels.len());

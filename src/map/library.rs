@@ -1,4 +1,4 @@
-//! Finds maps by name in folders of maps.
+//! Finds maps by name, in folders and among the bundled maps.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,7 +11,7 @@ use super::{LAYOUT_FILE, META_FILE, Map, MapError, TEXT_EXTENSION, text_name};
 const MAX_LEVELS_ABOVE_PROGRAM: usize = 5;
 const MAX_NAMES_IN_ERROR: usize = 20;
 
-/// A list of folders with maps, which are searched in order.
+/// Folders of maps, searched in order, and optionally the bundled maps after them.
 #[derive(Clone, Debug, Default)]
 pub struct MapLibrary {
     dirs: Vec<PathBuf>,
@@ -77,7 +77,7 @@ impl MapLibrary {
         Ok(entries.into_values().collect())
     }
 
-    /// Reads the map with a name or at a path. Looks for a bare name such as `hall` in the library
+    /// Reads the map with this name or path. Looks for a bare name such as `hall` in the library
     /// first, and then in the working directory. Any other text (`./hall`) can only be a path.
     pub fn find(&self, name_or_path: &str) -> Result<Map, MapError> {
         let path = Path::new(name_or_path);

@@ -30,9 +30,9 @@ const META_FILE: &str = "meta.json";
 const TEXT_EXTENSION: &str = "txt";
 /// Twice the size of the largest valid image without compression.
 const MAX_LAYOUT_FILE_BYTES: u64 = 16 << 20;
-/// Far more than `meta.json` needs, which contains two short strings.
+/// Far more than the two short strings of a `meta.json` need.
 const MAX_META_FILE_BYTES: u64 = 64 << 10;
-/// Far more than a drawing needs, which has a character for each of at most 1024 x 1024 tiles.
+/// Far more than the largest drawing needs, with 1024 x 1024 tiles of one character each.
 const MAX_TEXT_FILE_BYTES: u64 = 4 << 20;
 
 /// A map with its name and description.
@@ -176,7 +176,7 @@ impl Map {
         self.write(folder, |partial| fs::rename(partial, folder))
     }
 
-    /// Replaces `layout.png` and `meta.json` in an existing folder, and leaves other files there.
+    /// Replaces `layout.png` and `meta.json` in an existing folder. Keeps its other files.
     ///
     /// # Errors
     /// If `folder` is not a folder, the map cannot be drawn, or a file cannot be written. The old
@@ -195,7 +195,7 @@ impl Map {
         })
     }
 
-    /// Writes the map to a temporary folder next to `folder`, and calls `finish` with its path.
+    /// Writes the map to a temporary folder next to `folder`, and passes that path to `finish`.
     fn write(&self, folder: &Path, finish: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), MapError> {
         let picture = encode_layout(&self.layout)
             .map_err(|source| MapError::Layout { path: folder.join(LAYOUT_FILE), source })?;

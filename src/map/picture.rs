@@ -1,5 +1,5 @@
-//! Decodes any PNG to 8-bit RGBA, exactly as the server does. The `png` crate only
-//! decompresses the image, because it would truncate 16-bit samples, which the server rounds.
+//! Decodes any PNG to 8-bit RGBA, exactly as the server does. The `png` crate only decompresses the
+//! image: its own conversion would truncate 16-bit samples, but the server rounds them.
 
 use std::io::Cursor;
 
@@ -7,7 +7,7 @@ use crate::game::Position;
 
 use super::limits::{LayoutError, MAX_SIDE};
 
-/// The memory limit of the `png` crate, not counting the frame. A valid map needs far less.
+/// The memory limit of the PNG decoder, excluding the decoded image. A valid map needs far less.
 const PNG_LIMIT_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(super) fn decode_picture(bytes: &[u8]) -> Result<Picture, LayoutError> {
     Ok(Picture { width, height, pixels })
 }
 
-/// A decompressed frame. Every sample has `depth` bits, and every row starts at a byte boundary.
+/// A decompressed image. Every sample has `depth` bits, and every row starts at a byte boundary.
 struct RawImage<'a> {
     samples: &'a [u8],
     line_bytes: usize,
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// A PNG header for tests, because the `png` crate cannot write interlaced or damaged images.
+    /// The header of a test's PNG. The `png` crate cannot write interlaced or damaged images.
     #[derive(Clone, Copy, Debug)]
     struct Header {
         width: u32,

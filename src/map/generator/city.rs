@@ -60,7 +60,7 @@ pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     streets
 }
 
-/// The coordinates of streets on one axis: next to both walls, and at random distances between.
+/// The coordinates of streets on one axis: next to both outer walls, and randomly in between.
 fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     let last = side - 2;
     let mut lines = vec![1];
@@ -115,7 +115,7 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// Cuts alleys. The braid extends an alley to the street behind it, or fills it if there is none.
+/// Cuts alleys. The braid extends some to the street behind, or fills them if there is none.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();
     for block in houses {
@@ -145,7 +145,7 @@ struct Alley {
     direction: Direction,
 }
 
-/// Cuts an alley from a random side, if there is a street and room for houses on both sides.
+/// Cuts an alley from a random side, if a street runs there and houses remain beside it.
 fn cut_alley(streets: &mut Streets, block: Block, dice: &mut Dice) -> Option<Alley> {
     let direction = Direction::ALL[dice.below(4)];
     let is_across = matches!(direction, Direction::Left | Direction::Right);

@@ -78,8 +78,8 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Opens dead ends in random order. Prefers to join two dead ends, because longer loops result. If
-/// only one more may be removed, it never joins two, so one dead end too many may remain.
+/// Opens `permille` thousandths of the dead ends, in random order. Prefers to join two, which makes
+/// longer loops, unless only one more may be opened. One too many may then remain.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();
@@ -112,7 +112,7 @@ fn cell_towards(cell: Position, direction: Direction) -> Position {
     cell.towards(direction).towards(direction)
 }
 
-/// There are at least two exits, because the grid has at least three cells per side.
+/// The directions of adjacent cells: at least two, as the grid has at least three cells per side.
 fn cell_exits(streets: &Streets, cell: Position) -> Vec<Direction> {
     Direction::ALL.into_iter().filter(|&direction| streets.index(cell_towards(cell, direction)).is_some()).collect()
 }

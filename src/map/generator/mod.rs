@@ -52,7 +52,7 @@ pub enum GeneratorError {
     /// The braid exceeds 1000 thousandths.
     #[error("braid {permille} is out of range: expected 0 to 1000 thousandths")]
     Braid {
-        /// The requested share.
+        /// The requested share of dead ends to remove, in thousandths.
         permille: u32,
     },
     /// The options request threats, but have no styles to choose from.
@@ -79,13 +79,13 @@ pub enum GeneratorError {
     Limits(#[from] LayoutError),
 }
 
-/// Generates the first map of a seed, which has the index 0.
+/// Generates the map with this seed and the index 0.
 pub fn generate(options: &GeneratorOptions, seed: u64) -> Result<Map, GeneratorError> {
     generate_nth(options, seed, 0)
 }
 
 /// Generates the map with this seed and index. Its name contains the kind, size, seed and index,
-/// but not the threats and the braid.
+/// but neither threats nor braid.
 pub fn generate_nth(options: &GeneratorOptions, seed: u64, index: u64) -> Result<Map, GeneratorError> {
     check_options(options)?;
     let mut dice = Dice::new(seed, index);

@@ -5,9 +5,9 @@ use crate::game::Style;
 /// The kind of street network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneratorKind {
-    /// A maze with many branches, which the braid joins to loops. Both sides must be odd.
+    /// A maze with many branches. The braid joins them into loops. Both sides must be odd.
     Maze,
-    /// A maze of long corridors with few loops, which is hard to survive. Both sides must be odd.
+    /// A maze of long corridors with few loops, so it is hard to survive. Both sides must be odd.
     Labyrinth,
     /// Streets around blocks of houses, with a few plazas, alleys and closed streets.
     City,
