@@ -34,26 +34,28 @@ pub const LIFE_TICKS_MAX: u16 = 4;
 /// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
-/// Tiles whose arrivals are computed together: a multiple of [`LANES`] whose sums fit into bytes.
+/// Tiles processed together: a multiple of [`LANES`] for which sums of leads fit into bytes.
 const BLOCK: usize = 240;
 const _: () = assert!(BLOCK.is_multiple_of(LANES) && BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
 const LANES: usize = 16;
+/// Stands for 255 or more steps or ticks, and for unreachable tiles.
 const FAR: u8 = u8::MAX;
 
 #[derive(Clone, Debug)]
 pub(super) struct Features {
+    /// Row length of the tables: the number of tiles, rounded up to a multiple of [`LANES`].
     row: usize,
-    /// Index `player * row + tile`: the player's steps to the tile, at most [`FAR`].
+    /// The player's steps between two tiles, at most [`FAR`], at index `from * row + to`.
     player_steps: Vec<u8>,
-    /// Index `threat * row + tile`: a threat's steps to the tile, at most [`FAR`].
+    /// The same for a threat's steps.
     threat_steps: Vec<u8>,
-    /// For each period of the rules, at index `threat * row + tile`: the ticks until the arrival of
-    /// a threat that moves in the next step, at most [`FAR`]; 0 on the threat's own tile.
+    /// For each period of the rules, with the same index: the ticks until the arrival of a threat
+    /// that moves in the next step, at most [`FAR`]; 0 on the threat's own tile.
     arrivals: Vec<(u8, Vec<u8>)>,
     /// For each tile, the depth of its dead end, and the number of its exits.
     places: Vec<[i16; 2]>,
     paces: Vec<Pace>,
-    /// For each tick and number of further ticks, how often a threat moves in these ticks.
+    /// How often a threat moves in the `ticks` ticks from `tick` on, at index `[tick][ticks]`.
     moves_within: Vec<[u8; LIFE_TICKS_MAX as usize + 1]>,
     styles: Vec<StyleCount>,
 }
@@ -64,6 +66,7 @@ struct StyleCount {
     threats: usize,
 }
 
+/// The ticks until the threats move (0: in the next step), and between two of their moves.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     wait: u8,
@@ -122,7 +125,7 @@ impl Features {
         }
         let pace = self.paces[usize::from(state.tick()) + 1];
         let mut outcomes = Outcomes::new(world, state);
-        // After most moves, the threats are on the same tiles, so these moves share the arrivals.
+        // After most moves, the threats are on the same tiles. Such moves share one `Outcomes`.
         for player_move in world.moves(state) {
             if now.wait == 0 {
                 let mut next = state.clone();
@@ -176,8 +179,7 @@ impl Features {
         let mut leads = [Leads::default(); Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            // Steps to a tile that the player cannot reach are `FAR`. No arrival exceeds this, so
-            // the lead is 0.
+            // Steps to unreachable tiles are `FAR`. Arrivals are at most `FAR`, so the lead is 0.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);
@@ -201,13 +203,13 @@ impl Features {
         leads
     }
 
-    /// Threats at this distance cannot arrive within `ticks` ticks from `tick` on.
+    /// True if threats at this distance cannot arrive within `ticks` ticks from `tick` on.
     #[inline]
     fn is_out_of_reach(&self, nearest_steps: u8, tick: u16, ticks: u16) -> bool {
         nearest_steps > self.moves_within[usize::from(tick)][usize::from(ticks)]
     }
 
-    /// The ticks that the player survives, at most `ticks`. It must not be caught yet.
+    /// The ticks that the player can survive, at most `ticks`. The player must not be caught yet.
     #[cold]
     fn life(&self, world: &World, state: &State, ticks: u16) -> u16 {
         let mut longest = 0;
@@ -234,6 +236,7 @@ impl Features {
     }
 }
 
+/// Moves after which the threats are on the same tiles.
 struct Outcomes {
     threats: [u16; MAX_THREATS],
     threat_count: usize,
@@ -265,6 +268,7 @@ fn to_steps(steps: u8) -> i16 {
     if steps == FAR { FAR_STEPS } else { steps.into() }
 }
 
+/// Features 2, 5 and 6 of a move.
 #[derive(Clone, Copy, Debug, Default)]
 struct Leads {
     tiles: u16,
@@ -273,8 +277,7 @@ struct Leads {
 }
 
 impl Leads {
-    /// `steps` and `ticks` of at most [`BLOCK`] tiles: the player's steps, the first threat's
-    /// ticks.
+    /// Adds at most [`BLOCK`] tiles, with the player's steps and the first threat's ticks to each.
     #[inline]
     fn add(&mut self, steps: &[u8], ticks: &[u8]) {
         // One sum and one maximum per lane, so that the compiler emits vector instructions.
@@ -303,7 +306,8 @@ fn moves_within(paces: &[Pace]) -> Vec<[u8; LIFE_TICKS_MAX as usize + 1]> {
     (0..paces.len()).map(|tick| std::array::from_fn(|ticks| moves(tick, ticks) as u8)).collect()
 }
 
-/// For every tile, the player's steps out of dead ends; [`FAR_STEPS`] on streets without a loop.
+/// For every tile, the steps out of its dead end (0 if it is in none); [`FAR_STEPS`] without a way
+/// out.
 fn dead_end_depths(world: &World) -> Vec<i16> {
     let graph = world.graph();
     let ways = |tile| graph.ways(Mover::Player, tile).map(|(_, next)| usize::from(next));

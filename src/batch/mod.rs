@@ -32,7 +32,7 @@ pub use observation::{
 use observation::{Observer, read_state};
 pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
-/// The number of games to step before reading their results. Their states fit into the L1 cache.
+/// Games to step before reading their results: few enough that the states stay in the L1 cache.
 const CHUNK_GAMES: usize = 64;
 
 /// Games that are stepped together: see the [module documentation](self).
@@ -57,7 +57,7 @@ impl Batch {
     /// Stepping is fastest if games in the same world are adjacent.
     ///
     /// # Panics
-    /// If an element of `world_of` is not an index of `worlds`.
+    /// If an element of `world_of` is not a valid index into `worlds`.
     pub fn new(worlds: Vec<Arc<World>>, world_of: Vec<usize>) -> Self {
         Self::with_window(worlds, world_of, WINDOW_SIDE)
     }
@@ -65,7 +65,7 @@ impl Batch {
     /// Like [`Batch::new`], with windows of `side` rows and `side` columns.
     ///
     /// # Panics
-    /// In the same cases as [`Batch::new`], and if `side` is even or above [`WINDOW_SIDE_MAX`].
+    /// In the same cases as [`Batch::new`], or if `side` is even or above [`WINDOW_SIDE_MAX`].
     pub fn with_window(worlds: Vec<Arc<World>>, world_of: Vec<usize>, side: usize) -> Self {
         assert!(side % 2 == 1 && side <= WINDOW_SIDE_MAX, "window of {side}: expected an odd number up to 63");
         let shape = Shape { window: side, ..Shape::of(worlds.iter().map(Arc::as_ref)) };
@@ -193,10 +193,9 @@ impl BatchPart<'_> {
         }
     }
 
-    /// Steps every game once. The reward is the number of ticks gained: 1, or 0 if the player is
-    /// caught within the tick in the no-jump variant. The termination is true if the move ended the
-    /// game. A finished game is reset: its move is ignored, its reward is 0, and its termination is
-    /// false.
+    /// Steps every game once. The reward is the number of ticks gained: 1, or 0 if the player steps
+    /// onto a threat in the no-jump variant. The termination is true if the step ended the game. A
+    /// game that was already over is reset: its move is ignored; reward 0, termination false.
     ///
     /// # Panics
     /// If the number of moves, rewards or terminations differs from the number of games.

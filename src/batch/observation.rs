@@ -1,5 +1,5 @@
-//! Observations: a game's state as numbers, in five forms of fixed size. Missing tiles and threats
-//! of smaller maps in a batch are -1 in vectors and 0 in planes.
+//! Observations: a game's state as numbers, in five forms of fixed size. For the smaller maps of a
+//! batch, missing threats are -1 in vectors, and missing tiles are walls in planes.
 
 use std::sync::OnceLock;
 
@@ -20,7 +20,7 @@ pub const COMPACT_HEADER: usize = CLEARANCE + Move::ALL.len();
 /// no threat can arrive.
 pub const CLEARANCE: usize = 4;
 /// The number of elements per threat, in map order: x, y, direction (0 to 3: left, right, up,
-/// down), style (as in `Style::ALL`), and steps to the player ([`FAR_STEPS`] without a path).
+/// down), style (index in `Style::ALL`), and steps to the player ([`FAR_STEPS`] without a path).
 pub const COMPACT_THREAT: usize = 5;
 /// Stands for the steps to a tile that a threat cannot reach.
 pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
@@ -125,11 +125,11 @@ pub(super) fn scaled_tick(tick: u16) -> u8 {
     (u32::from(tick) * 255 / u32::from(LAST_TICK + 1)) as u8
 }
 
-/// In open tiles. On larger maps, the table of reaches would take more than 16 MiB.
+/// With more open tiles than this, `reaches` stays empty: it would take more than 16 MiB.
 const TABULATED_TILES: usize = 1024;
 
-/// For each move, the number of steps from a threat, or from the nearest, to the player's tile after
-/// the move; -1 if the move is blocked. A vector register long: the last three elements are unused.
+/// For each move, the number of steps from one threat, or from the nearest threat, to the player's
+/// tile after the move; -1 if the move is blocked. Three more elements fill up a vector register.
 type Reach = [i16; 8];
 
 #[derive(Clone, Debug)]
@@ -138,12 +138,14 @@ pub(super) struct Observer {
     places: Vec<[i16; 2]>,
     /// For each tile, the player's tile after each move.
     next: Vec<[u16; Move::ALL.len()]>,
-    /// Index `threat * tiles + tile`: the steps of a threat on the tile `threat` to `tile`.
+    /// The steps of a threat from tile `from` to tile `to`, at index `from * tiles + to`.
     steps: Vec<i16>,
-    /// Index `player * tiles + threat`. Empty above [`TABULATED_TILES`].
+    /// For pairs of tiles, at index `player * tiles + threat`. Empty above [`TABULATED_TILES`].
     reaches: Vec<Reach>,
+    /// For each tick, the ticks until the threats move; 0 if they move in this tick.
     waits: Vec<u8>,
     styles: Vec<u8>,
+    /// An image with only the planes of streets; the other planes are 0.
     streets: Vec<u8>,
     /// The windows, computed at their first use, because few batches need them.
     windows: OnceLock<Windows>,
@@ -289,7 +291,7 @@ impl Observer {
 pub(super) fn read_state(world: &World, numbers: &[i16]) -> Result<State, NumbersError> {
     let count = world.threat_count();
     let expected = STATE_HEADER + STATE_THREAT * count;
-    // Other maps of the batch may have more threats.
+    // More numbers are allowed, because other maps of the batch may have more threats.
     if numbers.len() < expected {
         return Err(NumbersError::Length { expected, found: numbers.len() });
     }

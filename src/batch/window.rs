@@ -61,7 +61,7 @@ impl Windows {
         for (index, &style) in self.styles.iter().enumerate() {
             let (tile, direction) = world.threat_pose(state, index);
             let [x, y] = self.places[usize::from(tile)];
-            // The casts turn negative offsets into large numbers, so one comparison is enough.
+            // The casts make negative offsets large, so one comparison per axis is enough.
             let (x, y) = ((x - left) as u16 as usize, (y - top) as u16 as usize);
             if x < self.side && y < self.side {
                 let place = y * self.side + x;
