@@ -411,7 +411,7 @@ impl<'de, T: TryFrom<i64>> Deserialize<'de> for Whole<T> {
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
             }
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Whole<T>, E> {
-                // The cast changes a number that has a fraction or is out of range.
+                // The cast changes a number that has a fraction or is out of range: it is rejected.
                 let whole = Some(number as i64).filter(|&whole| whole as f64 == number);
                 let whole = whole.and_then(|whole| T::try_from(whole).ok());
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))
@@ -453,8 +453,7 @@ impl GameMessage {
     /// Parses a state message.
     ///
     /// # Errors
-    /// If the message is too long, is not JSON, or is not a state. The error contains the path of
-    /// the first invalid field.
+    /// If the message is too long, not JSON, or not a state. The error names the invalid field.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
         if frame.len() > MAX_MESSAGE_BYTES {
@@ -469,7 +468,7 @@ impl GameMessage {
     /// fields. [`GameMessage::parse`] includes this check.
     ///
     /// # Errors
-    /// If a check fails. The error contains the path of the first invalid field.
+    /// If a check fails. The error names the first invalid field.
     pub fn validate(&self) -> Result<(), ProtocolError> {
         let differ = |path: &str, expected: usize, found: i64| {
             Err(ProtocolError::Field {
@@ -582,7 +581,7 @@ impl MessageMap {
         self.window(Position::new(0, 0), (self.width, self.height), player)
     }
 
-    /// A layout of the rectangle whose top-left tile is `from`. `player` is a position on the map.
+    /// A layout of the rectangle whose top-left tile is `from`. `player` is in map coordinates.
     pub(crate) fn window(&self, from: Position, (width, height): (i32, i32), player: Position) -> Layout {
         let rows = (from.y..from.y + height).flat_map(|y| (from.x..from.x + width).map(move |x| Position::new(x, y)));
         let tiles = rows.map(|position| self.tiles.get(position).map_or(Tile::Wall, Tile::from)).collect();
@@ -664,7 +663,7 @@ pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
 }
 
 /// Writes the messages of a world's games as JSON, byte for byte as a [`GameMessage`] is
-/// serialised. It serialises the map, which is half of each message, only once.
+/// serialised. It serialises the map, about half of each message, only once.
 #[derive(Clone, Debug)]
 pub struct MessageWriter<'a> {
     world: &'a World,

@@ -24,8 +24,8 @@ pub use message::{
     distances, personality_word, style_word,
 };
 
-/// Maximum nesting depth of JSON, as in `serde_json`. The depth is limited because values are built
-/// and dropped recursively. A state message has four levels.
+/// Maximum nesting depth of JSON, as in `serde_json`. The depth is limited because the recursive
+/// code that builds and drops values could overflow the stack. A state message has four levels.
 pub const MAX_JSON_DEPTH: usize = 127;
 
 /// The error for rejected JSON.
@@ -79,7 +79,7 @@ pub enum ProtocolError {
     },
 }
 
-/// A longer parser error is shortened, because it can quote an invalid value of any length.
+/// Maximum characters of a parser error. It could otherwise quote a value of any length.
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
 /// The parser's error, shortened if it is long. Omits the line number of an error in line 1.
@@ -112,10 +112,10 @@ fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// A longer parser error gets no path, because finding the path would format the error again.
+/// A longer parser error gets no path: to find the path, it would be formatted a second time.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
-/// Tracks the paths of fields only in a second parse after an error, because tracking is slow.
+/// Parses JSON. After an error, parses it again to find the path: tracking paths is slow.
 pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
     let invalid = |error: Utf8Error| {
         let source =
@@ -129,7 +129,7 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Pro
         }
         let deserializer = &mut serde_json::Deserializer::from_str(text);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
-        // A final dot stands for the entire document, and a question mark for an unnamed field.
+        // Omit a final dot (the entire document) and a final question mark (an unnamed field).
         let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
         ProtocolError::Json { path, source }
     })
@@ -159,7 +159,7 @@ pub fn parse_action(json: &Value) -> Action {
     direction.map_or(Action::Unknown, Action::Move)
 }
 
-/// Does not accept coordinates as strings. The server would convert them, but no client sends any.
+/// Does not accept strings as coordinates. The server would convert them, but no client sends any.
 fn parse_move_to(json: &Value) -> Action {
     let coordinate = |name| json.get("position").and_then(|position| position.get(name)).and_then(Value::as_f64);
     match (coordinate("x"), coordinate("y")) {
@@ -168,7 +168,7 @@ fn parse_move_to(json: &Value) -> Action {
     }
 }
 
-/// Parses a command's field `actions` with [`parse_action`]. `json` is `None` if it is missing.
+/// Parses a command's field `actions` with [`parse_action`]. If it is missing, `json` is `None`.
 ///
 /// # Errors
 /// If the field is missing or is not an array. The server then rejects the entire command.

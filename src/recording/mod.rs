@@ -1,6 +1,6 @@
 //! Recorded games. A plain or gzipped file has one line per tick, `{"game_message": <the state as
-//! sent>, "actions": [<the answer>]}`, and optional notes ([`TickNotes`]). If the bot failed in a
-//! tick, the line also has an `error`.
+//! sent>, "actions": [<the bot's actions>]}`, and optional notes ([`TickNotes`]). If the bot failed
+//! in a tick, the line also has an `error`.
 //!
 //! [`verify`] replays a recording and compares every field that the rules determine. If a crash
 //! truncates a file, the complete lines remain readable. Memory use is bounded.
@@ -124,7 +124,7 @@ pub struct RecordedTick {
     /// The actions of the bot's command.
     #[serde(deserialize_with = "actions")]
     pub actions: Vec<Action>,
-    /// Notes on the entire game, which only the first line has.
+    /// Notes on the entire game, only in the first line.
     #[serde(default, deserialize_with = "notes::readable")]
     pub game: Option<Box<GameNotes>>,
     /// The commands that the server received in the tick, if recorded.
@@ -142,6 +142,7 @@ fn actions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Action>, D:
     limited::list(deserializer, MAX_ACTIONS, "actions")
 }
 
+/// The line of a tick in which the bot failed.
 #[derive(Deserialize)]
 struct RefusedTick {
     #[serde(rename = "game_message")]
@@ -180,7 +181,7 @@ impl RecordingReader {
         Self::new(path, opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?)
     }
 
-    /// Reads a recording from `source`, which errors call `path`. Fails if `source` is unreadable.
+    /// Reads a recording from `source`. Errors name it as `path`. Fails if `source` is unreadable.
     pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
@@ -343,7 +344,7 @@ impl RecordingWriter {
         self.write_with(frame, actions, &TickNotes::default())
     }
 
-    /// Appends a tick with notes. Fails like [`Self::write`].
+    /// Appends a tick with notes. Fails if writing fails.
     pub fn write_with(&mut self, frame: &str, actions: &[Action], notes: &TickNotes) -> Result<(), RecordingError> {
         let mut fields = to_json(notes);
         fields.remove(0);

@@ -9,7 +9,7 @@ use crate::protocol::limited;
 /// Maximum number of characters that a recording keeps of an unreadable frame.
 pub const UNREADABLE_CHARS_MAX: usize = 200;
 
-/// Notes on the entire game, which the first line contains as `game`.
+/// Notes on the entire game: the field `game` of a recording's first line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GameNotes {
     /// The map's name.
@@ -52,7 +52,7 @@ pub struct UnreadableNote {
     pub error: String,
 }
 
-/// The commands that the server received in a tick, which a line contains as `wire`.
+/// The commands that the server received in a tick: the field `wire` of a recording's line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WireNotes {
     /// The command that the server used; `None` (`null` in JSON) if no command came in time.
@@ -68,7 +68,7 @@ pub struct WireNotes {
     pub left: Option<String>,
 }
 
-/// The bot's decision in a tick, which a line contains as `decision`.
+/// The bot's decision in a tick: the field `decision` of a recording's line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionNotes {
     /// The time from the state's arrival to the decision, in milliseconds.
@@ -78,10 +78,10 @@ pub struct DecisionNotes {
     /// The last tick of the bot's plan; 2001 if the plan survives the game.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_tick: Option<u16>,
-    /// The number of threats that the bot mispredicted since the last line.
+    /// The number of mispredictions since the previous line, over all threats.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mispredictions: u32,
-    /// How the learnt rules differ from the expected rules, as sentences; empty if unchanged.
+    /// New findings about the server's rules, as sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<String>,
 }
@@ -94,7 +94,7 @@ fn is_zero(number: &u32) -> bool {
 /// The notes of a line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TickNotes {
-    /// Notes on the entire game, which only the first line has.
+    /// Notes on the entire game, only in the first line.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
     pub game: Option<Box<GameNotes>>,
     /// The commands that the server received in the tick, if recorded.

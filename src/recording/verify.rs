@@ -12,7 +12,7 @@ use crate::game::{Action, Direction, Position, Rules, State, Status, Tile, World
 use crate::protocol::{GameMessage, MessageThreat, MessageTile, Name, ProtocolError, distances, personality_word};
 
 const CONTEXT_TICKS: usize = 3;
-/// Maximum number of inferred see-through tiles, because building a world for each takes time.
+/// Maximum number of inferred see-through tiles. A world is built for each, which takes time.
 const MAX_SEE_THROUGH: usize = 256;
 
 /// The result of verifying a recording.
@@ -34,7 +34,7 @@ pub struct VerifyReport {
     pub truncated_line: Option<usize>,
     /// The inferred see-through tiles: `EMPTY` tiles that the player could not enter.
     pub see_through: Vec<Position>,
-    /// Indices of threats with an unknown style, which were not verified.
+    /// Indices (in the message) of threats of unknown style, which were not verified.
     pub unverified_threats: Vec<usize>,
 }
 
@@ -84,9 +84,9 @@ struct Difference {
     found: String,
 }
 
-/// Replays a recording and compares every field that the rules determine. Threats of unknown style
-/// and omitted fields are not compared. A tile is reported as see-through if the player never
-/// enters it and the recording cannot be explained otherwise.
+/// Replays a recording and compares every field that the rules determine. Omitted fields, and
+/// threats of unknown style, are not compared. A tile is reported as see-through if the player
+/// never enters it and the recording cannot be explained otherwise.
 ///
 /// # Errors
 /// If reading fails, no line is complete, a complete line is not a tick, or the map is unplayable.
@@ -145,7 +145,9 @@ struct Replay {
     world: World,
     state: State,
     first: GameMessage,
+    /// For each threat of known style, its index in the message.
     places: Vec<usize>,
+    /// The previous state, and the actions played in it.
     before: Option<(State, Vec<Action>)>,
     visited: BTreeSet<Position>,
     /// The inferred see-through tiles, each with the divergence that an open tile would cause.
@@ -200,7 +202,7 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// The divergence that an inferred tile explained, if the player's new position refutes that.
+    /// The divergence that an inferred tile explained, if the player's position refutes it.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;
@@ -334,7 +336,7 @@ impl Difference {
         }
     }
 
-    /// Stops at an error in the lines after the divergence, because they are only displayed.
+    /// Ignores an error in the lines after the divergence, because they are only context.
     fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
         let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {
