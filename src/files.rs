@@ -1,6 +1,6 @@
 //! Opens input files safely. Only regular files and symbolic links to them are opened, because a
 //! pipe can block for ever and a device may have no end. A file above the size limit is refused
-//! before anything is read. Data that is appended during the reading is ignored.
+//! before anything is read. Data appended during reading is ignored.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Take};
@@ -42,14 +42,14 @@ pub fn check(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<()> {
     Err(io::Error::other(format!("expected a regular file of at most {limit_bytes} bytes, found {found}")))
 }
 
-/// Reads a regular file of at most `limit_bytes`. Fails like [`open`], and if reading fails.
+/// Reads a regular file of at most `limit_bytes`. Fails if [`open`] or reading the file fails.
 pub fn read(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open(path, limit_bytes)?.read_to_end(&mut bytes)?;
     Ok(bytes)
 }
 
-/// Reads a regular file of at most `limit_bytes`. Fails like [`read`], and if it is not UTF-8 text.
+/// Reads a text file of at most `limit_bytes`. Fails if [`read`] fails or the text is not UTF-8.
 pub fn read_text(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<String> {
     String::from_utf8(read(path, limit_bytes)?)
         .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))

@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 
-/// FNV-1a: Fowler, Noll and Vo, *The FNV Non-Cryptographic Hash Algorithm* (IETF draft), 64 bits.
+/// 64-bit FNV-1a: Fowler, Noll and Vo, *The FNV Non-Cryptographic Hash Algorithm* (IETF draft).
 #[derive(Clone, Copy, Debug)]
 pub struct FnvHasher(u64);
 

@@ -27,7 +27,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Compare planners. Any expression of the Monte Carlo search grammar is a planner:
+//! Let a planner play. Its name can be any expression of the Monte Carlo search grammar:
 //!
 //! ```
 //! use getaway::game::{Layout, Rules, World};

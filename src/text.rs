@@ -1,7 +1,7 @@
 //! Makes untrusted text safe to print on one line of a terminal.
 
-/// Returns true for control characters, separators of lines and paragraphs, format characters for
-/// bidirectional text (Unicode Annex 9) and deprecated format characters (Unicode, section 23.3).
+/// Returns true for control characters, line and paragraph separators, bidirectional formatting
+/// characters (Unicode Annex 9) and deprecated format characters (Unicode, section 23.3).
 fn is_control(c: char) -> bool {
     let is_format =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}');
