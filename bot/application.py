@@ -2,8 +2,8 @@
 
 Environment: TOKEN (the bot registers with it instead of the team name), SAVE_JSONL_PATH (the bot
 records the game in this file, which must not exist yet).
-Exit code: 0 if a game was played, 1 if not, 2 for an invalid option or an existing file, 130 after
-Ctrl-C.
+Exit code: 0 if a game was played, 1 if not, 2 if an option is invalid or the recording already
+exists, 130 after Ctrl-C.
 """
 
 from __future__ import annotations

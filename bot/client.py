@@ -1,9 +1,9 @@
 """The network side of the bot: plays one game over a websocket and records it.
 
-Guarantees: each state is answered with exactly one command that carries its tick, even if the bot
-fails. A message that is not a state is logged and ignored. When the connection ends for any reason,
-the game is over and no error is raised. A server may send any text; `printable` turns it into one
-line that is safe for a terminal.
+Guarantees: each state is answered with exactly one command, which carries the state's tick, even if
+the bot fails. A message that is not a state is logged and ignored. When the connection ends for any
+reason, the game is over and no error is raised. A server may send any text; `printable` turns it
+into one line that is safe for a terminal.
 """
 
 from __future__ import annotations
@@ -163,8 +163,8 @@ def open_connection(url: str, timeout_s: float = CONNECT_TIMEOUT_S) -> ClientCon
     pause_s = INITIAL_PAUSE_S
     while True:
         try:
-            # The server is local or nearby, so it needs no proxy or compression. Pings would end
-            # the game when the server stalls.
+            # The server is local or nearby, so the connection needs no proxy or compression. No
+            # keepalive pings: if the server stalled, a ping timeout would end the game.
             return connect(url, max_size=MAX_FRAME_BYTES, compression=None, proxy=None, ping_interval=None, close_timeout=1)
         except OSError as error:
             if time.monotonic() + pause_s > deadline:
@@ -184,7 +184,7 @@ class Game:
         recorder: Recorder | None = None,
         header: dict[str, Any] | None = None,
     ) -> None:
-        """`header` is recorded with every state until the bot has made its first decision."""
+        """`header` is recorded with each state, up to the first state without an error."""
         self.summary = Summary()
         self._header = header
         self._mispredictions = 0

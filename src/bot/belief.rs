@@ -1,8 +1,8 @@
 //! The beliefs about threats. Messages show a threat's position and direction, but not its hidden
 //! state: the number of its draws, and its memory. The tracker keeps one *hypothesis* per possible
 //! hidden state; if it has seen the game from tick 1, only one state is possible. In every tick, it
-//! predicts the next pose under each hypothesis, and drops the hypotheses whose pose differs from
-//! the observed pose. Planning uses the *best* hypothesis, the first of those left.
+//! predicts the next pose under each hypothesis, and drops the hypotheses whose prediction differs
+//! from the observed pose. Planning uses the *best* hypothesis, the first of those left.
 //!
 //! A threat of unknown style, or with too many mispredictions, is *unmodelled*: its moves are not
 //! predicted. The tracker tries the six styles in turn until one explains the threat's last moves.
@@ -21,10 +21,11 @@ use super::deadline::Deadlines;
 use super::observation::{Observation, ObservedPose};
 use super::records::KnownMap;
 
+/// A threat with this many mispredictions becomes unmodelled.
 const MISPREDICTIONS_MAX: u32 = 3;
 /// Maximum hypotheses per threat. Even a hawk on the largest map has fewer.
 const HYPOTHESES_MAX: usize = 10_000;
-/// Maximum total number of hypotheses. Predicting this many takes a few milliseconds per tick.
+/// Maximum predictions per message, one per hypothesis and tick. They take a few milliseconds.
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
 /// Maximum hypotheses per threat after the deadline. Sixty threats then take under a millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
@@ -46,6 +47,7 @@ pub(super) struct Beliefs {
     pub world: World,
     /// Increases whenever `world` changes, so that planners for an older world can be replaced.
     pub world_count: u32,
+    /// For each threat of `world`, its index in the messages.
     pub message_indices: Vec<usize>,
     pub best: Vec<Threat>,
     pub unmodelled: Vec<ObservedThreat>,
@@ -56,6 +58,7 @@ pub(super) struct Beliefs {
 #[derive(Debug)]
 struct StyleTrial {
     index: usize,
+    /// The position of the style in [`identify_order`].
     style: usize,
     assumed: ThreatBelief,
     tick: u16,
@@ -63,7 +66,7 @@ struct StyleTrial {
 
 pub(super) struct BeliefStep<'a> {
     pub first_tick: u16,
-    /// The player's positions since the last step. Empty if no prediction is possible or needed.
+    /// The player's position in each tick from `first_tick` on. If empty, nothing is predicted.
     pub path: &'a [Position],
     /// The latest observations, one per tick, without gaps. The step processes the last of them.
     pub log: &'a [Observation],
@@ -115,8 +118,8 @@ impl Beliefs {
         self.message_indices.iter().any(|&index| is_ambiguous(&self.threats[index]))
     }
 
-    /// Draws a random hypothesis for each predictable threat, early hypotheses more often than late
-    /// ones. The home of a deer is not drawn, because it is part of the world.
+    /// Draws a random hypothesis for each predictable threat. The first hypotheses, which are the
+    /// likeliest, are drawn more often. A deer's home is not drawn, because the world contains it.
     pub fn draw(&self, tick: u16, random: &mut Generator) -> Vec<Threat> {
         let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
         let mut draw = |&index: &usize| {
@@ -138,8 +141,8 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// Hidden states that lead to a catch on `path`, which starts in `tick`: the number of moves
-    /// before the catch, the spawn (a deer's home), and the threat. `None` if the deadline passes.
+    /// Hidden states that lead to a catch on `path`, which starts in `tick`. Each has the number of
+    /// moves before the catch, the spawn (a deer's home), and the threat. `None` after `deadline`.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -276,6 +279,7 @@ struct Hypothesis {
     threat: Threat,
     /// False if the draw count is unknown. The next draw splits the hypothesis into one per count.
     are_draws_known: bool,
+    /// The assumed home of a deer whose spawn is unknown.
     home: Option<Position>,
 }
 
@@ -354,7 +358,7 @@ struct HypothesisLimit {
 }
 
 impl HypothesisLimit {
-    /// Divides the total limit by `threats`. Each threat counts once for every tick to predict.
+    /// Divides the total limit by `threats`, which counts a threat once for every tick to predict.
     fn new(threats: usize, deadline: Deadline) -> Self {
         Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
     }
@@ -366,7 +370,7 @@ impl HypothesisLimit {
 }
 
 impl StyleTrial {
-    /// Predicts one tick. Returns true if the style explains the whole log, false if it is refuted.
+    /// Predicts one tick. Returns true once the style explains the whole log, false if it fails.
     fn advance(&mut self, log: &[Observation], scratch: &World) -> Option<bool> {
         let next = log.partition_point(|observation| observation.tick <= self.tick);
         let Some(before) = next.checked_sub(1).map(|before| &log[before]) else { return Some(false) };
@@ -392,7 +396,7 @@ struct ThreatBelief {
     direction: Direction,
     /// Best first. Empty if the threat is unmodelled.
     hypotheses: Vec<Hypothesis>,
-    /// Counts ticks in which no hypothesis was right, or the best one exceeded [`BEST_WRONG_MAX`].
+    /// Counts ticks in which no hypothesis was right, or `best_wrong_count` exceeded its maximum.
     mispredictions: u32,
     best_wrong_count: u32,
     /// A new style must explain the moves from this tick on.
@@ -570,7 +574,7 @@ impl ThreatBelief {
     }
 
     /// Returns possible hidden states, likeliest first. If `draws_on_schedule` is true, the threat
-    /// is assumed to have followed its style. If it draws on every move, its draw count is known.
+    /// is assumed to have followed its style: if it draws on every move, its draw count is known.
     fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = context.moves_before(context.tick);

@@ -1,4 +1,4 @@
-//! Exploration: finds see-through tiles, which the player cannot enter, before a plan needs them.
+//! Exploration: finds see-through tiles, which the player cannot enter, before a plan leads there.
 //!
 //! Messages show see-through tiles like open tiles. Once a tile has *refused* the player (a command
 //! to enter it had no effect), every unvisited tile is an *unknown tile*. While threats are slow,
@@ -29,7 +29,7 @@ const PESSIMISTIC_STATES_MAX: u64 = 4_000;
 /// With this limit, a search takes well under a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
 /// The next search for a safe set is due after `SAFE_SET_RETRY_TICKS`, or once the number of tiles
-/// visited has grown by `SAFE_SET_GROWTH_MIN` and by 1 / `SAFE_SET_GROWTH_DIVISOR` of itself.
+/// visited has grown by at least `SAFE_SET_GROWTH_MIN`, and by 1 / `SAFE_SET_GROWTH_DIVISOR`.
 const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_DIVISOR: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;
@@ -47,7 +47,7 @@ pub(super) struct Exploration {
 }
 
 impl Exploration {
-    /// Searches for a safe set if a search is due. If none is found, returns a safe exploring step.
+    /// Adopts a safe set if a search is due and finds one. Otherwise returns a safe exploring step.
     pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
         if !tracker.map.should_explore() {
             return None;
@@ -81,7 +81,7 @@ impl Exploration {
     }
 }
 
-/// Replaces an unsafe planned move if a tile has refused the player and unvisited tiles are left.
+/// Replaces an unsafe move of a surviving plan if [`KnownMap::should_explore`] is true.
 pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits<'_>) -> Choice {
     if !choice.survives() || !tracker.map.should_explore() {
         return choice;
@@ -115,7 +115,7 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// The last tick that the player survives on visited tiles if it does not move in this tick.
+    /// The last tick that the player survives on visited tiles if it first stays for one tick.
     survival_staying: OnceCell<u16>,
 }
 
@@ -143,7 +143,7 @@ impl<'a> Explorer<'a> {
     }
 
     /// Returns the first step, starting with the planned step, that is safe in both worlds. If none
-    /// is, chooses among the optimistically safe steps by survival in the pessimistic world.
+    /// is, returns the optimistically safe step that survives longest in the pessimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
         let is_known = |player_move| player_move == planned && self.unknown_target(planned).is_none();

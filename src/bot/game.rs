@@ -10,7 +10,7 @@ use super::plan::Planning;
 use super::records::{History, Sent};
 use super::tracker::{Tracker, Tracking, track};
 
-/// The maximum number of sent moves to keep while messages cannot be tracked.
+/// The maximum number of sent moves to keep while no message is playable.
 const SENT_MAX: usize = 16;
 
 pub(super) struct Game {

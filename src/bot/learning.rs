@@ -22,13 +22,15 @@ const LEARNING_TILES_MAX: usize = 1024;
 #[derive(Default)]
 pub(super) struct Learning {
     log: Vec<Observation>,
-    /// True after a missed message, or if no rules explain a threat of known style.
+    /// True after a missed message or a late join, or if no rules explain a threat of known style.
     has_stopped: bool,
     learner: Option<Box<Learner>>,
     shown_observations: usize,
-    /// The learner's best explanation when it had last caught up with the observations.
+    /// The learner's best explanation when it last caught up with the observations.
     best: Option<(Rules, Vec<(String, Style)>)>,
+    /// The explanation that the tracker uses in place of the expected rules.
     learnt: Option<Explanation>,
+    /// The last explanation whose replay failed, or did not have fewer mispredictions.
     rejected: Option<Explanation>,
     replay: Option<(Explanation, Box<Replay>)>,
     alternatives: Vec<Alternative>,
@@ -251,8 +253,8 @@ impl Learning {
         agrees(world, &state, self.log.last()?).then_some(state)
     }
 
-    /// Returns rules and words that explain a catch after the last move, which no message shows.
-    /// `None` if no such rules are found, or if the best explanation already predicts the catch.
+    /// Returns rules and words that explain a catch in the tick of the last message. `None` if no
+    /// such rules are found, or if the best explanation already predicts the catch.
     pub fn explain_loss(
         &self,
         map: &MessageMap,

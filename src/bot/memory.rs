@@ -10,10 +10,10 @@ use super::options::BotOptions;
 pub struct Memory {
     /// The rules that best explain the server's games.
     pub rules: Rules,
-    /// The server's other names for styles, and the styles that they mean.
+    /// The server's non-standard names for styles, and the styles that they mean.
     #[serde(default)]
     pub words: Vec<(String, Style)>,
-    /// True if the bot has ever replaced the expected rules, or was caught in spite of its plan.
+    /// True if the bot ever replaced the expected rules, or was caught in spite of its plan.
     #[serde(default)]
     pub doubts_rules: bool,
 }

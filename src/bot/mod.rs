@@ -1,5 +1,5 @@
 //! The bot: a [`Bot`] answers each server message with a [`Decision`] within its budget. It
-//! simulates the game from the first message, and checks the simulation against later messages.
+//! simulates the game from the first message on, and checks the simulation against later messages.
 //!
 //! The stages are decode (`observation`); observe (`game`); predict and update (`tracker`,
 //! `reconstruct`, `belief`); learn (`learning`); plan and decide (`plan`, `exploration`,
@@ -42,7 +42,7 @@ pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
 
-/// Time held back from a budget, at most a quarter, because the system may preempt the process.
+/// Time held back from a budget (at most a quarter of it), as the system may preempt the process.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 /// Gap reconstruction and style identification may take 1 / `INFERENCE_DIVISOR` of the budget.
@@ -145,7 +145,7 @@ impl Bot {
         self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
     }
 
-    /// The rules that best explain the game: those of the options until a prediction fails.
+    /// The rules that best explain the game, or those of the options if the bot has inferred none.
     pub fn rules(&self) -> Rules {
         self.best_explanation().map_or(self.options.rules, |(rules, _)| rules)
     }
@@ -156,7 +156,7 @@ impl Bot {
     }
 
     /// Like [`Bot::memory`], for a game that ended with a catch. If the bot's plan should have
-    /// prevented the catch, returns rules that explain it, if any are found.
+    /// prevented the catch, the memory has rules that explain it, provided that any are found.
     pub fn memory_after_catch(&self) -> Memory {
         let planned = self.game.as_ref().filter(|game| game.has_ended_unexpectedly());
         let explained = planned.and_then(|game| game.explain_loss(&self.options));
@@ -176,7 +176,7 @@ impl Bot {
         Memory { rules, words, doubts_rules }
     }
 
-    /// The number of mispredictions of each threat in this game, in message order.
+    /// For each threat, in message order, the number of mispredictions in this game.
     pub fn mispredictions_by_threat(&self) -> Vec<u32> {
         match &self.game {
             Some(Game { tracking: Some(Tracking::Following(tracker)), .. }) => tracker.beliefs.mispredictions(),

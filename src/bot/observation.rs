@@ -14,8 +14,8 @@ pub(super) struct Decoded<'a> {
     pub styles: Vec<Option<Style>>,
     /// The message's words for the threats' styles, in message order; empty if all are standard.
     pub words: Vec<String>,
-    /// False if the tick is out of range, a threat is not on an open tile, or the map has too many
-    /// open tiles or threats for a world. The bot then plays without predictions.
+    /// False if the tick is out of range, a threat is not on an open tile, or the message has too
+    /// many open tiles or threats for a world. The bot then plays without predictions.
     pub is_playable: bool,
 }
 
@@ -43,8 +43,8 @@ impl ObservedPose {
     }
 }
 
-/// `words` are the server's other names for styles. Fails if the message is inconsistent or the
-/// player is not on an open tile, because the bot then cannot decide.
+/// `words` are the server's non-standard names for styles. Fails if the message is inconsistent or
+/// the player is not on an open tile, because the bot then cannot decide.
 pub(super) fn decode<'a>(message: &'a GameMessage, words: &[(String, Style)]) -> Result<Decoded<'a>, BotError> {
     message.validate()?;
     let player = message.your_character.position;

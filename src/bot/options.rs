@@ -20,14 +20,14 @@ pub struct BotOptions {
     pub seed: u64,
     /// The expected rules.
     pub rules: Rules,
-    /// The server's other names for styles, and the styles that they mean.
+    /// The server's non-standard names for styles, and the styles that they mean.
     pub words: Vec<(String, Style)>,
     /// True if earlier games cast doubt on the rules. Plans then keep away from the threats.
     pub doubts_rules: bool,
     /// True if the bot infers new rules when the threats break the expected ones.
     pub learns: bool,
-    /// The slack of `survival` plans: in each state of a plan, the player would survive if it stood
-    /// still for this many threat moves. Other planners ignore the slack.
+    /// The maximum slack of `survival` plans. In each state of a plan with slack `n`, the player
+    /// would survive if it stood still for `n` threat moves. Other planners ignore the slack.
     pub slack_moves: u8,
 }
 

@@ -1,8 +1,9 @@
 //! The plan and decide stages use the first of these methods that applies:
 //!
 //! - `fallback`, which looks only at positions, if no time is left or the game cannot be simulated;
-//! - `smitsimax` if the moves of some threats cannot be predicted (*unmodelled* threats), or the
+//! - if the moves of some threats cannot be predicted (*unmodelled* threats), `smitsimax`, or the
 //!   cautious planner if there are too many such threats or the map is large;
+//! - in a game joined late, a hedged plan (`hedge`), until the threats' memories are known;
 //! - a safe exploring step (`exploration`);
 //! - a survival plan with slack, which `exploration` checks once a tile has refused the player.
 //!
@@ -10,12 +11,12 @@
 //! stands still (see [`SurvivalOptions::slack_moves`]), so a few commands may be late or lost.
 //! Without slack, one late command can be fatal. Nearly every map has a plan with slack 4.
 //!
-//! The threats' next moves are in doubt if the bot has learnt rules in this game, if it lost an
-//! earlier game despite a plan, or after an unexpected move. Plans then avoid the threats' reach
-//! (see [`Guard`]) as long as possible, to survive an unexpected move and learn from it. In the
+//! The threats' next moves are in doubt if the bot has learnt rules in this game, if earlier games
+//! cast doubt on the rules, or after an unexpected move. Plans then avoid the threats' reach (see
+//! [`Guard`]) for as long as possible, to survive an unexpected move and learn from it. In the
 //! first two cases, plans also prepare for an early next phase (`readiness`). Once a plan may enter
 //! the threats' reach, its moves are checked against other explanations (`conformant`). In a game
-//! joined late, the bot hedges its plans (`hedge`) or checks its moves until memories are known.
+//! joined late, the moves of a plan without a hedge are checked until the memories are known.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -50,9 +51,11 @@ const RETRY_TICKS: u16 = 16;
 const PLAYED_OUT_MAX: usize = 32;
 /// A `smitsimax` decision with this limit takes about five milliseconds.
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
+/// Number of states drawn from the beliefs to check a move, if hidden states are unknown.
 const DRAWN_STATES: usize = 16;
 /// 1 / `CHECK_DIVISOR` of the remaining budget is reserved for checking the chosen move.
 const CHECK_DIVISOR: u32 = 4;
+/// The kinds of guarded plans to search for, in this order, until a search succeeds.
 const ATTEMPTS: [Attempt; 8] = [
     Attempt { is_ready: true, guard: Guard::Always, guard_ticks: LAST_TICK },
     Attempt { is_ready: true, guard: Guard::Always, guard_ticks: READY_TICKS },
@@ -200,7 +203,6 @@ fn tracked_state(tracker: &Tracker) -> Result<State, PlacementError> {
 }
 
 impl Planning {
-    /// If the planner has failed, drops it and returns the failure (see [`Planner::failure`]).
     fn take_failure(&mut self) -> Option<PlannerFailure> {
         let Some((_, ActivePlanner::Plain(planner))) = &self.planner else { return None };
         let failure = planner.failure()?.clone();
@@ -334,7 +336,6 @@ impl SlackPlanner {
         choice
     }
 
-    /// Plans at the highest level with a small budget. Returns `None` if the plan does not survive.
     fn try_highest(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Choice> {
         let highest = self.levels.len() - 1;
         let share = halved(meter.remaining()).and(Budget::ticks(FIRST_STATES_MAX));

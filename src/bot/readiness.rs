@@ -87,7 +87,7 @@ impl Readiness<'_> {
         longest_survival(early, state, until, (READY_STATES_MAX, 0), &mut self.meter.borrow_mut()) >= until
     }
 
-    /// True if the state must be ready but is not. A search for a ready plan skips these states.
+    /// True if the state must be ready but is not. A search for a ready plan skips such states.
     pub fn is_hopeless(&self, world: &World, state: &State) -> bool {
         !state.is_over() && state.tick() < self.until_tick && !self.is_ready(world, state)
     }

@@ -37,5 +37,6 @@ pub(super) struct KnownMap {
     pub visited: BTreeSet<Position>,
     /// For each unvisited tile, how many timely commands failed to move the player there.
     pub refusals: BTreeMap<Position, u32>,
+    /// The tiles outside the safe set, marked as see-through in `layout`.
     pub excluded: Vec<Position>,
 }

@@ -28,10 +28,10 @@ const LATE_CHANCE_MIN: f64 = 1e-3;
 const PRIOR_COMMANDS: u32 = 50;
 /// After a gap of at least this length, the tracker rejoins the game. It reconstructs shorter gaps.
 const REJOIN_TICKS: u16 = 200;
-/// Number of tiles whose routes are built between two clock checks, which takes half a millisecond
-/// on the largest map.
+/// Number of tiles whose routes are built between two checks of the deadline. Building them takes
+/// half a millisecond on the largest map.
 const TILES_PER_SLICE: usize = 16;
-/// Minimum number of queued observations to process per message: 4, so that the queue shrinks.
+/// Queued observations to process per message even after the deadline, so that the queue shrinks.
 const CATCH_UP_MESSAGES_MIN: usize = 4;
 
 pub(super) enum Tracking {
@@ -48,7 +48,7 @@ pub(super) struct Tracker {
     pub beliefs: Beliefs,
     grace_until: u16,
     effective_commands: u32,
-    /// The number of commands without effect although the player had visited the target tile.
+    /// The number of commands that had no effect although the player had visited the target tile.
     late_commands: u32,
 }
 
@@ -203,14 +203,15 @@ impl Tracker {
             *refusals += 1;
             let commands = self.effective_commands + self.late_commands + PRIOR_COMMANDS;
             let late_share = f64::from(self.late_commands + 1) / f64::from(commands + 1);
-            // The last bit of `f64::powf` depends on the platform.
+            // Not `f64::powf`, because its last bit depends on the platform.
             if libm::pow(late_share, f64::from(*refusals)) < LATE_CHANCE_MIN {
                 self.close(target);
             }
         }
     }
 
-    /// If the player would have no exit left, the commands were lost: only forgets the refusals.
+    /// If the player would have no exit left, its commands must have been lost, and not refused by
+    /// the tile. In this case, only forgets the refusals.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
@@ -275,7 +276,6 @@ impl Replay {
     }
 }
 
-/// Adds a processed observation to the log. Clears the log first if ticks were missed.
 fn keep_processed(history: &mut History, observation: Observation, is_next: bool) {
     if !is_next {
         history.log.clear();
