@@ -52,7 +52,7 @@ impl Learner {
         } else {
             rules.shark_path_order = nearest(orders, expected.shark_path_order);
         }
-        // The option order affects deer and picks, and the seed and scale affect picks and posts.
+        // Deer limit the option order of the picks, and the picks' seed and scale affect the posts.
         let deer_orders = deer.orders(0).or(deer.orders(1));
         let picks = self.explanations.found.iter().filter(|one| deer_orders.contains(one.order)).take(PICKS_MAX);
         let mut picks: Vec<Option<&PickExplanation>> = picks.map(Some).collect();
@@ -289,12 +289,12 @@ impl Learner {
         found
     }
 
-    /// Returns variants of `best` in which the next phase began in `tick`, the last observed tick,
+    /// Returns variants of `best` in which the next phase began in `tick` (the last observed tick)
     /// or shortly before it. Moves in earlier ticks may contradict a variant.
     pub fn early_phases(&self, best: &Rules, tick: u16) -> Vec<Rules> {
         let clock = tick.saturating_sub(1);
         let Some(next) = phase_after(best, tick) else { return Vec::new() };
-        // If messages report personalities, they would have shown a phase that began before `tick`.
+        // Reported personalities would have shown a phase that began before `tick`.
         let reports = self.game.as_ref().is_some_and(|game| game.reports_personalities && game.trusting.explains());
         let earliest = if reports { clock } else { clock.saturating_sub(EARLY_PHASE_TICKS) };
         let expected = best.period_ticks.of(next);
@@ -345,7 +345,6 @@ fn other_view(view: View) -> View {
     view_of(1 - view_order(view))
 }
 
-/// Returns the expected view if it is possible or if neither view is, otherwise the other view.
 fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     if is_possible[view_order(expected)] || !is_possible[1 - view_order(expected)] {
         expected
@@ -354,12 +353,10 @@ fn best_view(expected: View, is_possible: [bool; 2]) -> View {
     }
 }
 
-/// Returns the order in the set that is nearest to `expected`, or `expected` if the set is empty.
 fn nearest(orders: Orders, expected: [Direction; 4]) -> [Direction; 4] {
     orders.nearest_to(expected).first().copied().unwrap_or(expected)
 }
 
-/// Returns the value in the set nearest to `expected`, or `expected` if the set is empty.
 fn nearest_bit(values: u128, expected: u8) -> u8 {
     bits_nearest_to(values, expected).next().unwrap_or(expected)
 }
@@ -370,7 +367,7 @@ fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
     found.into_iter()
 }
 
-/// Returns `expected` if the range is empty or has it, otherwise its lowest square number or `low`.
+/// Returns `expected` if possible, otherwise the lowest square number in the range, or else `low`.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;

@@ -45,7 +45,7 @@ const PERIODS: usize = u8::MAX as usize;
 pub struct ClockFilter {
     expected: Rules,
     trusts_personalities: bool,
-    /// By phase and period, at index `phase * PERIODS + period - 1`.
+    /// The histories of each phase and period, at index `phase * PERIODS + period - 1`.
     alive: Vec<Histories>,
     clock: u16,
 }
@@ -162,7 +162,7 @@ impl ClockFilter {
 }
 
 impl ClockFilter {
-    /// Returns a start for a phase that has not begun. It changes rarely, to keep plans valid.
+    /// Guesses the start of a phase that has not begun. Rarely changes it, to keep plans valid.
     fn next_guess(&self, expected: u16) -> u16 {
         match self.clock.checked_sub(expected) {
             None | Some(0) => expected,
@@ -250,7 +250,7 @@ pub struct ClockSets {
     pub periods: [BTreeSet<u8>; 5],
     /// The clock values (tick - 1) after which each phase from tease to insane may begin.
     pub clocks: [BTreeSet<u16>; 4],
-    /// The first and last tick in which threats can have each personality; (0, 0) if there is none.
+    /// For each personality, the first and last tick in which threats can have it; (0, 0) if none.
     pub seen: [(u16, u16); 5],
 }
 
@@ -264,7 +264,7 @@ impl ClockSets {
         }
     }
 
-    /// Returns the periods and clocks in both sets. Each range in `seen` covers the ranges of both.
+    /// Returns the periods and clocks in both sets. Each range in `seen` spans the ranges of both.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let both = |left: (u16, u16), right: (u16, u16)| match (left, right) {

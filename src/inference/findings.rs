@@ -39,7 +39,7 @@ pub struct Findings {
     pub words: Vec<(String, Style)>,
     /// The threats whose moves no rules explain.
     pub unexplained: Vec<Unexplained>,
-    /// Observations that no rules explain, in words.
+    /// Sentences about observations that no rules explain.
     pub conflicts: Vec<String>,
 }
 

@@ -1,6 +1,6 @@
 //! Explanations of the steps of hawks. Values of different parameters depend on one another: a
 //! patience may be possible only with a certain rest, or only with certain posts. Therefore, a
-//! [`HawkExplanation`] holds sets of values that are possible in any combination.
+//! [`HawkExplanation`] holds sets of values of which every combination is possible.
 
 use crate::search::Deadline;
 
@@ -17,6 +17,7 @@ const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
 /// Replaces the rank of a post if the hawk saw the player on its way to the post.
 const FORGOTTEN: u16 = u16::MAX;
 
+/// The target of a hawk, or the number of moves for which it has waited (at a post if it `rests`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aim {
     Unknown,
@@ -364,7 +365,7 @@ impl HawkHypothesis {
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {
-            // A hawk waits while its idle moves are at most its patience, plus its rest at a post.
+            // A hawk waits for at most its patience, plus its rest if it is at a post.
             let rest = if rests {
                 (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1)
             } else if waited <= patience {

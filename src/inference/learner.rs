@@ -19,6 +19,7 @@ use super::streets::{Sight, Step, Streets, StyleWord, Views};
 
 /// Minimum number of moves before the first attempt to identify styles, and between attempts.
 pub(crate) const IDENTIFY_MOVES: u16 = 6;
+/// Minimum number of moves between searches for explanations of the picks.
 const SOLVE_MOVES: u16 = 8;
 
 #[derive(Clone, Debug)]
@@ -100,6 +101,7 @@ pub(super) struct ObservedGame {
     last: Sight,
     steps: Vec<Step>,
     moves: Vec<bool>,
+    /// The index of the next step to process, and of the next threat in this step.
     next: (usize, usize),
     pub evidence: Vec<ClockEvidence>,
     /// The explanations of the clock that agree with the reported personalities.
@@ -264,7 +266,7 @@ impl Learner {
         game.moves_made = Some(0).filter(|_| is_from_start);
     }
 
-    /// Learns from the next message. Ignores a message whose tick is not later than the last.
+    /// Learns from the next message. Ignores a message with an earlier or a repeated tick.
     pub fn observe(&mut self, sight: &Sight) {
         while self.advance() {}
         self.show(sight);
@@ -455,7 +457,6 @@ impl Learner {
         Some(Box::default())
     }
 
-    /// Assigns the styles to the threats with these words. Returns false if `found` is empty.
     fn adopt(&mut self, found: Vec<(String, Style)>) -> bool {
         let Some(game) = self.game.as_mut().filter(|_| !found.is_empty()) else { return false };
         for (word, style) in found {

@@ -42,7 +42,7 @@ impl Orders {
         Self(1 << index)
     }
 
-    /// The orders in which `direction` precedes the rest of `set`; none if it is not in `set`.
+    /// The orders in which `direction` is the first of `set` (as bits); none if it is not in `set`.
     pub fn first(set: u8, direction: Direction) -> Self {
         FIRST[usize::from(set & 15)][direction as usize]
     }

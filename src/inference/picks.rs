@@ -7,14 +7,14 @@ use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
-/// The bounds of an unknown number. Units of 1/12 are exact for picks from up to four options.
+/// The bounds of an unknown number, in twelfths: these are exact for picks from up to four options.
 const UNBOUNDED: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
-/// Maximum number of intervals to check per step of a search, which takes about a millisecond.
+/// Maximum number of intervals to check per step of a search. A step takes about a millisecond.
 const INTERVALS_PER_STEP: usize = 256;
 /// Minimum number of known draws for a search for seeds. With fewer, too many seeds are possible.
 const DRAWS_MIN: usize = 8;
-/// Minimum evidence, in bits, from which an explanation is not considered a coincidence.
+/// With at least this much evidence, in bits, an explanation is not considered a coincidence.
 const BITS_MIN: f64 = 60.0;
 
 /// The limits of a search.
@@ -145,7 +145,7 @@ impl Picks {
         search.finish()
     }
 
-    /// The intervals of scales, each with one of its scales. `None` if there are too many.
+    /// Intervals of scales that explain the picks, each with one of its scales; `None` if too many.
     fn sieve(&self, order: usize, first_seed: i32, scale_max: f64, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
         let mut search = ScaleSearch::new(self, order, first_seed, scale_max);
         while search.advance(self, expected) {}
@@ -361,7 +361,7 @@ impl ScaleSearch {
         for (low, high) in intervals.skip(before).take(INTERVALS_PER_STEP) {
             let scale = if (low..=high).contains(&expected) { expected } else { simplest(low, high) };
             let middle = (low + high) / 2.0;
-            // Near the ends of an interval, rounding may move a drawn number across its bound.
+            // Near an interval's ends, rounding may move a number across its bound, so check it.
             let exact = [scale, middle].into_iter().find(|&scale| picks.explains(order, self.first_seed, scale));
             self.found.extend(exact.map(|scale| (scale, (low, high))));
             self.checked += 1;
@@ -447,7 +447,7 @@ fn twelfth(first_seed: i32, draw: usize, scale: f64) -> u8 {
     pick(first_seed, draw, scale, 12) as u8
 }
 
-/// The lowest multiple in the range of the largest possible power of ten, otherwise the middle.
+/// The lowest multiple of the largest power of ten that has one in the range, or else the middle.
 fn simplest(low: f64, high: f64) -> f64 {
     for exponent in (-9..=6).rev() {
         let digits = 10f64.powi(-exponent);

@@ -70,7 +70,7 @@ pub struct Sight {
     pub player: Position,
     /// Each threat's position, and its direction if known, in the order of the message.
     pub threats: Vec<(Position, Option<Direction>)>,
-    /// The reported personality; `None` if threats differ, or a personality is missing or unknown.
+    /// The personality that all threats report; `None` if they disagree or one is unknown.
     pub personality: Option<Personality>,
 }
 

@@ -10,7 +10,7 @@ use crate::search::Generator;
 pub enum Parameter {
     /// The period of a personality.
     PeriodTicks(Personality),
-    /// The start of a personality. The lazy one has none.
+    /// The start of a personality, except the lazy one, which holds from the first tick on.
     PhaseClock(Personality),
     /// The order in which a tile's options are listed.
     OptionOrder,
