@@ -105,8 +105,8 @@ fn streets(dice: &mut Dice, size: i32) -> Layout {
     }
 }
 
-/// Draws random rules. In at least a quarter, lazy threats move in every tick. At least half have
-/// the server's views, patience and rest, because some provers support only these values.
+/// Draws random rules. At least a quarter have lazy threats that move in every tick. At least half
+/// have the server's views, patience and rest, because sweeps support only these values.
 fn rules(dice: &mut Dice) -> Rules {
     let no_jump = dice.one_in(2);
     let mut rules = Rules { no_jump, ..random_rules(dice) };
@@ -181,7 +181,7 @@ fn forge(honest: &Certificate, threats: usize, dice: &mut Dice) -> Certificate {
 }
 
 impl Audit {
-    /// Limits with which an audit of many pairs takes a few milliseconds per pair.
+    /// Low limits for auditing many pairs: a few milliseconds per pair.
     pub const SMALL: Self = Self { solves: 4, solve_ticks: 120_000, search_steps: 20_000, verify_steps: 1_000_000_000 };
 
     /// Solves [`pair`] repeatedly. Fails on conflicting results, a refused certificate or a panic.

@@ -19,7 +19,7 @@ pub(super) fn destination(
             shared_path_step(layout, rules, player, target).ok_or(ActionError::Unreachable(target))?
         }
     };
-    // A path may lead over a see-through tile, but the player cannot step onto this tile.
+    // A path may lead over a see-through tile, but the server refuses the step onto this tile.
     Ok((layout.tile(next) == Tile::Open).then_some(next))
 }
 

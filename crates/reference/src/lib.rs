@@ -1,8 +1,9 @@
 //! The slow, literal reference model of the rules, against which [`getaway::game`] is tested.
 //!
 //! The model applies the rules in the server's order, without lookup tables. It uses only basic
-//! types of [`getaway::game`], not its logic, so that the two do not share mistakes. [`lockstep`]
-//! and [`audit`] use both models. [`verify()`] caches paths, and lets `game` validate the map.
+//! types of [`getaway::game`], not its logic, so that the two do not share mistakes. Exceptions:
+//! [`lockstep`] and [`audit`] use both models, and [`verify()`] caches paths and lets `game`
+//! validate the map.
 
 pub mod audit;
 mod command;
@@ -37,9 +38,8 @@ pub struct Game {
 }
 
 impl Game {
-    /// Creates a game before its first tick, with every threat at its spawn.
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
-        // This does not compile until a new rule is added. Comments say where rules are used.
+        // A missing rule is a compile error. Each comment says where the rules below it are used.
         let Rules {
             // `Game::step`
             no_jump: _,

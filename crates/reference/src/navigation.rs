@@ -44,7 +44,7 @@ impl Navigation for UncachedNavigation<'_> {
 pub(crate) struct CachedNavigation {
     layout: Layout,
     rules: Rules,
-    /// For each position, as `y * width + x`, the index of its open tile.
+    /// The number of the open tile at each position, at index `y * width + x`; `None` for walls.
     tiles: Vec<Option<usize>>,
     /// For each start, the first steps to all targets.
     shark: Vec<OnceCell<Steps>>,
@@ -93,7 +93,7 @@ impl CachedNavigation {
 
 impl Navigation for CachedNavigation {
     fn shark_step(&self, from: Position, to: Position) -> Option<Position> {
-        // The server's search sorts the list of all tiles once per tile.
+        // The server's search sorts the list of all tiles once per tile, so count tiles squared.
         let work = self.shark.len();
         let search = || self.steps(work, || shark_path_steps(&self.layout, &self.rules, from));
         self.shark[self.tile(from)?].get_or_init(search)[self.tile(to)?]

@@ -4,7 +4,7 @@
 pub(super) fn next(seed: &mut i32, scale: f64) -> f64 {
     let x = libm::sin(f64::from(*seed)) * scale;
     *seed += 1;
-    // Unlike `x.fract()`, this is at least 0 for negative `x` as well.
+    // Unlike `x.fract()`, this is not negative if `x` is.
     x - x.floor()
 }
 

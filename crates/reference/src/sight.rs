@@ -12,9 +12,9 @@ pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     (left..=right).all(|x| (top..=bottom).all(|y| layout.is_open(Position::new(x, y))))
 }
 
-/// Returns the posts of hawks: the intersections from which the most tiles are visible. An
-/// intersection is an open tile with at least three open neighbours, and is not on the map's edge.
-/// Intersections with equal views are in ascending order of x, then y.
+/// Returns the posts of hawks: up to `hawk_posts` intersections, those with the most visible tiles
+/// first. An intersection is an open tile with at least three open neighbours, and is not on the
+/// map's edge. Intersections with equally many visible tiles are in ascending order of x, then y.
 pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     let mut intersections = Vec::new();
     for x in 1..=layout.width - 2 {
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn intersections_are_sorted_by_view_and_ties_keep_their_order() {
-        // Each tooth of the comb starts at a junction. More tiles are visible from deeper teeth.
+        // Each tooth of the comb starts at a junction, which sees more tiles of a deeper tooth.
         let layout = draw(&[
             "#########", //
             ".........",
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn only_ten_intersections_are_kept() {
-        // 36 tiles have equal views, enough to detect a sort that is stable only for short lists.
+        // 36 tiles see equally many tiles: enough to detect a sort that is unstable for long lists.
         let row = ".........";
         let hall = draw(&[row, row, row, row, "....#....", row, row, row, row]);
         let whole_view = (1..=7).flat_map(|x| (1..=7).map(move |y| p(x, y))).filter(|tile| tile.x != 4 && tile.y != 4);

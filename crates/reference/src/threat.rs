@@ -38,7 +38,6 @@ pub struct Memory {
 }
 
 impl Threat {
-    /// Creates a threat at its spawn. The pick of its initial direction uses the first seed.
     pub fn new(spawn: Spawn, rules: &Rules) -> Self {
         let mut seed = rules.first_seed;
         let direction = pick(&mut seed, rules.pick_scale, &rules.spawn_order).unwrap_or(Direction::Up);
@@ -107,7 +106,7 @@ impl Threat {
         notices.then_some(player)
     }
 
-    /// Makes a move, which depends on the player only through `noticed`, and not on the clock.
+    /// Makes a move. It depends on the player only through `noticed`, and does not use the clock.
     pub(crate) fn act(&mut self, navigation: &impl Navigation, layout: &Layout, noticed: Option<Position>) {
         if let Some(direction) = self.choose(navigation, layout, noticed) {
             self.take(layout, direction);
@@ -141,7 +140,6 @@ impl Threat {
         }
     }
 
-    /// Moves and turns the threat, or changes nothing if the next tile is a wall.
     fn take(&mut self, layout: &Layout, direction: Direction) {
         let next = self.position.towards(direction);
         if layout.is_open(next) {

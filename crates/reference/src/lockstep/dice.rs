@@ -43,7 +43,6 @@ impl<'a> Dice<'a> {
         low + self.below((high - low + 1) as usize) as i32
     }
 
-    /// Returns true with probability `1 / count`.
     pub fn one_in(&mut self, count: usize) -> bool {
         self.below(count) == 0
     }

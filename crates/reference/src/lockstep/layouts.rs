@@ -140,7 +140,7 @@ fn place_player(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Usually places a few threats far from the player. Some maps get many threats, or one beside it.
+/// Usually places a few threats far from the player. Some maps get many threats, or a close one.
 fn place_threats(layout: &mut Layout, dice: &mut Dice) {
     let (player, mut open): (_, Vec<Position>) = (layout.player, layout.open_positions().collect());
     let count = match dice.below(32) {
@@ -149,7 +149,7 @@ fn place_threats(layout: &mut Layout, dice: &mut Dice) {
         4..=7 => dice.below(MANY_THREATS + 1),
         _ => 1 + dice.below(4),
     };
-    // The rules let a threat start on the player's tile, although a map's picture cannot show it.
+    // The rules let a threat start on the player's tile, although a map's picture cannot show this.
     if !dice.one_in(64) {
         open.retain(|&position| position != player);
     }

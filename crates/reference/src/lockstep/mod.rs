@@ -209,13 +209,13 @@ impl GamePair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // An owl that looks at a stale position in tick 1 remembers (-1, -1), or `None` in `game`.
+        // An owl with a stale view that looks in tick 1 remembers (-1, -1): `None` in `game`.
         let remembered = memory.remembered.filter(|&place| reference.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;
         same(field("post"), found.post, memory.post)?;
         same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
-        // `game` does not store `stale_player`. Between ticks, it equals the player's position,
+        // `game` does not store the stale position. Between ticks, this is the player's position,
         // except before the first tick and after a no-jump catch.
         if reference.tick > 1 && !(reference.rules.no_jump && reference.over()) {
             same(field("stale player"), world.player(state), expected.stale_player)?;

@@ -1,5 +1,5 @@
 //! Searches for surviving plans, because random moves end a game within a few hundred ticks, but
-//! threats become insane only in tick 902. Without a heuristic, no move or tile is favoured.
+//! threats become insane only in tick 902. Uses no heuristic, so no move or tile is favoured.
 
 use std::collections::HashSet;
 

@@ -35,7 +35,7 @@ pub(super) struct Board<const N: usize> {
     steps_left: Cell<u64>,
 }
 
-/// The properties of a tick on which a threat's step depends.
+/// The properties of a tick that affect the step of a threat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment {
     /// True if the threat sees the player off the grid, as a stale view does in the first tick.
@@ -46,11 +46,12 @@ pub(super) struct Moment {
 }
 
 impl<const N: usize> Board<N> {
-    /// Fails if the start is a wall, a move cannot be reversed, or threats move in different ticks.
+    /// Fails if the player's start is a wall, a move cannot be reversed, or the threats do not all
+    /// move in the same ticks.
     pub fn new(layout: &Layout, rules: &Rules, steps_max: u64) -> Result<Self, String> {
         let Rules {
             no_jump,
-            // Applied by the literal threats. The code does not compile until a new rule is added.
+            // The literal threats apply these rules. A missing rule is a compile error.
             period_ticks: _,
             phase_clocks: _,
             option_order: _,
@@ -155,7 +156,7 @@ impl<const N: usize> Board<N> {
         from.union(&self.neighbours)
     }
 
-    /// Returns the tiles of `allowed` that the player can enter: without jumps, not occupied tiles.
+    /// Returns `allowed`, in the no-jump variant without the tiles of bulls and goldfish.
     pub fn enterable(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
         if self.no_jump { allowed.without(&self.occupied[tick]) } else { *allowed }
     }

@@ -204,7 +204,7 @@ pub(super) struct Hawk {
 }
 
 /// A layer whose states can be looked up by the numbers of some threats. Two numbers of a hawk
-/// match if they can stand for the same state; other numbers match only if they are equal.
+/// match if some state of the hawk has both; other numbers match only if they are equal.
 #[derive(Clone, Debug)]
 pub(super) struct Cover<const N: usize, const W: usize> {
     layer: Layer<N, W>,
@@ -212,14 +212,14 @@ pub(super) struct Cover<const N: usize, const W: usize> {
     by: Combination<W>,
     hawks: Vec<Hawk>,
     /// A hash table. Its keys are combinations with tiles in place of hawks' numbers. An entry is
-    /// one plus the index of the key's first group, or 0. `next` links each group to the next one.
+    /// one plus the index of the key's first group, or 0 if free.
     entries: Vec<u32>,
+    /// For each group, one plus the index of the next group with the same key, or 0.
     next: Vec<u32>,
 }
 
 pub(super) type Pursuers<const N: usize> = [Option<Pursuer<N>>];
 
-/// Returns the combination with the number of each hawk replaced by the hawk's tile.
 fn with_hawk_tiles<const N: usize, const W: usize>(
     numbers: Combination<W>,
     hawks: &[Hawk],

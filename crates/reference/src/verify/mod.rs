@@ -14,8 +14,8 @@
 //!   player's tiles, and the literal threats advance each layer to the next tick. A layer omits
 //!   states in which the player is caught. It also omits states that lie outside a known set of the
 //!   tick when both are projected to their common threats. A threat that joins in the first tick
-//!   has its initial state. A threat that joins later has the states of a known set, or if no known
-//!   set contains it, all possible states. So the layers contain the state of every game that
+//!   has its initial state. A threat that joins later has the states of a known set, or, if no
+//!   known set contains it, all possible states. So the layers contain the state of every game that
 //!   reaches the target. The sweep then goes back from its last layer and drops states without a
 //!   successor. The remaining layers become known sets. They replace known sets over fewer threats,
 //!   and restrict known sets over more threats.
@@ -77,7 +77,8 @@ use target::{Target, Transition, Transitions};
 use tiles::Tiles;
 
 const LAST_TICK: usize = 2000;
-/// Interval in ticks at which layers of at least `KNOWN_STATES` states become known sets.
+/// Interval in ticks at which layers of at least `KNOWN_STATES` states become known sets. Smaller
+/// layers do so in every tick.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
 /// Limit in bytes on each of these: a layer, the layers kept for the backward pass, the known sets,
@@ -113,7 +114,7 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
     if !is_expected {
         return Err(refuse(format!("bound_tick {bound_tick}: expected {expected}")));
     }
-    // An exhaustive search combines all threats, which may need more than two words of bits.
+    // An exhaustive search combines all threats, whose numbers may need more than two words.
     let bits = bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
     let words = layout.open_positions().count().div_ceil(64);
@@ -241,9 +242,9 @@ struct LineTick {
 
 struct Verifier<const N: usize, const W: usize> {
     board: Board<N>,
-    /// For each threat of the map, its pursuer, or `None` for a threat that does not see the
-    /// player. `slots` holds the position of each pursuer's number in a combination.
+    /// For each threat of the map, its pursuer; `None` if the threat does not see the player.
     pursuers: Vec<Option<Pursuer<N>>>,
+    /// For each threat of the map, the bits of its number in a combination.
     slots: Vec<Slot>,
     line: Vec<LineTick>,
     target: Target<N>,
@@ -262,7 +263,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let threats = layout.threats.iter().map(|&spawn| Threat::new(spawn, &certificate.rules));
         let pursuers: Vec<Option<Pursuer<N>>> =
             threats.zip(&bits).map(|(threat, &bits)| Pursuer::new(threat, bits)).collect();
-        // A combination may not have room for all threats, so threats that join a sweep come first.
+        // All threats might not fit into a combination, so threats that join a sweep come first.
         let joined = |threat: usize| {
             certificate.steps.iter().flat_map(|step| &step.joins).any(|&(_, other)| usize::from(other) == threat)
         };
@@ -447,7 +448,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Drops states outside a known set of the tick, with both projected to their common threats.
+    /// Drops states that, projected to the common threats, lie outside a known set of the tick.
     fn narrow(&mut self, tick: usize, layer: &mut Layer<N, W>) -> Result<(), String> {
         let mut known = std::mem::take(&mut self.known[tick]);
         for known in &mut known {
@@ -475,7 +476,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Adds a threat in its initial state (tick 1), a known set's states, or all possible states.
+    /// Adds a threat: in tick 1 with its initial state, later with the states of a known set, or
+    /// with all possible states if no known set contains the threat.
     fn join(&mut self, tick: usize, threat: usize, counts_draws: bool, layer: &mut Layer<N, W>) -> Result<(), String> {
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;
@@ -494,7 +496,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         } else {
             let known = self.known[tick].iter().filter(|known| mask.is_within(&known.cover.layer().mask));
             let use_of = |known: &&Known<N, W>| {
-                // Counted draws determine a hawk's state exactly.
+                // Prefer counted draws, which determine a hawk's state exactly.
                 let is_exact = mask.is_within(&known.detail);
                 (is_exact, self.threats(known.cover.layer().mask.and(&layer.mask)).count())
             };
@@ -624,7 +626,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
 
     /// Records a known set. It replaces known sets over a subset of its threats, and restricts
     /// known sets over a superset. Counted draws are treated like an additional threat. Returns
-    /// false if the set is large and therefore skipped in this tick.
+    /// false if the set is too large to be recorded in this tick.
     fn add_known(&mut self, tick: usize, cover: Cover<N, W>) -> Result<bool, String> {
         self.board.spend(cover.layer().groups.len())?;
         let allowed = &mut self.target.allowed[tick];

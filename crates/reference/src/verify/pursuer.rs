@@ -351,7 +351,7 @@ impl<const N: usize> Pursuer<N> {
     }
 
     /// Returns, for each tile, the key that merges all memories that a hawk can have there. Fails
-    /// if a step of the literal hawk leads to another memory.
+    /// if the literal hawk starts with another memory, or if a step leads to one.
     fn merged_hawks(&mut self, board: &Board<N>) -> Result<Vec<u32>, String> {
         let (positions, rules) = (&board.positions, self.spawned.rules);
         let posts = board.navigation.posts().into_owned();
@@ -451,7 +451,7 @@ impl<const N: usize> Pursuer<N> {
     }
 
     /// Returns the number of an owl with `moves_left` moves before it looks again. In its key, the
-    /// tile to which these moves lead replaces the remembered position. Fails if this changes them.
+    /// tile to which these moves lead replaces the remembered position. Fails if the path changes.
     fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Result<u32, String> {
         let mut same = owl.clone();
         same.memory.remembered = None;
@@ -516,7 +516,6 @@ impl<const N: usize> Pursuer<N> {
     }
 }
 
-/// Returns true if the draw counts in two numbers are equal, or one of the numbers has no count.
 fn have_same_draws(one: u32, other: u32) -> bool {
     let (one, other) = (one >> KEY_BITS, other >> KEY_BITS);
     one == other || one == 0 || other == 0

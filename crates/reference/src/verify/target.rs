@@ -50,7 +50,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Returns the tiles from which the player can reach the target if the only pursuer is a shark
-    /// with a stale view, by tick and shark tile. Empty for other threats, or above `BYTES_MAX`.
+    /// with a stale view, by tick and shark tile. Empty for other threats, or if too large.
     fn project(
         &mut self,
         board: &Board<N>,
@@ -166,7 +166,8 @@ impl<const N: usize> ThreatContext<'_, N> {
     }
 }
 
-/// One step of the threats to the states `numbers` while the player moves from `from` to `to`.
+/// A step of the threats to the states `numbers`, for a player that moves from a tile of `from` to
+/// a tile of `to`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Transition<const N: usize, const W: usize> {
     pub numbers: Combination<W>,
