@@ -10,7 +10,7 @@
 //! ```
 //!
 //! The file has one line per row, top row first, and a blank line between boards. The default is
-//! `samegame/boards.txt` in the folder that the variable `GETAWAY_SHARED` names, or in `../shared`.
+//! `samegame/boards.txt` in the folder `$GETAWAY_SHARED`, or in `../shared` if this is not set.
 //!
 //! A run makes one pass of the expression on each board. `--evaluations N` and `--seconds S` limit
 //! each pass. `--first N` and `--last N` select a range of boards, counted from 1. With `--moves
@@ -19,10 +19,10 @@
 //!
 //! `--without-memory LEVEL` and `--with-memory LEVEL` run a nested search instead, without or with
 //! memory of the best sequence. `--policy` selects the policy of its rollouts: `random`, `greedy`,
-//! or a variant of `greedy`. The policy `greedy` spares the most frequent colour at the start of
-//! the rollout, and the variant `game` spares the most frequent colour at the start of the game.
+//! or a variant of `greedy`. The policy `greedy` spares the colour that is most frequent when the
+//! rollout starts; the variant `game` spares the one that is most frequent when the game starts.
 //! The variant `connected` stops sparing the colour once its blocks are connected. `game-connected`
-//! does both. `--lanes true` runs many rollouts at once, which is faster but gives other results.
+//! does both. `--lanes true` plays 32 rollouts at a time: faster, but with other random numbers.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are for Morpion Solitaire")]

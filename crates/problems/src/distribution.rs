@@ -5,7 +5,7 @@ use getaway::search::Problem;
 pub trait Distribution: Send + Sync {
     type Problem: Problem + Send + Sync;
 
-    /// Returns the problem with this number, which depends only on `number`.
+    /// Returns problem `number`. The same number always gives the same problem.
     fn draw(&self, number: u64) -> Self::Problem;
 
     fn start(&self, problem: &Self::Problem) -> <Self::Problem as Problem>::State;

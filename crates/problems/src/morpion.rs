@@ -1,11 +1,11 @@
 //! Morpion Solitaire, the classic benchmark of nested Monte Carlo search.
 //!
 //! The game starts with a cross of dots on a grid. A move adds one dot and draws a straight line
-//! through this dot and its neighbours, five dots in total (5T, 5D) or four (4T, 4D). Lines of the
-//! same direction may touch at their ends in the *touching* variants (5T, 4T), but not in the
+//! through five (5T, 5D) or four (4T, 4D) consecutive dots, including the new one. Two lines in the
+//! same direction may share an end point in the *touching* variants (5T, 4T), but not in the
 //! *disjoint* variants (5D, 4D). The score is the number of moves.
 //!
-//! Bit masks in each direction store the dots and lines, so a table lookup examines nine points.
+//! Bit masks store dots and lines by direction, so one lookup examines nine consecutive points.
 
 use getaway::search::{Generator, Problem};
 
@@ -20,8 +20,8 @@ const STEPS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
 /// Number of dot patterns in a window of nine consecutive points.
 const WINDOWS: usize = 1 << 9;
 
-/// Indexed by the length of lines minus 4, and by the dots of a window. Bit `start` is set if the
-/// line that starts at this bit of the window lacks exactly one dot.
+/// Indexed by the line length minus 4, then by the dots of a window. Bit `start` is set if the line
+/// that starts at bit `start` of the window lacks exactly one dot.
 const COMPLETABLE: [[u8; WINDOWS]; 2] = [completable(4), completable(5)];
 
 const fn completable(length: usize) -> [u8; WINDOWS] {
@@ -114,7 +114,7 @@ impl Morpion {
         self.length
     }
 
-    /// Returns the sum of a column, or row, and its mirror image in the starting cross.
+    /// Returns the sum of the numbers of a column (or row) and its mirror image in the cross.
     pub fn mirror_sum(&self) -> usize {
         2 * self.corner() + 3 * (self.length - 2)
     }
@@ -253,8 +253,7 @@ impl Problem for Morpion {
         for index in 0..board.legal_count {
             let other = board.legal[index];
             let is_same_dot = other.x == action.x && other.y == action.y;
-            // Computes the lane along the new line even for moves in other directions, to avoid an
-            // unpredictable branch.
+            // Computes `other_lane` even if the directions differ, to avoid a mispredicted branch.
             let (other_lane, other_new) = lane_and_bit(direction, usize::from(other.x), usize::from(other.y));
             let other_first = other_new as u32 - u32::from(other.before);
             let is_blocked = (other.direction == action.direction)
@@ -285,7 +284,6 @@ impl Problem for Morpion {
     }
 }
 
-/// [`Distribution::draw`] returns the same game for every number.
 impl Distribution for Morpion {
     type Problem = Self;
 

@@ -1,4 +1,4 @@
-//! A literal nested Monte Carlo search, with which tests compare the search grammar.
+//! A direct implementation of nested Monte Carlo search, to compare with the search grammar.
 
 use getaway::search::{Generator, Policy, Problem};
 
@@ -37,7 +37,7 @@ pub fn nested<P: Problem>(
     nested_over(problem, state, level, &rollout, memory, random)
 }
 
-/// Like [`nested`], with a given rollout, which must end the game and append its actions.
+/// Like [`nested`], but level 0 is `rollout`, which must play to the end and append its actions.
 pub fn nested_over<P: Problem>(
     problem: &P,
     state: &P::State,

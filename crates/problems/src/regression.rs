@@ -1,4 +1,4 @@
-//! Symbolic regression: build a formula that fits given points, one postfix symbol at a time.
+//! Symbolic regression: build a postfix formula symbol by symbol, so that it fits given points.
 //!
 //! A formula has at most ten symbols and leaves one value on the stack. The reward is 1 / (1 + e),
 //! where e is the mean absolute error over twenty points, or 0 if e is not finite (Maes, Lupien
@@ -126,7 +126,7 @@ impl Regression {
         Self { points: std::array::from_fn(|index| (x(index), target(x(index)))) }
     }
 
-    /// A random problem and its formula, whose values at the points vary between -100 and 100.
+    /// A random problem and its formula. The values at the points are within ±100, not all equal.
     pub fn random(seed: u64) -> (Self, Vec<Symbol>) {
         let mut random = Generator::from_seed(seed);
         let any = Self::of(|x| x);

@@ -20,7 +20,6 @@ pub const SIZE: usize = 15;
 pub const COLOURS: usize = 5;
 pub const EMPTY_BONUS: u32 = 1000;
 
-/// Number of lanes in a set: one per column, and a last lane that is always empty.
 const LANES: usize = SIZE + 1;
 const WINDOW: usize = 4;
 const COLUMN: u16 = (1 << SIZE) - 1;
@@ -168,10 +167,10 @@ impl Cells {
         cells
     }
 
-    /// Finds the group of a cell in the group's leftmost column. Returns the first column of a
-    /// window of four columns and the group's lanes in it, or `None` if the group may extend beyond
-    /// the window. A shift by 1 bit is a step up or down, because the highest bit of each lane is
-    /// clear; a shift by 16 bits is a step left or right.
+    /// Finds the group of a cell, which must be in the group's leftmost column. Returns the first
+    /// column of a window of four columns and the group's lanes in it, or `None` if the group may
+    /// extend beyond the window. A shift by 1 bit is a step up or down, because the highest bit of
+    /// each lane is clear; a shift by 16 bits is a step left or right.
     #[inline]
     fn connected_nearby(&self, column: usize, row: usize) -> Option<(usize, u64)> {
         let first = column.min(LANES - WINDOW);
@@ -328,9 +327,9 @@ impl Board {
         Group { cells: self.cells_of(colour).connected(column, row), colour }
     }
 
-    /// A uniformly random group among the groups with a corner in `corners`, which must contain all
-    /// corners of these groups. A drawn corner is rejected unless it is the lowest cell in the
-    /// leftmost column of its group, so every group is equally likely.
+    /// Draws a group uniformly at random from those with a corner in `corners`, which must contain
+    /// either all or none of the corners of each group. A drawn corner is rejected unless it is the
+    /// lowest cell in the leftmost column of its group, so every group is equally likely.
     #[inline]
     fn draw(&self, mut corners: Cells, random: &mut Generator) -> Group {
         let mut count = corners.len() as usize;
@@ -346,7 +345,7 @@ impl Board {
         }
     }
 
-    /// A random group, which is not of the colour `spared` until the condition `until` is met.
+    /// Draws a random group; avoids `spared` unless no other group is left or `until` allows it.
     #[inline]
     fn draw_sparing(&self, spared: u8, until: Until, random: &mut Generator) -> Group {
         let cells = self.cells_of(spared);
@@ -428,13 +427,14 @@ const SPARED_PRIOR: f64 = -5.0;
 /// The condition under which a rollout stops sparing a colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
+    /// No group of another colour is left.
     NoOthers,
     /// All blocks of the spared colour are connected, or no group of another colour is left.
     Connected,
 }
 
-/// A variant of the policy `greedy`, which spares the colour that is most frequent when the rollout
-/// starts, until no group of another colour is left.
+/// A variant of the policy `greedy`. The policy itself spares the colour that is most frequent when
+/// the rollout starts, until no group of another colour is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sparing {
     /// True if the rollout's first board determines the spared colour, false if the game's does.
@@ -490,7 +490,7 @@ impl Problem for SameGame {
                 let row = corners.0[column].trailing_zeros() as usize;
                 let colour = board.colour(column, row).expect("a corner is occupied");
                 let cells = &cells[usize::from(colour)];
-                // The first corner of a group is in its leftmost column.
+                // The first corner of a group is in its leftmost column, where the search starts.
                 if let Some((first, window)) = cells.connected_nearby(column, row) {
                     // Clears lane by lane, because converting lanes to words and back is slow.
                     for (at, lane) in corners.0[first..first + WINDOW].iter_mut().enumerate() {
@@ -543,7 +543,7 @@ impl Problem for SameGame {
 
     /// Draws groups of the spared colour last, so that they combine into one large group
     /// (`TabuColorRandom` of Schadd and others, *Single-Player Monte-Carlo Tree Search*, 2008).
-    /// Selective games use the same rule.
+    /// Selective games use the same rule, so their rollouts may remove groups that `actions` omits.
     fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
         board.draw_sparing(board.spared, Until::NoOthers, random)
     }
@@ -556,7 +556,7 @@ impl Problem for SameGame {
         group.cells.words().into_iter().fold(u64::from(group.colour), mix)
     }
 
-    /// Pairs of the spared colour have the usual prior 0, because removing them costs little.
+    /// A pair of the spared colour has the usual prior 0, because removing it costs little.
     fn prior(&self, _: &Board, group: Group) -> f64 {
         if group.colour == self.spared && group.cells.len() > 2 { SPARED_PRIOR } else { 0.0 }
     }

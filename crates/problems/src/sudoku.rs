@@ -15,7 +15,7 @@ const CELLS_MAX: usize = ORDER_MAX * ORDER_MAX * ORDER_MAX * ORDER_MAX;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sudoku {
     order: usize,
-    /// The value of each cell, from 0, or `None` if it is not given; row by row.
+    /// The given value (from 0) of each cell, row by row; `None` if no value is given.
     givens: Vec<Option<u8>>,
 }
 
@@ -31,6 +31,7 @@ pub struct Grid {
     possible: [u16; CELLS_MAX],
     is_filled: [bool; CELLS_MAX],
     filled: u16,
+    /// The cell that the next move fills; `None` if the game is over.
     next: Option<u8>,
 }
 

@@ -1,7 +1,7 @@
 //! Nested search of SameGame that advances 32 rollouts at a time.
 //!
-//! A *lane* plays one rollout after another, and 32 lanes advance together. A `Vector` has 16 bits
-//! per lane. Searches of lower levels also advance together, so that few lanes are idle.
+//! Here, a *lane* plays one rollout after another, and 32 lanes advance together. A `Vector` has 16
+//! bits per lane. Searches of lower levels also advance together, so that few lanes are idle.
 //!
 //! Every rollout has its own generator, seeded from the steps and actions that lead to the rollout,
 //! so the order of the rollouts does not affect the result. The tests check that a plain recursive
@@ -16,19 +16,21 @@ use crate::nested::Memory;
 
 const LANES: usize = 32;
 
+/// Maximum number of searches that advance together.
 const SEARCHES: usize = 256;
 
 type Vector = [u16; LANES];
 
 const ZERO: Vector = [0; LANES];
 
+/// A colour number that no cell has: nothing is spared.
 const NO_COLOUR: u16 = (1 << DIGITS) - 1;
 
 /// Marks a lane without a move: its game is over, its group may be incomplete, or the drawn cell is
 /// not the first cell of its group.
 const REJECTED: u16 = u16::MAX;
 
-/// The random number generator of a rollout. It hashes (Wellons, *Hash Prospector*, 2018) a counter
+/// The random number generator of a rollout: a hash (Wellons, *Hash Prospector*, 2018) of a counter
 /// that advances by an odd step. The period is 2^32.
 #[derive(Clone, Copy, Debug)]
 struct LaneRandom {
@@ -95,11 +97,11 @@ struct Lanes {
     spared: [Vector; DIGITS],
     points: Vector,
     column: Vector,
-    /// For each lane, the bit of the drawn cell's row, or 0 if the lane has no game.
+    /// For each lane, the bit of the drawn cell's row, or 0 if the lane's game is over.
     row: Vector,
     /// Each bit of the drawn cell's colour number, copied to all bits of the lane.
     colour: [Vector; DIGITS],
-    /// The cells found so far of the drawn cell's group, with an empty column on either side.
+    /// The cells found so far of the drawn cell's group. The first and last columns are padding.
     found: [Vector; SIZE + 2],
     /// For each lane, all ones if its group may be incomplete, otherwise 0.
     is_growing: Vector,
@@ -155,7 +157,7 @@ impl Lanes {
         over
     }
 
-    /// Returns each lane's move (the column in the high byte, then the row), or [`REJECTED`].
+    /// Advances all lanes. Returns their moves (column in the high byte, then row) or [`REJECTED`].
     fn play(&mut self) -> Vector {
         self.draw();
         self.grow_groups();

@@ -1,4 +1,4 @@
-//! Compares Morpion Solitaire with published counts, published scores and a direct implementation.
+//! Checks Morpion Solitaire against published counts, published scores and a direct implementation.
 
 use std::collections::BTreeMap;
 

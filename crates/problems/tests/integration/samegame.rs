@@ -1,4 +1,4 @@
-//! Compares SameGame with a direct implementation of its rules, and solves small boards.
+//! Checks SameGame against a direct implementation of its rules, and solves small boards.
 
 use getaway::search::{Budget, Generator, Problem, Search};
 use getaway_problems::distribution::Distribution;
@@ -218,7 +218,7 @@ fn greedy_rollouts_spare_the_colour_that_is_most_frequent_where_they_start() {
         let line = search.run(&game, &later, Budget::passes(1)).best.expect("a game");
         assert_eq!(line.actions[0].colour, 2);
     }
-    // Outside a rollout, the spared colour is 1, the most frequent colour of the initial board.
+    // Outside a rollout, `later` spares colour 1, the most frequent colour when it was parsed.
     let drawn = |seed| game.greedy(&later, &mut Vec::new(), &mut Generator::from_seed(seed), &mut 0).colour;
     assert!((0..50).any(|seed| drawn(seed) == 0) && (0..50).any(|seed| drawn(seed) == 2));
 }
@@ -237,7 +237,7 @@ fn selective_game_spares_larger_groups_until_the_colour_is_connected() {
     assert_eq!(colours_of("0 1 2\n0 1 0\n0 1 0"), [(1, 3), (0, 2)]);
     // All blocks of colour 0 are connected, so their group is legal.
     assert_eq!(colours_of("0 1 2\n0 1 3\n0 1 4\n0 2 4"), [(0, 4), (1, 3), (4, 2)]);
-    // Only groups of three blocks of colour 0 are left, so they are legal.
+    // Colour 0 is spared, but no other colour forms a group, so its two groups are legal.
     assert_eq!(colours_of("0 1 0\n0 2 0\n0 1 0"), [(0, 3), (0, 3)]);
 }
 

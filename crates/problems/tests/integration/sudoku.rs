@@ -1,4 +1,4 @@
-//! Compares Sudoku with the known number of full 4x4 grids and with a published puzzle.
+//! Checks Sudoku against the known number of complete 4x4 grids and a published puzzle.
 
 use getaway::search::{Budget, Problem, Search, StopReason};
 use getaway_problems::distribution::Distribution;
