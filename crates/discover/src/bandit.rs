@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 
 use rayon::prelude::*;
 
+/// An arm, and the number of its earlier plays.
 pub(crate) type ArmPlay = (usize, u64);
 
 /// Number of plays computed ahead per thread: enough that threads seldom wait for the slowest.
@@ -84,7 +85,7 @@ impl Bandit {
         self.queue.peek().expect("every arm is in the queue").arm
     }
 
-    /// Records the reward of playing [`Self::next_arm`], which must be finite.
+    /// Records the reward of playing [`Self::next_arm`]. The reward must be finite.
     pub fn record(&mut self, reward: f64) {
         let arm = self.next_arm();
         self.arms[arm] = self.arms[arm].played(reward);
@@ -100,7 +101,7 @@ impl Bandit {
         order
     }
 
-    /// Predicts the next `count` plays if each reward is its arm's mean so far (0 for a new arm).
+    /// Predicts `count` plays, assuming that each reward equals its arm's mean (0 for a new arm).
     fn forecast(&self, count: usize) -> Vec<ArmPlay> {
         let mut queue = self.queue.clone();
         let mut ahead: HashMap<usize, Arm> = HashMap::new();

@@ -31,7 +31,7 @@ pub struct Play {
 
 pub trait Bank: Send + Sync {
     /// Searches the problem once within the budget, and returns the best score. The score depends
-    /// only on the arguments and the bank's seed. The seed of a search depends only on the problem.
+    /// only on the arguments and the bank's seed. All searches of a problem use the same seed.
     fn play(&self, expression: &Expression, play: Play) -> f64;
 
     fn scale(&self) -> f64;

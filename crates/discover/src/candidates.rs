@@ -1,5 +1,5 @@
-//! Enumerates the candidates: all expressions with a limited number of operators around a leaf, for
-//! instance a rollout, in the canonical forms of Maes, Lupien St-Pierre and Ernst.
+//! Enumerates the candidates: all expressions with a limited number of operators around a leaf
+//! (such as a rollout), in the canonical forms of Maes, Lupien St-Pierre and Ernst.
 //!
 //! `repeat(a, repeat(b, S))` becomes `repeat(a * b, S)`. `select(p, select(q, S))` becomes
 //! `select(p, S)`, because the inner tree only continues the descent of the outer tree. A candidate

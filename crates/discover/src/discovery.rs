@@ -19,12 +19,15 @@ use crate::ranking::Comparison;
 use crate::remote::{Cluster, RemotePlay};
 
 const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
-/// Numbers of UCT searches per step that tuning tries. `None` grows a single tree, without steps.
+/// Numbers of UCT iterations per step that tuning tries. `None` grows one tree, without steps.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
 /// Plays per thread between two checks of the stop flag.
 const CHUNK_PER_THREAD: usize = 16;
+/// Number of points of each [`Convergence`].
 const CURVE_POINTS: usize = 100;
+/// Maximum number of problems per budget of a [`BudgetCurve`].
 const CURVE_PROBLEMS_MAX: u64 = 100;
+/// Number of finalists that get a [`BudgetCurve`].
 const CURVE_FINALISTS: usize = 3;
 
 const KIND: FileKind = FileKind { name: "discovery", version: 1 };
@@ -60,7 +63,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Fails if a setting other than `plays`, `unseen` and `finalists` differs.
+    /// Fails if `found` differs in a setting other than `plays`, `unseen` and `finalists`.
     fn check(&self, found: &Self) -> Result<(), String> {
         let &Self { plays, unseen, finalists, .. } = self;
         if (Self { plays, unseen, finalists, ..found.clone() }) == *self {
@@ -76,6 +79,7 @@ pub struct Progress<'a> {
     pub stage: Stage,
     /// Number of plays in this stage so far, including plays of earlier runs.
     pub done: u64,
+    /// Number of plays since the previous call.
     pub made: u64,
     pub total: u64,
     pub bandit: &'a Bandit,
@@ -84,7 +88,7 @@ pub struct Progress<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
     Bandit,
-    /// UCT's constant and its number of searches per step are chosen on the training problems.
+    /// UCT's constant and its number of iterations per step are chosen on the training problems.
     Tuning,
     /// The finalists and the named algorithms, such as UCT, play the unseen problems.
     Ranking,
@@ -137,6 +141,7 @@ pub struct Convergence {
 pub struct BudgetCurve {
     pub name: Option<String>,
     pub expression: String,
+    /// For each budget: the budget, the mean score, and the bounds of its 95% interval.
     pub points: Vec<(u64, f64, f64, f64)>,
 }
 
@@ -264,8 +269,8 @@ pub struct Discovery<'b> {
 }
 
 impl<'b> Discovery<'b> {
-    /// Creates a discovery, or resumes the one in the file `state`, with an equal result. Fails if
-    /// the file is invalid, or differs in a setting other than `plays`, `unseen` and `finalists`.
+    /// Creates a discovery, or resumes the one in the file `state`, as if it had not ended. Fails
+    /// if the file is invalid or differs in a setting other than `plays`, `unseen` and `finalists`.
     pub fn new(
         settings: Settings,
         arms: Vec<Expression>,
@@ -294,7 +299,7 @@ impl<'b> Discovery<'b> {
 
     fn replay(&mut self, entry: Entry) -> Result<(), String> {
         match entry {
-            // The discovery in the file was longer. Ignore its additional plays.
+            // The run that wrote the file had more plays per arm. Ignore the surplus.
             Entry::Play { .. } if self.history.len() as u64 == self.plays_in_all() => Ok(()),
             Entry::Play { arm, .. } if arm != self.bandit.next_arm() => {
                 Err(format!("arm {arm}, expected {}", self.bandit.next_arm()))
@@ -491,7 +496,7 @@ impl<'b> Discovery<'b> {
         Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())
     }
 
-    /// Returns sampling, nested search and tuned UCT with each rollout policy of the candidates.
+    /// Returns the named algorithms, such as tuned UCT, for each rollout policy of the candidates.
     fn named(
         &mut self,
         stop: &AtomicBool,
@@ -511,7 +516,7 @@ impl<'b> Discovery<'b> {
         for (index, (&policy, tuned)) in policies.iter().zip(scores.chunks(count)).enumerate() {
             let mut variants = variants.by_ref().take(count);
             if scores.chunks(count).take(index).any(|earlier| earlier == tuned) {
-                // Equal scores show that the problem replaces this policy by random rollouts.
+                // Equal scores show that the problem has no such policy and uses random rollouts.
                 variants.for_each(drop);
                 continue;
             }

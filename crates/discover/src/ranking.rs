@@ -1,4 +1,4 @@
-//! Compares algorithms by the differences of their scores on the same problems.
+//! Compares algorithms by the differences between their scores on the same problems.
 
 use getaway_arena::stats::{CONFIDENCE, Interval, mean};
 use serde::Serialize;

@@ -1,7 +1,7 @@
-//! Makes plays in other processes.
+//! Makes the plays of a discovery in other processes.
 //!
-//! Guarantees: a score depends only on the problem and the play, not on the process. Processes that
-//! run another version or build are refused.
+//! Guarantees: the score of a play does not depend on the process. Processes that run another
+//! version or build are refused.
 
 use std::ops::ControlFlow;
 
@@ -21,7 +21,7 @@ struct Spec {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct SpecProblems {
-    /// [`BUILD`].
+    /// The sender's [`BUILD`].
     version: String,
     problem: String,
     seed: u64,
