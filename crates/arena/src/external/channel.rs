@@ -10,6 +10,7 @@ pub(super) enum Received {
     /// No complete message arrived before the deadline.
     Nothing,
     Closed,
+    /// A message broke the rules of the transport; the text says how.
     Broken(String),
 }
 

@@ -5,10 +5,10 @@
 //! `pipe:COMMAND` starts a program that reads messages from standard input and writes commands to
 //! standard output, as lines of JSON.
 //!
-//! Guarantees: a bot has the time limits of the server. A bot that crashes, falls silent or sends
-//! garbage loses the game, and the game's record names the reason. On Linux no process started by a
-//! bot outlives its games, even if this program is killed; elsewhere, processes that leave the
-//! bot's process group survive.
+//! Guarantees: after its first command, a bot has `tick_time` per tick, by default the server's
+//! 100 ms. A bot that crashes, falls silent or sends garbage loses the game, and the game's record
+//! names the reason. On Linux no process started by a bot outlives its games, even if this program
+//! is killed; elsewhere, processes that leave the bot's process group survive.
 
 mod bridge;
 mod channel;
@@ -35,8 +35,9 @@ pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
 pub use program::{Program, ProgramEnd};
 
-/// Time limit for a program to start and connect, or to send its first command if it is piped.
-/// It is twice the server's registration timeout, because a program also needs time to start.
+/// Time limit for a program to start and connect, and then to register. A piped program instead has
+/// this time to start and send its first command. It is twice the server's registration timeout,
+/// because a program also needs time to start.
 pub const STARTUP_TIME: Duration = Duration::from_secs(10);
 /// A bot that sends no command for this many consecutive ticks loses: 2 s at the server's pace.
 pub const SILENT_TICKS_MAX: u32 = 20;
@@ -57,7 +58,7 @@ struct Stopped;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExternalOptions {
-    /// The time limit per tick; a late tick is played without a command.
+    /// The time limit per tick. If the command is late, the tick is played without it.
     pub tick_time: Duration,
     /// True to start a new process for every game. Otherwise a piped program plays one game after
     /// another and is restarted only after a failure. A websocket program is always restarted.

@@ -19,7 +19,7 @@ const LOG_TIME: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    /// Closing this pipe makes the supervisor end the bot, even when this program is killed.
+    /// When this pipe closes, even because this program is killed, the supervisor kills the bot.
     release_pipe: Option<PipeWriter>,
     released: Option<Instant>,
     log: Arc<Mutex<Vec<u8>>>,
@@ -34,7 +34,7 @@ pub(super) enum Streams {
     Piped,
 }
 
-/// A shell that runs `command`, and a pipe. Closing the pipe ends all processes of the shell.
+/// A shell that runs `command`, and a pipe. Closing the pipe kills all processes of the shell.
 #[cfg(unix)]
 fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     use std::os::fd::AsRawFd;
@@ -47,7 +47,7 @@ fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     shell.process_group(0);
     let prepare = move || {
         rustix::io::fcntl_setfd(&end, rustix::io::FdFlags::empty())?;
-        // On systems without subreapers, only the bot's process group is ended.
+        // On systems without subreapers, only the bot's process group is killed.
         #[cfg(target_os = "linux")]
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         Ok(())
@@ -125,8 +125,8 @@ impl Process {
         }
         self.released = Some(Instant::now());
         match self.release_pipe.take() {
-            // Writing a line also ends the bot, in case a process forked at the same time holds the
-            // pipe open. This fails if the supervisor has already ended.
+            // Closing the pipe is not enough if a process forked at the same time holds it open, so
+            // writes a line first. Writing fails if the supervisor has already ended.
             Some(mut release_pipe) => drop(release_pipe.write_all(b"\n")),
             None => drop(self.child.kill()),
         }

@@ -1,4 +1,4 @@
-//! A bot that connects to a websocket, like a bot that plays on the real server.
+//! A websocket connection: from a bot, as on the real server, or from the bridge to a server.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};

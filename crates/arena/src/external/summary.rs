@@ -4,7 +4,7 @@ use super::FailureKind;
 use crate::game::GameRecord;
 use crate::series::{Games, Series};
 
-/// If a bot misses at least this share of its ticks, its results mean little.
+/// A bot that misses at least this share of its ticks is reported as late.
 pub const LATE_SHARE: f64 = 0.05;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -22,7 +22,7 @@ pub struct ExternalSummary {
     pub invalid_commands: u64,
     /// The first failure of each kind, with its map, sample (from 1), tick and description.
     pub failures: Vec<String>,
-    /// The failures in words, a note that the bot was often late, or `None`.
+    /// The failures in words, or, without failures, a note if the bot was often late.
     pub trouble: Option<String>,
 }
 

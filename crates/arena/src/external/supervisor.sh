@@ -1,8 +1,9 @@
-# Runs the bot command $1, and ends all of its descendants when the bot has ended or the arena
-# closes descriptor $2, which happens even if the arena is killed.
+# Runs the bot command $1. Kills the bot's descendants when the bot exits, and all of its processes
+# when the arena closes its end of the pipe at descriptor $2. If the arena is killed, the kernel
+# closes this end.
 #
 # On Linux this shell is a subreaper: orphaned descendants become its children. On other systems
-# only the process group is ended.
+# only the process group is killed.
 exec 4<"/dev/fd/$2" 3>&2 2>/dev/null
 children= session=
 read -r self rest </proc/self/stat && [ "$self" = $$ ] && children=/proc/$$/task/$$/children
@@ -15,7 +16,7 @@ read -r self rest </proc/self/stat && [ "$self" = $$ ] && children=/proc/$$/task
   until [ "$killed" ]; do
     read -r self name state parent rest </proc/self/stat
     [ "$parent" = $$ ] && [ -r "$children" ] || kill -9 0
-    # Kills the bot if it has been started; the loop below ends the other descendants.
+    # Kills the bot if it has been started; the loop below kills the other descendants.
     read -r found <"$children"
     for pid in $found; do
       [ "$pid" = "$self" ] || { kill -9 "-$pid" "$pid"; killed=yes; }
