@@ -1,6 +1,6 @@
 //! Measures the arena's games per second, and its overhead over plain games, which are played
-//! without it. First plays rounds of plain games, a series on one thread, and a series on two
-//! threads. The printed ratios are medians over these rounds, because the ratio of two times in the
+//! without it. Each round plays the plain games, a series on one thread and a series on two
+//! threads. The printed ratios are medians over the rounds, because the ratio of two times in the
 //! same round is stable even on a shared machine. All scores must equal those of the plain games.
 
 use std::ops::ControlFlow;

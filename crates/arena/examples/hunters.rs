@@ -2,9 +2,9 @@
 //! or lurk.
 //!
 //! All planners play on the same maps against the same hunters, and see only their positions. Games
-//! begin when the threats are awake; before that, every planner survives. In further games, half of
-//! the threats have known styles. A player that predicts this half, and the bot, are each compared
-//! with a player that treats all threats as unmodelled.
+//! begin in the first tick with awake threats, because every planner survives until then. In other
+//! games, half of the threats have known styles. A player that predicts this half, and the bot, are
+//! each compared with a player that treats all threats as unmodelled.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000
@@ -28,8 +28,8 @@ const MINIMAX_DEPTH: u16 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hunter {
-    /// The first hunter chases the player. Each other hunter goes to the crossing nearest to the
-    /// player among those to which no other hunter is closer, and chases a player within 3 tiles.
+    /// The first hunter and hunters within 3 tiles of the player chase it. Each other hunter goes
+    /// to the crossing nearest to the player, among those to which no other hunter is closer.
     Pincer,
     /// Minimises the distance to a fleeing player, [`MINIMAX_DEPTH`] moves ahead.
     Minimax,
@@ -78,8 +78,7 @@ impl Streets {
         self.next_tiles(hunter).map(|next| self.value_of_step(next, player, depth)).min().unwrap_or(u16::MAX)
     }
 
-    /// Returns the distance that `minimax` gives if the hunter's first step leads to `next`. The
-    /// player flees after each of the hunter's `depth` moves.
+    /// Returns the value of `minimax` if the hunter's first of `depth` moves leads to `next`.
     fn value_of_step(&self, next: u16, player: u16, depth: u16) -> u16 {
         if next == player {
             return 0;
@@ -146,7 +145,7 @@ impl HunterGame {
     fn new(layout: &Layout, hunter: Hunter, known: usize) -> Self {
         let (modelled, hunters) = layout.threats.split_at(known.min(layout.threats.len()));
         let streets = Streets::new(layout);
-        // The seed depends only on the map, so that hunters wake in the same ticks in all games.
+        // The seed depends only on the map, so its hunters wake in the same ticks in all games.
         let crossings = streets.crossings.iter().map(|&tile| u64::from(tile));
         let mut random = Generator::from_seed(crossings.fold(0, |seed, tile| seed.wrapping_mul(31) + tile));
         let tiles = hunters.iter().filter_map(|threat| streets.graph.tile(threat.position));

@@ -1,5 +1,5 @@
 //! Plays games in which a second bot takes over from the first in a given tick. The second bot has
-//! not seen the earlier ticks, so it does not know the threats' memories, draws and idle rounds.
+//! not seen the earlier ticks, so it does not know the threats' memories, draws or idle rounds.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example joined -- --maps path/to/maps

@@ -139,7 +139,7 @@ impl Field {
 pub struct Dataset {
     series: Series,
     options: DatasetOptions,
-    /// One game per map. To observe a state, it is copied into the game of its map.
+    /// One game per map. A state is copied into the game of its map to be observed.
     observed: Batch,
 }
 

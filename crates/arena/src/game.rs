@@ -148,7 +148,7 @@ fn two_digits(number: u64) -> u64 {
     (number / unit + u64::from(number % unit >= unit.div_ceil(2))) * unit
 }
 
-/// Processor time and memory of the player in a game; 0 where they cannot be measured.
+/// Processor time and memory of a planner or bot in a game; 0 where they cannot be measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     pub cpu_ms: u64,

@@ -27,6 +27,7 @@ pub fn check_build(build: &str) -> Result<(), String> {
 pub struct Channel {
     pub input: Box<dyn BufRead + Send>,
     pub output: Box<dyn Write + Send>,
+    /// Dropping this value ends the other process.
     pub process: Box<dyn Any + Send>,
 }
 
@@ -41,7 +42,7 @@ pub trait Jobs {
     fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;
 }
 
-/// An error of the other process, of its output, or of the connection to it.
+/// An error in the other process, in its output, or in the connection to it.
 #[derive(Debug, thiserror::Error)]
 #[error("the cluster: {0}")]
 pub struct RemoteError(pub String);
@@ -91,8 +92,8 @@ impl Channel {
         Err(RemoteError("it ended before everything was played".to_owned()))
     }
 
-    /// Like [`Channel::run`], but once `stop` is set, no more jobs start, the next result ends the
-    /// run, which returns `Continue`, and errors are ignored.
+    /// Like [`Channel::run`], but once `stop` is set, no more jobs start, errors are ignored, and
+    /// the run returns `Continue` after the next result.
     pub fn run_until<J: Jobs>(
         self,
         work: &str,

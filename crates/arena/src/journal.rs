@@ -23,7 +23,7 @@ use thiserror::Error;
 use getaway::files;
 use getaway::fnv::FnvHasher;
 
-/// Every line must be shorter than this, which is several times the size of the largest record.
+/// Every line must be shorter than this limit. The largest record is several times shorter.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 const FILE_BYTES_MAX: u64 = 1 << 36;
 const CHECKSUM_START: &str = ",\"check\":\"";
@@ -35,7 +35,6 @@ const QUOTE_CHARS_MAX: usize = 60;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileKind {
     pub name: &'static str,
-    /// The version of the format.
     pub version: u32,
 }
 
@@ -165,8 +164,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Appends records, each a JSON object with at least one field. If writing fails, the file is
-    /// truncated to its previous size if possible. The caller can then append the records again.
+    /// Appends records, each a JSON object with at least one field. If writing fails, truncates the
+    /// file to its previous size, if possible, so that the caller can append the records again.
     pub fn append<R: Serialize>(&mut self, records: &[R]) -> Result<(), JournalError> {
         let (mut text, hash) = (String::new(), self.hash);
         for record in records {
@@ -319,7 +318,7 @@ mod tests {
         for length in 0..text.len() {
             fs::write(&path, &text[..length]).expect("a shorter file");
             if length < header_bytes {
-                // An interrupted run cannot leave an incomplete first line.
+                // An interrupted run cannot leave an incomplete first line, so the file is foreign.
                 assert!(matches!(open(&path), Err(JournalError::Foreign { .. })), "{length}");
                 continue;
             }

@@ -265,7 +265,7 @@ pub struct SprtReport {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Match {
-    /// The planner whose wins and losses are counted, and which the verdict describes.
+    /// The planner that the counts of wins and losses and the verdict describe.
     pub left: String,
     pub right: String,
     pub overall: Comparison,
@@ -513,7 +513,7 @@ mod tests {
         seen[3] = None;
         assert_eq!((monitor.update(&series, &seen), monitor.report().pairs), (SprtDecision::Undecided, 1));
         assert_eq!(monitor.update(&series, &all), SprtDecision::H1);
-        // ln 19 / ln 1.2 is 16.1.
+        // The first 16 wins do not suffice, because ln 19 / ln 1.2 is 16.1.
         let report = monitor.report();
         assert_eq!(report.pairs, 17);
         let mut kept = all.clone();

@@ -39,7 +39,7 @@ struct Spec {
 pub(super) enum RemoteGame {
     /// The game of a series at this index.
     OfSeries(usize),
-    /// The game of an entrant, given as `NAME=SPEC`, in a unit of a ladder: a map and a seed.
+    /// The game of `entrant` (`NAME=SPEC`) on a unit of a ladder. A unit is a map and a seed.
     OfLadder { entrant: String, unit: usize },
 }
 
@@ -111,7 +111,7 @@ impl Series {
         Ok(Self::with_host(&maps, options, host)?.with_external(external))
     }
 
-    /// Plays the games in a JSON array in the calling thread; returns one line of JSON per game.
+    /// In the calling thread, plays the games in a JSON array. Returns one line of JSON per game.
     pub fn play_lines(&self, games: &str, host: Option<&dyn PlannerHost>) -> Result<Vec<String>, SeriesError> {
         let games: Vec<RemoteGame> =
             serde_json::from_str(games).map_err(|error| SeriesError::Spec(error.to_string()))?;

@@ -79,7 +79,7 @@ struct Data<'a> {
     planners: Vec<PlannerEvaluation>,
     /// For each planner and map, decision times in milliseconds with their counts.
     times: Vec<Vec<Vec<(f64, u64)>>>,
-    /// Comparisons of each planner with each planner, first over all maps, then on each map.
+    /// Comparisons by map, left planner and right planner. The first entry is over all maps.
     matrix: Vec<Vec<Vec<Comparison>>>,
     games: Vec<GameRow>,
 }
@@ -106,7 +106,7 @@ impl SprtCurve {
 struct GameRow(usize, usize, u32, u64, u16, u32, Option<String>, Option<usize>, Option<String>);
 
 /// Renders the page of a series. `command_of` returns the command that replays the game at an
-/// index, if there is one.
+/// index, or `None`.
 pub fn report(
     series: &Series,
     games: &Games,

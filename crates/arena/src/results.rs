@@ -1,7 +1,7 @@
 //! A results file: a journal with one record per finished game.
 //!
-//! Guarantees: a file with other options is rejected, and so is a game whose moves do not give the
-//! recorded result.
+//! Guarantees: a file made with other options is rejected, and so is a game whose moves do not give
+//! the recorded result.
 
 use std::fmt::Display;
 use std::path::Path;

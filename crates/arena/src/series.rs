@@ -28,7 +28,7 @@ use getaway::map::Map;
 use getaway::planner::{PlannerError, PlannerHost, PlannerSpec};
 use getaway::search::{Budget, Generator};
 
-/// Size of a seed in bits. JSON parsers that use doubles read integers exactly up to 53 bits.
+/// Size of a seed in bits: JSON parsers that use doubles cannot read all larger integers exactly.
 const SEED_BITS: u32 = 53;
 
 #[derive(Clone, Debug)]
@@ -111,7 +111,7 @@ enum Player {
     External(ExternalBot),
 }
 
-/// The games of a series by index; `None` for a game that was not played yet.
+/// The games of a series by index; `None` for a game that has not been played yet.
 pub type Games = Vec<Option<GameRecord>>;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -301,7 +301,7 @@ impl Series {
                 && is_wanted(index)
                 && let Some(result) = self.play_one(index, host, &is_stopped).transpose()
             {
-                // Sending fails if the series has stopped, which drops the receiver.
+                // Sending fails if the series has stopped and dropped the receiver.
                 let _ = sender.send((index, result));
             }
         };

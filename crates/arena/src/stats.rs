@@ -1,9 +1,9 @@
 //! Confidence intervals and significance tests, as pure functions of counts and scores.
 //!
 //! Games on one map are alike, because maps differ in difficulty. The interval of a mean therefore
-//! clusters games by map, and the sign test counts units: the smallest independent groups of games.
-//! Without data, each function returns the widest possible interval, a p-value of 1 or `None`. The
-//! unit tests compare the results with published values and cite the sources.
+//! clusters games by map, and the sign test counts units: the smallest independent groups of paired
+//! games. Without data, each function returns the widest possible interval, a p-value of 1 or
+//! `None`. The unit tests compare the results with published values and cite the sources.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
@@ -90,8 +90,8 @@ impl ClusteredMean {
     }
 
     /// Returns the mean of values between `-reach` and `reach` after adding one cluster of
-    /// `unit_size` values at each end. As in the adjusted interval of Bonett and Price
-    /// ([`win_share`]), the two clusters represent unseen outcomes. Without them, a few equal
+    /// `unit_size` values at each end of this range. As in the adjusted interval of Bonett and
+    /// Price ([`win_share`]), the two clusters represent unseen outcomes. Without them, a few equal
     /// values would give a standard error of 0.
     pub fn adjusted(clusters: &[Vec<f64>], reach: f64, unit_size: usize) -> Self {
         let ends = [reach, -reach].map(|end| vec![end; unit_size.max(1)]);
@@ -132,7 +132,7 @@ impl ClusteredMean {
 }
 
 /// Returns the mean of clustered values between `least` and `most`, with a Wilson interval inside
-/// these bounds. Its number of trials is derived from the width of the interval of
+/// these bounds. Its effective number of trials would make a Wald interval as wide as that of
 /// [`clustered_mean`].
 ///
 /// Many scores equal one of the bounds, so the distribution of their mean is skewed, and Student's
@@ -182,9 +182,9 @@ fn wilson(estimate: f64, count: f64, confidence: f64) -> Interval {
 
 /// Returns a share of clustered trials with Wilson's interval for the effective number of
 /// independent trials (Korn and Graubard, *Confidence Intervals for Proportions with Small Expected
-/// Number of Positive Counts Estimated from Survey Data*, 1998). Clusters are (successes, trials).
-/// If all trials have the same outcome, each cluster counts as one trial. For a single cluster, the
-/// result is that of [`share`].
+/// Number of Positive Counts Estimated from Survey Data*, 1998). Each cluster is a pair (successes,
+/// trials). If all trials have the same outcome, each cluster counts as one trial. For a single
+/// cluster, the result is that of [`share`].
 pub fn clustered_share(clusters: &[(u64, u64)], confidence: f64) -> Interval {
     let clusters: Vec<(u64, u64)> = clusters.iter().copied().filter(|&(_, trials)| trials > 0).collect();
     let (successes, trials) =
@@ -320,8 +320,8 @@ pub fn clustered_win_share(clusters: &[WinDrawLoss], units: WinDrawLoss, confide
     }
 }
 
-/// Returns Bonett and Price's adjusted difference between the shares of wins and of losses, which
-/// adds one win and one loss.
+/// Returns the difference between the shares of wins and losses after adding one win and one loss
+/// (Bonett and Price), with its Wald interval.
 fn paired_difference(counts: WinDrawLoss, confidence: f64) -> Interval {
     let count = (counts.pairs() + 2) as f64;
     let (won, lost) = ((counts.wins + 1) as f64 / count, (counts.losses + 1) as f64 / count);

@@ -25,8 +25,8 @@ const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
-/// Further pairs on the same maps do not reduce the variance between maps. If that variance exceeds
-/// this share of the variance at which the margin would be detected, further maps are planned.
+/// Further pairs on the same maps do not reduce the variance between maps. If it exceeds this
+/// share of the largest variance at which the margin can be detected, further maps are planned.
 const BETWEEN_MAX: f64 = 0.7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -139,7 +139,7 @@ impl Question<'_> {
         let (played, maps) = (pairs.pairs_played as f64, pairs.maps as f64);
         let within = within_error.unwrap_or(error).min(error).powi(2);
         let between = error.powi(2) - within;
-        // If most clusters are single pairs, the plan counts each further pair as a new cluster.
+        // If most clusters are single pairs, further pairs add clusters and degrees of freedom.
         let quantile = match within_error {
             Some(_) => students_quantile(CONFIDENCE, degrees),
             None => normal_quantile(CONFIDENCE),

@@ -4,11 +4,13 @@
 //! All entrants play the same sequence of *units*: unit u is a map and a seed. Two entrants are
 //! compared on every unit that both have played, so one game serves in many comparisons. A pair of
 //! entrants is closed when sequential tests have decided it, or when the entrants only repeat
-//! earlier games. Only entrants at most two places apart are tested against each other.
+//! earlier games. After its first games, an entrant plays only for open pairs with entrants at most
+//! two places away in the ranking.
 //!
 //! Guarantees: every finished game is in the journal before it counts. The state depends only on
-//! the journal. With one thread, the journal depends only on the settings and the requests, so a
-//! kill at any moment does not change the result. Memory grows with the number of games.
+//! the journal. With one thread, a budget in simulated ticks and no external bots, the games depend
+//! only on the settings and the requests, so a kill at any moment does not change the result.
+//! Memory grows with the number of games.
 
 mod page;
 mod pairs;
@@ -42,7 +44,7 @@ pub use store::{LadderError, LadderRequest, request};
 const FIRST_GAMES: usize = 10;
 /// A bot is set aside after this many failed games in a row.
 const FAILURES_MAX: u64 = 3;
-/// Maximum distance in the ranking between two entrants whose pair is tested.
+/// Games are chosen only for pairs of entrants at most this many places apart in the ranking.
 const NEIGHBOURS: usize = 2;
 
 /// The settings of all games of a ladder. A run can continue a ladder only with equal settings.
@@ -77,7 +79,7 @@ pub(crate) enum Event {
 pub enum EntrantState {
     Active,
     Retired,
-    /// The entrant failed too often. Holds its last failure.
+    /// The entrant failed too often. Holds the reason, which includes its last failure.
     SetAside(String),
 }
 
@@ -271,7 +273,7 @@ impl Ladder {
         is_failing.then(|| format!("failed in {FAILURES_MAX} games in a row; last: {last}"))
     }
 
-    /// Starts the next game. Returns `None` if no game beyond those in progress is informative.
+    /// Chooses the next game and marks it as in progress; `None` if no further game is informative.
     pub fn next(&mut self) -> Option<Job> {
         let entrant = self.newcomer().or_else(|| self.open_entrant())?;
         let unit = self.members[entrant].next_unit();

@@ -12,7 +12,7 @@ const DATA: &str = "{{DATA}}";
 #[derive(Clone, Debug, Serialize)]
 pub struct LadderText<'a> {
     pub title: &'a str,
-    /// A description of the setting.
+    /// The settings of the ladder, shown below the title.
     pub heading: &'a str,
     /// The time of the standing, as shown on the page.
     pub updated: &'a str,

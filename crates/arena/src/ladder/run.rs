@@ -20,13 +20,13 @@ use getaway::game::World;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
 
-/// With this interval and [`REPORT_INTERVAL`], the page is less than a second out of date.
+/// Together with [`REPORT_INTERVAL`], keeps the page less than a second out of date.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
-/// Interval between attempts to write events whose first write failed, as on a full disk.
+/// Interval between attempts to write events whose first write failed, for example on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Another process has at most this many games in progress: the larger of `AHEAD_MIN` and the
-/// number of games so far / `AHEAD_DIVISOR`. More games would be chosen without recent results.
+/// Maximum number of games in progress in another process: the larger of `AHEAD_MIN` and the games
+/// so far / `AHEAD_DIVISOR`. With more, games would be chosen before recent results are known.
 const AHEAD_MIN: usize = 64;
 const AHEAD_DIVISOR: usize = 20;
 
@@ -66,7 +66,7 @@ struct Shared {
     series: Arc<Series>,
     /// Events that could not be written yet. No game is started until all of them are written.
     unsaved: Vec<Event>,
-    /// Saved games that were not reported yet.
+    /// Saved games that have not been reported yet.
     news: Vec<NumberedGame>,
     notes: Vec<String>,
     error: Option<SeriesError>,
@@ -138,7 +138,7 @@ pub fn run_ladder(
         result
     });
     let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Save the games that ended after the last pass of the loop.
+    // Retry the events that could not be written, and report the games since the last pass.
     shared.save_again();
     let standing = shared.ladder.standing();
     for NumberedGame { number, record } in std::mem::take(&mut shared.news) {
@@ -181,7 +181,7 @@ fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn()
 fn play_remotely(channel: Channel, spec: &str, shared: &Mutex<Shared>, is_stopped: &dyn Fn() -> bool) {
     let mut games = RemoteGames { shared, is_stopped, in_progress: 0 };
     if let Err(error) = channel.run(spec, &mut games) {
-        // After a stop request, the process may end early.
+        // After a stop request, the process may end early, which is not an error.
         if !is_stopped() {
             lock(shared).error = Some(error.into());
         }

@@ -69,7 +69,7 @@ pub fn request(folder: &Path, request: LadderRequest) -> Result<(), LadderError>
     let mut partial = Builder::new().prefix(".getaway-").suffix(".partial").tempfile_in(&inbox).map_err(failed)?;
     let text = serde_json::to_string(&file).expect("a request is valid JSON");
     writeln!(partial, "{text}").map_err(failed)?;
-    // The name starts with the time, so that requests sorted by name are carried out in order.
+    // The name starts with the time, because requests are carried out in the order of their names.
     let name = format!("{:020}-{}.json", now.as_nanos(), std::process::id());
     partial.persist_noclobber(inbox.join(name)).map_err(|error| failed(error.error))?;
     Ok(())
@@ -130,7 +130,7 @@ impl Store {
 
     /// Removes the file of a request that was carried out or refused.
     pub fn remove(&self, id: &str) {
-        // If this fails, the request is not carried out twice, because the journal holds its id.
+        // A failure is harmless: the journal holds the id, so the request is not carried out again.
         let _ = fs::remove_file(self.folder.join("inbox").join(id));
     }
 }

@@ -1,6 +1,6 @@
 //! A short version of the example `calibration`. Over all tournaments between equal planners, 93%
 //! to 97% of the 95% intervals must contain the true value, and the sign test and the verdicts
-//! *better* and *worse* may be wrong in at most 5.5% of the tournaments. If the difference equals
+//! *better* and *worse* must be wrong in at most 5.5% of the tournaments. If the difference equals
 //! the margin, the promised number of further games must be enough in at least 75% of the cases.
 
 use crate::calibration::{Calibration, MarginCalibration, REAL, SYNTHETIC};
@@ -39,7 +39,7 @@ fn verdicts_at_the_margin_are_calibrated() {
 
 #[test]
 fn played_tournaments_of_equals_are_calibrated() {
-    // Few tournaments are enough, because a test that counted repeated games would fail in most.
+    // Few are enough: a test that counted repeated games as independent would fail in most.
     const TOURNAMENTS: u32 = 5;
     let maps = common::our_maps();
     let pairs = REAL.iter().filter(|pair| pair.name.contains("random"));
