@@ -78,7 +78,7 @@ impl<P: Problem> Run<'_, P> {
     }
 }
 
-/// Falls from `hot` to `cold`: linearly if one of them is 0, otherwise exponentially.
+/// Interpolates from `hot` to `cold`: linearly if one of them is 0, otherwise exponentially.
 fn temperature(share: f64, hot: f64, cold: f64) -> f64 {
     if hot > 0.0 && cold > 0.0 { hot * libm::pow(cold / hot, share) } else { hot + (cold - hot) * share }
 }

@@ -7,7 +7,7 @@ use super::deadline::{DeadlineWatch, now};
 /// The limits of a search or planner, which stops at the first limit that it reaches. Each step of
 /// a search from a state to a successor is a *simulated tick*. Steps along the played game or a
 /// known line do not count, nor do the steps of the planner `safest`. In JSON, the limits on ticks,
-/// time and evaluations that are set are called `budget_ticks`, `budget_ms` and `budget_evals`.
+/// time and evaluations are `budget_ticks`, `budget_ms` and `budget_evals`, if they are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// Simulated ticks. The last step of the policy `greedy` or of a proof may exceed the limit.
@@ -191,7 +191,7 @@ impl BudgetMeter {
     /// Checks the tick limit and the deadline without counting a tick.
     ///
     /// # Errors
-    /// Like [`tick`](Self::tick).
+    /// In the same cases as [`tick`](Self::tick).
     #[cold]
     pub fn check(&mut self) -> Result<(), StopReason> {
         if let Some(ending) = self.ending {

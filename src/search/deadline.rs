@@ -1,6 +1,6 @@
-//! Deadlines on a busy machine. The system can preempt a thread for entire time slices, so that a
-//! few microseconds of work take milliseconds. After one such stall, others are likely. A deadline
-//! therefore counts as reached once the remaining time is at most the longest recent stall.
+//! Deadlines on a busy machine. The system can preempt a thread for entire time slices, so that
+//! microseconds of work take milliseconds. After one such stall, others are likely. So a deadline
+//! counts as reached once at most the longest recent stall is left, except in the first quarter.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -176,7 +176,7 @@ impl DeadlineWatch {
         (!self.deadline.is_past_at(now)).then_some(elapsed)
     }
 
-    /// Ignores the time between the last check and the next, which a nested search has used.
+    /// Ignores the time from the last check to the next one, because a nested search has used it.
     pub fn pause(&mut self) {
         self.last_check = None;
     }

@@ -56,7 +56,8 @@ pub enum Component {
     Repeat(u32),
     /// Invokes the next component from every successor of the state.
     Lookahead,
-    /// Invokes the next component, plays the next action of the best sequence, and repeats this.
+    /// Invokes the next component and plays the next action of the best sequence. Repeats this
+    /// until the sequence ends.
     Step,
     /// Selects a leaf of a search tree by UCB1, and invokes the next component from the leaf. The
     /// number is the exploration constant of UCB1, 0 to [`C_MAX`].

@@ -6,7 +6,7 @@
 //!   for at most `H` actions, and evaluates the last state.
 //! - `repeat(N, S)`: invokes `S` `N` times from the same state.
 //! - `lookahead(S)`: invokes `S` from every successor of the state.
-//! - `step(S)`: invokes `S`, plays the next action of the best sequence, and repeats this.
+//! - `step(S)`: until the best sequence ends, invokes `S` and plays the sequence's next action.
 //! - `select(C, S)`: keeps a tree for the entire search. Descends to the child with the highest
 //!   mean + `C` sqrt(ln n / n_k), where the parent has n visits and the child n_k; expands a leaf,
 //!   invokes `S` from the leaf, and backs up the reward.

@@ -1,4 +1,4 @@
-//! The learned policy of `adapt`: one weight per action code.
+//! The learnt policy of `adapt`: one weight per action code.
 
 use super::problem::Generator;
 
@@ -111,7 +111,7 @@ impl Weights {
     }
 }
 
-/// A recorded rollout: for each step, the legal actions' codes and priors, and the played action.
+/// A recorded rollout: for each step, the actions' codes and exp(prior weight), and the played one.
 #[derive(Debug, Default)]
 pub(super) struct Rollout {
     pub(super) reward: Option<f64>,
@@ -194,7 +194,7 @@ impl Rollout {
             first = step.end;
         }
         // The weights change only now, so that a code that occurs twice does not affect the
-        // probabilities above. Exponentials come last, because most codes change in many steps.
+        // probabilities above. Most codes change in many steps, so exponentials are computed last.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);
         }

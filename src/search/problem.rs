@@ -91,7 +91,7 @@ pub trait Problem {
     fn begin_greedy(&self, _state: &mut Self::State) {}
 
     /// The action of the policy `greedy` in the non-final `state`, by default a random one.
-    /// `actions` is scratch space. An implementation adds its simulated steps to `_trial_ticks`.
+    /// `actions` is scratch space. The method must add its simulated steps to `_trial_ticks`.
     #[inline]
     fn greedy(
         &self,

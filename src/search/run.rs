@@ -125,8 +125,8 @@ impl<A: Copy + Eq> Search<A> {
     }
 
     /// Moves the root to the state after `action`. If the best sequence starts with `action`, keeps
-    /// the rest of the sequence and the subtrees, and returns true. Otherwise, returns false and
-    /// resets the search, which could not find the best sequences in explored subtrees again.
+    /// the rest of the sequence and the subtrees, and returns true. Otherwise, resets the search,
+    /// which would skip explored subtrees and miss their best sequences, and returns false.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
