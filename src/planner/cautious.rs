@@ -1,7 +1,7 @@
 //! `cautious`: does not predict the threats, but allows for everything that they *could* do. A
 //! *safe path* enters every tile before the *earliest arrival* of any threat. A sequence of filters
-//! keeps the moves that are best by one criterion each: safe in this tick, safe for long, not into
-//! a dead end, with much room, not backwards, and onto a tile where threats arrive late.
+//! narrows down the moves, each by one criterion: safe in this tick, safe for long, not into a dead
+//! end, with much room, not backwards, and onto a tile where threats arrive late.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -45,11 +45,11 @@ pub struct Sighting<'a> {
     pub threats: &'a [ObservedThreat],
 }
 
-/// Chooses moves from positions alone. Keeps tables for the last map, and the last position.
+/// Chooses moves from positions alone. Keeps the tables of the last map and the player's last tile.
 #[derive(Clone, Debug)]
 pub struct CautiousRules {
     terrain: Option<Terrain>,
-    /// The server's clock. A [`Sighting`] does not include the rules of the game.
+    /// The real server's clock, because a [`Sighting`] does not include the rules of the game.
     clock: Clock,
     random: Generator,
     last: Option<(u16, Position)>,
@@ -103,7 +103,7 @@ impl CautiousRules {
     }
 
     /// Chooses a move within tens of microseconds. Chooses to stay if the player is not on an open
-    /// tile. The choice's `planned_tick` is the last tick in which the player is certainly safe.
+    /// tile. The player can stay alive at least until the start of the choice's `planned_tick`.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }

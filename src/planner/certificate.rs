@@ -1,5 +1,5 @@
-//! Certificates: proofs about a map, for a verifier that shares no code with the prover. Each line
-//! of the text is a JSON object: a header, one object per sweep, a footer (`docs/proofs.md`).
+//! Certificates: proofs about a map, for a verifier that shares no game logic with the prover. Each
+//! line is a JSON object: a header, then one object per sweep, then a footer (`docs/proofs.md`).
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +12,7 @@ use crate::game::{LAST_TICK, Move, Plan, Rules};
 
 const VERSION: u32 = 4;
 
-/// A line, which is a sequence of moves, and a proof that no line lasts longer than the bound.
+/// A line (a sequence of moves), and a proof that no line ends after the bound.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Certificate {
     /// The rules of the game.

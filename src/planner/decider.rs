@@ -95,14 +95,14 @@ impl Decider {
         self.prover.as_ref()?.proof()
     }
 
-    /// Saves the line, the bound, and the prover's sets, sweeps and schedule. Only the searches for
-    /// lines are not saved: after [`Decider::restore`], they begin again.
+    /// Saves the line, the bound, and the prover's sets, sweeps and schedule, but not the searches
+    /// for lines: after [`Decider::restore`], they begin again.
     ///
     /// # Errors
     /// If writing fails.
     pub fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         let Solution { moves, final_tick, bound, .. } = &self.best;
-        // Before the first call of `solve`, the line ends in tick 0.
+        // Before the first call of `solve`, `final_tick` is 0.
         let final_tick = *final_tick.max(&FIRST_TICK);
         let line = SavedLine { actions: moves.clone().into(), final_tick, bound_tick: *bound };
         serde_json::to_writer(&mut *out, &line)?;
@@ -110,8 +110,8 @@ impl Decider {
         self.prover.as_ref().map_or(Ok(()), |prover| proof::save(&**prover, out))
     }
 
-    /// Restores a decider that was saved while it solved the start of the game. Pass another seed
-    /// than before, or the searches for lines repeat earlier random choices. The bound and later
+    /// Restores a decider that was saved while it solved the start of the game. Pass a different
+    /// seed, or the searches for lines repeat their earlier random choices. The bound and later
     /// proofs are only as sound as the saved data: verify their certificates.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ pub(super) struct Distances {
 }
 
 impl Distances {
-    /// Returns the table for the map of `world`. Creates a new table if `known` is for another map.
+    /// Returns the table for the map of `world`. Creates it unless `known` is already for this map.
     pub fn refresh<'a>(known: &'a mut Option<Self>, world: &World) -> &'a mut Self {
         if known.as_ref().is_none_or(|distances| !distances.terrain.is_for(world.layout())) {
             let terrain = Terrain::new(world.layout());

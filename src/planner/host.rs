@@ -1,5 +1,5 @@
-//! External planners, such as Python callables, which have names of the form `MODULE:NAME`. Without
-//! a host, these names are errors, so that a request to a server cannot run external code.
+//! External planners, such as Python callables. Their names contain a colon, as in `MODULE:NAME`.
+//! Without a host, such a name is an error, so a request to a server cannot run external code.
 
 use std::error::Error;
 use std::fmt;

@@ -1,10 +1,9 @@
-//! `model:FILE`: plays by a small neural network, which was trained with the Python package.
+//! `model:FILE`: chooses moves with a small neural network, trained with the Python package.
 //!
 //! The network scores one action at a time. Its inputs are the
 //! [features](crate::batch::FEATURES_ACTION) of the action, their mean and maximum over all open
-//! actions, and the [header](crate::batch::FEATURES_HEADER). All inputs are scaled to at most 1.
-//! Hidden layers use rectified linear units. Sums are computed in a fixed order, so a model plays
-//! the same game on every machine.
+//! actions, and the [header](crate::batch::FEATURES_HEADER), scaled to at most 1. Hidden layers use
+//! rectified linear units. Sums have a fixed order, so the scores are the same on every machine.
 
 use std::sync::Arc;
 

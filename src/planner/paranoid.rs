@@ -102,7 +102,7 @@ impl GameSearch<'_> {
         Ok(best)
     }
 
-    /// Returns the value of the position after `ahead` ticks, in which the player moves next.
+    /// Returns the value of a position after `ahead` ticks, with the player to move.
     fn player(&mut self, player: u16, ahead: usize, mut alpha: i32, beta: i32) -> Result<i32, Stop> {
         if ahead == self.depth {
             return Ok(SURVIVES_VALUE + self.nearest_threat(player));

@@ -28,7 +28,7 @@ pub(super) enum Make {
     Expression(fn(u16) -> String),
 }
 
-/// The names of the built-in planners, each with a description of one line.
+/// The names of the built-in planners, each with a one-line description.
 pub const NAMES: [(&str, &str); PLANNERS.len()] = {
     let mut names = [("", ""); PLANNERS.len()];
     let mut index = 0;

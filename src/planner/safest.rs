@@ -1,11 +1,11 @@
-//! `safest`, the fallback of other planners: avoids a catch in the next tick, and moves towards the
-//! tile with the most margin: the ticks from the player's arrival to the first threat's arrival.
+//! `safest`, the fallback of other planners: avoids an immediate catch, and moves towards the tile
+//! with the most *margin*, the number of ticks from the player's arrival to the first threat's.
 
 use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source, follower};
 use crate::game::{Move, Mover, State, UNREACHED, World};
 
-/// Avoids a catch in the next tick, and moves towards the tile with the most margin.
+/// Avoids an immediate catch, and moves towards the tile with the most margin over the threats.
 #[derive(Clone, Debug, Default)]
 pub struct SafestPlanner {
     terrain: Option<Terrain>,

@@ -24,7 +24,7 @@ pub struct ShowOffPlanner {
 }
 
 impl ShowOffPlanner {
-    /// Creates a planner. The `options` apply to the first plan, and their seed to all variations.
+    /// Creates a planner. The `options` apply to the first plan; variations use only their seed.
     pub fn new(options: SurvivalOptions) -> Self {
         Self { survival: SurvivalPlanner::new(options), random: Generator::from_seed(options.seed) }
     }
@@ -55,8 +55,8 @@ impl ShowOffPlanner {
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// Returns the safe move that brings a threat closest or, with probability 1/6, a random move.
-    /// Returns `None` if the budget is used up.
+    /// Returns the safe move that brings a threat closest or, with probability 1/6, a random safe
+    /// move; a fatal move if no move is safe. Returns `None` if the budget is used up.
     fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
         if self.random.below(RANDOM_TICK_INTERVAL) == 0 {

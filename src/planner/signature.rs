@@ -40,7 +40,7 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
         done.collect::<Vec<(usize, Result<Record, WorldError>)>>()
     };
     let mut records = thread::scope(|scope| {
-        // The current thread plays games too, so the helper threads may fail to start.
+        // The current thread plays games too, so it does not matter if helpers fail to start.
         let help = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let helpers: Vec<_> = (1..threads).filter_map(help).collect();
         let mut records = work();

@@ -1,14 +1,14 @@
-//! `smitsimax`: a search in which the player and each *unmodelled* threat (whose rules are unknown)
+//! `smitsimax`: a search in which the player and each *unmodelled* threat (one with unknown rules)
 //! choose their own moves, as in decoupled UCT (Tak, Lanctot and Winands, 2014).
 //!
 //! Each of these agents has its own rewards and its own tree of bandits. In each playout, an agent
 //! chooses its move by the confidence bounds of the bandit for its current observation. The player
 //! observes all threats. A threat observes its own tile and, as on the server, the player's tile
-//! after the player's move. All other threats are predicted exactly.
+//! after the player's move. Threats with known rules are simulated exactly.
 //!
 //! A playout ends when the player is caught, makes a new observation or reaches the horizon. Unless
-//! the player is caught, the value is its *room*: the tiles that it can reach before any threat,
-//! weighted by its lead. The room after a move is also the move's prior value.
+//! the player is caught, the playout's value is the best prior of a next move. A move's prior is
+//! the *room* after it: the tiles that the player reaches before any threat, weighted by its lead.
 //!
 //! A threat that stays on its tile several times in a row, although it could move, is *waiting*. It
 //! is expected to stay until the player comes nearer than at any of these times.
@@ -469,8 +469,8 @@ impl<'a> Agents<'a> {
         Some(())
     }
 
-    /// Returns the player's room on `next`, from 0 to 1, or `None` if the move may be fatal. The
-    /// square root makes a tile count more when room is scarce.
+    /// Returns the player's room after a move to `next`, from 0 to 1, or `None` if the move may be
+    /// fatal. The square root makes a tile count more when room is scarce.
     fn room(&mut self, next: u16) -> Option<f32> {
         let (arrivals, occupied) = (&self.arrivals, &self.occupied);
         let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)] && !occupied.contains(&(made, tile));
@@ -617,7 +617,7 @@ mod tests {
 
     #[test]
     fn threat_learns_to_follow_the_player_wherever_it_goes() {
-        // On a ring, a threat that did not observe the player's moves would soon lose the player.
+        // On a ring, a threat that did not observe the player's moves would soon lose track of it.
         let world = world("P..\n.#.\n...", &Rules::BLITZ_2025);
         let state = world.state_at(1000, Position::new(1, 0), &[]).expect("a state");
         let mut distances = None;

@@ -1,6 +1,5 @@
-//! Writes and reads solutions as text and JSON. The text `survives 2001 2001 20553 LL.RU...` lists
-//! the outcome, last tick, bound, simulated ticks and moves (`-` if there are none). A JSON object
-//! has the fields of [`Solution`].
+//! Solutions as text and JSON. The text `survives 2001 2001 20553 LL.RU...` lists the outcome, last
+//! tick, bound, simulated ticks and moves (`-` if none). The JSON has the fields of [`Solution`].
 
 use std::fmt;
 use std::str::FromStr;

@@ -1,13 +1,12 @@
 //! The survival search: a beam search over the entire game, with exact predictions of the threats.
 //!
 //! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
-//! up to the width of the beam. At first, only a limited share of them may lead to the same tile. A
-//! beam that kept the best scores would do worse: it would fill with similar states that all end in
-//! a catch. At a dead end, the search backtracks, and doubles the width of the beam and the number
-//! of ticks for the next backtracking. Both are reset well past the dead end. If no layer was cut
-//! to the width, the last layer holds *every* reachable state; if none of them has a surviving
-//! successor, no line lasts longer. With a budget in ticks, the answer depends only on the world,
-//! the state, the seed and the budget.
+//! up to the width of the beam. At first, only a limited number of moves may lead to the same tile.
+//! A beam of the best-scoring states would do worse: it would fill with similar states that all end
+//! in a catch. At a dead end, the search backtracks, and doubles the beam's width and the number of
+//! ticks for the next backtracking. Both are reset well past the dead end. If no layer was cut to
+//! the width, the last layer holds *every* reachable state; if none of them has a surviving
+//! successor, no line lasts longer. Without a time limit, the search is deterministic.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::proof::Hopeless;
@@ -27,7 +26,7 @@ const TILE_DIVISOR: usize = 32;
 pub enum Outcome {
     /// The line survives to the end of the game.
     Survives,
-    /// No line survives to the end, or no line with the required slack and guard does.
+    /// No line survives to the end, or none with the slack and guard of [`SurvivalOptions`] does.
     Doomed,
     /// The search stopped before the answer was known. The line is the longest found so far.
     Undecided,
@@ -194,7 +193,7 @@ impl SurvivalSearch {
     }
 
     /// Searches from `state` until the answer is known or the budget is used up. A further call
-    /// with the same state or its successor continues the search. Use a separate search per world.
+    /// with this state or a successor continues the search. Use a separate search for each world.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         self.solve_until(world, state, LAST_TICK + 1, budget)
     }
@@ -234,7 +233,7 @@ impl SurvivalSearch {
                 }
                 Growth::Died(death) => self.handle_dead_end(death),
                 Growth::Interrupted => {
-                    // One call cannot complete such a wide layer: the next call uses a narrow beam.
+                    // One call cannot complete such a wide layer, so narrow the beam for the next.
                     if !has_grown {
                         self.width = BEAM_WIDTH_MIN;
                     }
@@ -455,9 +454,9 @@ impl SurvivalSearch {
         !is_due || before.tick() >= self.options.guard_until_tick || !world.is_within_reach(before, player_move)
     }
 
-    /// Returns the maximum width within the memory bound. The layer under construction gets a
-    /// quarter. Each of its states needs a parent state, five candidates in each of two lists, and
-    /// four fingerprint entries. A growing vector may allocate twice the memory of its contents.
+    /// Returns the maximum width within the memory limit. The layer under construction gets a
+    /// quarter of it. Each state comes with a parent, five candidates in each of two lists and four
+    /// fingerprint entries. A growing vector may allocate twice the size of its contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
@@ -475,7 +474,7 @@ fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
     !ahead.is_caught()
 }
 
-/// Draws moves in random order. At first, only a limited share of them may lead to the same tile.
+/// Draws moves in random order. At first, only a limited number may lead to the same tile.
 #[derive(Debug, Default)]
 struct CandidateSampler {
     candidates: Vec<Node>,
@@ -484,7 +483,7 @@ struct CandidateSampler {
     /// True if all candidates fit into the layer. Their order and shares then do not matter.
     fits: bool,
     share: u32,
-    /// For each tile, the number of a layer, and how many of its candidates lead to the tile.
+    /// For each tile, the number of a layer, and how many of its drawn moves lead to the tile.
     shares: Vec<(u32, u32)>,
     layer: u32,
     /// A hash table of fingerprints and layer numbers. Entries with an old layer number are free.
