@@ -2,9 +2,9 @@
 //! from all places of a combination at once, so even a narrow layer holds many states of the game.
 //!
 //! The beam drops states outside the known sets and keeps a random sample of the combinations that
-//! remain. If none remains, the search backtracks. Each further dead end near the same tick doubles
-//! the width of the beam and the number of ticks by which the search backtracks. After a few dead
-//! ends, the search starts over, because the decisive move often lies far before them.
+//! remain. If none remains, the search backtracks. Each dead end doubles the width of the beam and
+//! the number of ticks for the next backtracking; both are reset once the beam is past it. After a
+//! few dead ends, the search starts over, because the decisive move often lies far before them.
 
 use super::combination::{Combination, Slot};
 use super::join::{CHUNK, Join};
@@ -17,8 +17,8 @@ use super::tile_set::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// Initial width, in combinations. A narrow beam finds easy lines quickly. Whenever all features
-/// have been used, the width quadruples, up to `WIDTH_LATER`.
+/// Width of the first starts, in combinations: a narrow beam finds easy lines quickly. Whenever
+/// every [`Feature`] has been used once more, the width quadruples, up to `WIDTH_LATER`.
 const WIDTH_MIN: usize = 4;
 const WIDTH_LATER: usize = 64;
 /// After 2^`NARROW_DOUBLINGS` starts, the width doubles whenever the number of starts doubles.
@@ -26,12 +26,13 @@ const NARROW_DOUBLINGS: u32 = 7;
 /// Minimum and maximum number of ticks by which the search backtracks from a dead end.
 const BACKTRACK_TICKS_MIN: usize = 16;
 const BACKTRACK_TICKS_MAX: usize = 256;
+/// The beam counts as past a dead end this many ticks after it.
 const WIDE_TICKS: usize = 8;
 
-/// A property of combinations that few moves change. A beam that has lost the right value rarely
-/// regains it, so a layer keeps the same number of combinations for each value if it has enough.
-/// Every feature includes the hawks' numbers of draws, because they decide the next posts. Each
-/// start uses one feature in turn, because all at once would leave few combinations per value.
+/// A property of combinations that moves rarely change. A beam that has lost the right value rarely
+/// regains it, so a layer keeps equally many combinations for each value, if possible. Every
+/// feature includes the hawks' numbers of draws, because they decide the next posts. The starts use
+/// the features in turn: all features at once would leave few combinations for each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     HawkDraws,
@@ -71,15 +72,15 @@ struct Trace {
     done: usize,
 }
 
-/// Returns the width of the beam away from dead ends. `start` numbers the starts of the search from 1.
+/// Returns the width of the beam away from dead ends. The starts are numbered from 1.
 fn width_at(start: usize) -> usize {
     let round = (start - 1) / Feature::TURNS.len();
     let width = WIDTH_MIN.saturating_mul(4_usize.saturating_pow(round as u32)).min(WIDTH_LATER);
     width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
 }
 
-/// Returns `width` items of `order`, which must be longer: equally many of each kind if possible,
-/// and the first ones of each kind.
+/// Returns `width` items of `order`, which must have more: the first ones of each kind, and equally
+/// many of each kind if possible.
 pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) -> Combination) -> Vec<usize> {
     let (mut index, mut kinds, mut counts) = (Index::default(), Vec::new(), Vec::new());
     index.clear(0);
@@ -135,7 +136,7 @@ pub(super) struct SetBeam<const N: usize> {
 }
 
 impl<const N: usize> SetBeam<N> {
-    /// Returns `None` if the keys of all threats do not fit into one combination.
+    /// Returns `None` if one combination cannot hold the keys of all threats.
     pub fn new(
         model: &Model<N>,
         target: &Target<N>,
@@ -183,7 +184,7 @@ impl<const N: usize> SetBeam<N> {
     }
 
     /// Continues for about `slice` combinations, or until the budget is used up. Returns the moves
-    /// of a line once it reaches `longest_tick` alive and cannot be extended.
+    /// of a line if the beam ends at `longest_tick` or later.
     pub fn advance(
         &mut self,
         model: &Model<N>,

@@ -1,13 +1,14 @@
 use super::tile_set::TileSet;
 use crate::game::Position;
 
+/// The next key of a threat if the player's place is in `when`.
 #[derive(Clone, Debug)]
 pub(super) struct Branch<const N: usize> {
     pub when: TileSet<N>,
     pub key: u32,
 }
 
-/// Places are numbered column by column, or row by row if the map is higher than wide. One number
+/// Places are numbered column by column, or row by row if the map is taller than wide. One number
 /// is unused after each column (or row), so a step past its end does not lead into the next.
 #[derive(Clone, Debug)]
 pub(super) struct Board<const N: usize> {

@@ -11,7 +11,7 @@ use super::tile_set::TileSet;
 /// A step from a run to a run of the next layer, by all threats except the widest.
 #[derive(Clone, Copy, Debug)]
 struct Edge<const N: usize> {
-    /// The run's combinations are `start..end`. `before` is the previous edge to the same run.
+    /// The first run is `start..end` in its layer. `before` is the previous edge to the second run.
     start: u32,
     end: u32,
     before: u32,
@@ -60,7 +60,7 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Returns the index of an own key in `own`, or as the error, the entry for it if it is new.
+    /// Returns the index of an own key in `own`. The error is the free entry for a new key.
     #[inline(always)]
     fn find(&self, own: u32) -> Result<usize, usize> {
         let mask = self.entries.len() - 1;
@@ -199,8 +199,7 @@ impl<const N: usize> Builder<N> {
         self.is_following = true;
     }
 
-    /// Follows edges for about `slice` combinations of the layer. The next call continues from
-    /// there. Returns true once no edge is left.
+    /// Follows edges for about `slice` combinations of the layer. Returns true if no edge is left.
     pub fn follow(&mut self, context: &JoinContext<'_, N>, layer: &Layer<N>, slice: usize) -> bool {
         let widest = context.widest();
         let mut work = 0;

@@ -4,7 +4,7 @@ use super::model::{Automaton, Closure, Model};
 use super::tile_set::TileSet;
 use crate::game::FIRST_TICK;
 
-/// An owl's keys omit its memory. A hawk's keys hold the set of all memories possible on the tile.
+/// In closures, owls' keys omit the memory. Hawks' keys hold all memories possible on the tile.
 #[derive(Debug)]
 pub(super) struct ClosureBuilder {
     pub closure: Closure,

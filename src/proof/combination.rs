@@ -1,4 +1,4 @@
-//! Combinations of keys. A combination whose bits for a threat are cleared omits this threat.
+//! Combinations of keys. If a combination omits a threat, the threat's bits are 0.
 
 use std::sync::Arc;
 
@@ -8,6 +8,7 @@ use crate::game::{State, World};
 
 pub(super) type Combination = u128;
 
+/// The bits of one threat in a combination.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     pub automaton: usize,
@@ -40,7 +41,7 @@ impl Slot {
         self.bits + if self.draws.is_some() { DRAW_BITS } else { 0 }
     }
 
-    /// Returns the *own key*: the threat's key and, in the bits above it, the draws if counted.
+    /// Returns the *own key*: the threat's key and, above it, its number of draws if counted.
     #[inline]
     pub fn own(&self, combination: Combination) -> u32 {
         (combination >> self.shift) as u32 & ((1 << self.own_bits()) - 1)
@@ -106,7 +107,7 @@ impl MemorySlots {
         self.slots.iter().fold(key, |key, (_, bits)| key | bits)
     }
 
-    /// Returns true if two combinations that differ only in memories can stand for the same state.
+    /// True if combinations that differ only in memories can stand for the same state of the game.
     #[inline]
     pub fn overlap(&self, one: Combination, other: Combination) -> bool {
         let memory = |key: Combination, &(shift, bits): &(u32, Combination)| ((key & bits) >> shift) as u32;
@@ -119,7 +120,7 @@ const SLOT_BITS: u32 = 115;
 /// Minimum bits for a hawk. The verifier needs this many.
 const HAWK_BITS_MIN: u32 = 26;
 
-/// Returns slots for the automata in `order`, except for those that no longer fit.
+/// Returns slots for the automata in `order`. Omits those that do not fit into the remaining bits.
 pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
     let mut shift = 0;
     let mut slots = Vec::new();

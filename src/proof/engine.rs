@@ -18,8 +18,8 @@ use super::targets::{SavedTargets, Targets};
 use crate::game::{LAST_TICK, State, World};
 use crate::search::BudgetMeter;
 
-/// The first `EVEN_SLICES` slices alternate between lines and sweeps, and so do all slices if there
-/// are excess threats. Otherwise, 1 / `LINE_DIVISOR` of the later slices search for lines.
+/// Every second slice of work searches for lines; the others are for sweeps. After `EVEN_SLICES`
+/// slices, only one in `LINE_DIVISOR` searches for lines, unless there are excess threats.
 const EVEN_SLICES: u64 = 400;
 const LINE_DIVISOR: u64 = 5;
 
@@ -28,7 +28,7 @@ const LINE_DIVISOR: u64 = 5;
 pub(super) struct Engine<const N: usize> {
     model: Model<N>,
     orders: Orders,
-    /// True if the keys of all threats do not fit into a combination.
+    /// True if one combination cannot hold the keys of all threats.
     has_excess_threats: bool,
     memory_max_bytes: usize,
     lines: Lines<N>,
@@ -42,7 +42,7 @@ pub(super) struct Engine<const N: usize> {
 #[serde(deny_unknown_fields)]
 struct SavedEngine<const N: usize> {
     slices: u32,
-    /// The number of the beam's next start.
+    /// The number of the beam's current start, at which a restored search begins.
     start: u32,
     targets: SavedTargets<N>,
     reachable: Vec<SavedReach>,
@@ -120,7 +120,7 @@ impl<const N: usize> Engine<N> {
         match end {
             Some(End::Recorded) => self.lines.restart_after(work),
             Some(End::Empty(_)) => self.bound(best, tick, false),
-            // The bound may have fallen to `tick` or below since the sweep began.
+            // If the bound has fallen to `tick` or below since the sweep began, keep it.
             Some(End::EmptyBeyond(tick)) if tick < usize::from(best.bound) => self.bound(best, tick, false),
             _ => {}
         }
@@ -146,7 +146,7 @@ impl<const N: usize> Engine<N> {
         layers.write(out)
     }
 
-    /// Restores what [`Self::save`] wrote. The model and the memory limit must be the same.
+    /// Restores what [`Self::save`] wrote. The model and the memory limit must not have changed.
     pub fn restore(&mut self, input: &mut dyn BufRead) -> io::Result<()> {
         let saved: SavedEngine<N> = serde_json::from_slice(&read_line(input)?)?;
         let (model, orders, memory_max_bytes) = (&self.model, &self.orders, self.memory_max_bytes);

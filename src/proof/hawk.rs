@@ -1,4 +1,4 @@
-//! The memories of hawks, and the moves of hawks that do not see the player.
+//! The memories and the moves of hawks.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ pub(super) const POSTS_MAX: usize = 10;
 pub(super) const MOVES_PER_DRAW: usize = 7;
 
 impl<const N: usize> Model<N> {
-    /// Returns the mask of the memory in a hawk's key. No memory has this number.
+    /// Returns the mask of the memory in a hawk's key. No memory has all of these bits set.
     pub fn memory_mask(&self) -> u32 {
         (1 << self.hawks.bits) - 1
     }

@@ -13,6 +13,7 @@ use crate::search::{BudgetMeter, StopReason};
 pub(super) const CHUNK: usize = 512;
 const FOLLOWED_SLICE: usize = CHUNK / 2;
 
+/// Steps layers forwards and backwards, and joins threats to them.
 #[derive(Debug, Default)]
 pub(super) struct Join<const N: usize> {
     index: Index,
@@ -83,7 +84,7 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// Returns the end of the chunk after `done` combinations. A new chunk is added to the meter.
+    /// Returns the end of the chunk after `done` combinations. Adds a new chunk to the meter.
     pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
         let end = len.min((done / CHUNK + 1) * CHUNK);
         if done.is_multiple_of(CHUNK) {
@@ -92,7 +93,7 @@ impl<const N: usize> Join<N> {
         end
     }
 
-    /// Adds the edges that start at the first run in `places`. Returns the end of the run.
+    /// Adds the edges from the first run of the combinations `places`. Returns the end of the run.
     fn step(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -106,7 +107,7 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Steps the first run in `places` when threats do not move. Returns the end of the run.
+    /// Like [`Self::step`], for ticks in which threats do not move. Adds the results to `next`.
     fn wait(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -127,7 +128,7 @@ impl<const N: usize> Join<N> {
     }
 
     /// Fills `lives` for the run of the preceding call of [`Self::branch`]. `leave` takes a next
-    /// combination and the player's places before and after the move, and returns those to keep.
+    /// combination and the player's places before and after the move, and returns the set to keep.
     fn leave(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -151,7 +152,7 @@ impl<const N: usize> Join<N> {
         Ok(())
     }
 
-    /// Fills `groups` with the moves of all but the widest threat. Returns the end of the run.
+    /// Fills `groups` for the run at `places.start`, without the widest threat. Returns its end.
     fn branch(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -170,8 +171,8 @@ impl<const N: usize> Join<N> {
         Ok(end)
     }
 
-    /// Adds to `left` the states in `places` from which a step leads into `after`. Returns the end
-    /// of the processed part of `places`, which is the end of `places` unless the deadline passes.
+    /// Adds to `left` those states of the combinations `places` from which a step leads into
+    /// `after`. Returns `places.end`, or the first unprocessed combination if the deadline passes.
     pub fn trim(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -201,7 +202,7 @@ impl<const N: usize> Join<N> {
         start
     }
 
-    /// Returns a state in `places` from which a step leads to the given state of the next layer.
+    /// Finds a state of the combinations `places` that leads to the given state of the next layer.
     pub fn predecessor(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -224,7 +225,7 @@ impl<const N: usize> Join<N> {
         Ok(None)
     }
 
-    /// A slow `step`, `wait` and `trim`: the next layer, and the states that lead into `after`.
+    /// A slow `step`, `wait` and `trim`. Returns the next layer, and the states leading to `after`.
     #[cfg(test)]
     pub fn step_each(
         &mut self,
@@ -266,9 +267,9 @@ impl<const N: usize> Join<N> {
         Ok(narrow)
     }
 
-    /// Returns the layer joined by the threat with the bits `added`, in each key with which `known`
-    /// contains a state of the layer. Both layers have the bits `common`, which hold `memories`.
-    /// Returns `None` if the result would exceed `max_len` combinations.
+    /// Joins the threat with the bits `added`: each state gets every key that the threat has in a
+    /// state of `known` with the same place and the same bits in `common`, except that `memories`
+    /// need only overlap. Returns `None` if the result would exceed `max_len` combinations.
     pub fn join_known(
         &mut self,
         layer: &Layer<N>,

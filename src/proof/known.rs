@@ -7,7 +7,7 @@ use super::layer::Lookup;
 pub(super) struct Known<const N: usize> {
     pub mask: Combination,
     pub states: u64,
-    /// The number of states over the first threat alone, or `states` if the mask lacks this threat.
+    /// The number of states over just the target's first threat; `states` if the mask lacks it.
     pub first_states: u64,
     pub lookup: Arc<Lookup<N>>,
 }
@@ -37,8 +37,8 @@ impl<const N: usize> Knowledge<N> {
         self.by_tick.iter().enumerate().flat_map(|(tick, sets)| sets.iter().map(move |known| (tick, known)))
     }
 
-    /// Adds a set, and removes the sets of this tick over the same threats or some of them. Returns
-    /// false, and changes nothing, if the set does not fit into memory.
+    /// Adds a set, and removes the sets of this tick over the same threats or a subset of them.
+    /// Returns false, and changes nothing, if the sets would exceed the memory limit.
     pub fn keep(&mut self, tick: usize, known: Arc<Known<N>>) -> bool {
         let is_replaced = |other: &Arc<Known<N>>| other.mask & !known.mask == 0;
         let replaced = self.by_tick[tick].iter().filter(|other| is_replaced(other));
@@ -53,7 +53,7 @@ impl<const N: usize> Knowledge<N> {
         has_room
     }
 
-    /// Adds each set of `other` that no own set would replace. Returns true if it added any.
+    /// Adds each set of `other` whose threats no own set of its tick covers. True if it added any.
     pub fn adopt(&mut self, other: &Self) -> bool {
         let mut is_adopted = false;
         for (tick, sets) in other.by_tick.iter().enumerate() {

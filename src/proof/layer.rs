@@ -59,7 +59,7 @@ impl<const N: usize> Layer<N> {
     }
 
     /// Keeps only the places that `keep` returns for each combination, and removes combinations
-    /// without places. At the deadline, the remaining combinations stay as they are.
+    /// without places. If the deadline passes, the unprocessed combinations stay as they are.
     pub fn retain(
         &mut self,
         mut keep: impl FnMut(Combination) -> TileSet<N>,
@@ -86,7 +86,7 @@ impl<const N: usize> Layer<N> {
         (start + 1..end).find(|&place| self.keys[place] & !run_mask != rest).unwrap_or(end)
     }
 
-    /// Sorts the layer so that runs are adjacent. If the deadline passes first, nothing changes.
+    /// Sorts the layer so that runs are contiguous. If the deadline passes first, nothing changes.
     pub fn arrange(&mut self, run_mask: Combination, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let rank = |key: Combination| (key & !run_mask, key);
         if self.keys.is_sorted_by_key(|&key| rank(key)) {
@@ -98,8 +98,8 @@ impl<const N: usize> Layer<N> {
         Ok(())
     }
 
-    /// Returns the layer joined by a threat in all of `keys`, which come with the places from which
-    /// the player survives. Returns `None` if the result would exceed `max_len` combinations.
+    /// Joins a threat to the layer, with all of `keys`. The set of each key holds the places where
+    /// the player can be. Returns `None` if the result would exceed `max_len` combinations.
     pub fn widen(
         &self,
         slot: Slot,
@@ -157,7 +157,7 @@ fn sorted<R: Ord>(len: usize, rank: impl Fn(u32) -> R, meter: &mut BudgetMeter) 
 pub(super) struct Lookup<const N: usize> {
     layer: Layer<N>,
     runs: Runs,
-    /// Present if different combinations of the layer can stand for the same state.
+    /// Present if several combinations of the layer can stand for the same state of the game.
     chains: Option<Chains>,
 }
 
@@ -252,7 +252,7 @@ impl Chains {
         }
     }
 
-    /// Returns indices of combinations that, in the mask, can stand for the same state as `key`.
+    /// Returns the indices of combinations that equal `key` in the mask, with overlapping memories.
     pub fn matches(&self, key: Combination, keys: &[Combination]) -> impl Iterator<Item = usize> {
         let first = self.entries[self.entry(self.without_memories(key), keys)];
         let next = |&at: &u32| Some(self.next[at as usize]).filter(|&at| at != Self::FREE);
@@ -312,7 +312,7 @@ impl<'a, const N: usize> Cursor<'a, N> {
         Self { lookup, last: None, run: None, next: 0 }
     }
 
-    /// Returns the places of all combinations that can stand for the same state as `key`.
+    /// Returns the places of all combinations that can stand for the same game state as `key`.
     #[inline]
     pub fn places(&mut self, key: Combination) -> TileSet<N> {
         if let Some((last, places)) = &self.last

@@ -10,7 +10,7 @@ use super::target::Target;
 use crate::game::{Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-/// The search over single states gets 1 / `PLAIN_DIVISOR` of the slices, the beam all others.
+/// The search over single states gets one in `PLAIN_DIVISOR` slices, the beam all others.
 const PLAIN_DIVISOR: u64 = 8;
 /// At first, only the search over single states runs, because it is exhaustive on small maps.
 const PLAIN_SLICES: u64 = 4;
@@ -46,11 +46,11 @@ pub(crate) struct Resources {
 #[derive(Debug)]
 pub(super) struct Lines<const N: usize> {
     plain: Box<dyn LineSearch>,
-    /// The beam; `None` until its first slice. A new target does not invalidate its layers.
+    /// `None` before the first slice of the beam. A new target does not invalidate its layers.
     sets: Option<SetBeam<N>>,
     seed: u64,
     memory_max_bytes: usize,
-    /// The number of the beam's first start.
+    /// The number of the start at which a new beam begins.
     first_start: u32,
     slices: u64,
     work: u64,
@@ -63,7 +63,6 @@ impl<const N: usize> Lines<N> {
         Self { plain: lines, sets: None, seed, memory_max_bytes, first_start: 1, slices: 0, work: 0 }
     }
 
-    /// Returns the number of the beam's current start. The beam widens from start to start.
     pub fn start(&self) -> u32 {
         self.sets.as_ref().map_or(self.first_start, SetBeam::start)
     }
@@ -109,7 +108,7 @@ impl<const N: usize> Lines<N> {
         is_exhausted
     }
 
-    /// Returns false if the keys of all threats do not fit into one combination.
+    /// Returns false if one combination cannot hold the keys of all threats.
     fn search_sets(
         &mut self,
         model: &Model<N>,

@@ -12,8 +12,8 @@ pub(super) struct Hawks {
 
 /// The numbered memories of hawks. The lowest numbers are *exact* memories: a tile, a post or a
 /// number of idle rounds. The others are sets: the exact memories that a hawk can have after the
-/// moves since it last saw the player. With the sets, a hawk of the model cannot wait longer than
-/// in the game, or turn back on its way to a post.
+/// moves since it last saw the player. If a hawk could have any memory instead, it could wait
+/// longer than in the game, or turn back on its way to a post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memories {
     pub tiles: usize,
@@ -25,7 +25,7 @@ pub(super) struct Memories {
     pub on: Vec<u16>,
     /// The memory of a hawk that has drawn a post; it stands for all posts.
     pub any_post: usize,
-    /// For each set and tile, the range in `next` that holds the hawk's next tiles and memories.
+    /// At index `(set - exact) * tiles + tile`: the range of the next tiles and memories in `next`.
     pub rows: Vec<(u32, u32)>,
     pub next: Vec<(u16, u16)>,
 }

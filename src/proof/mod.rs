@@ -1,21 +1,21 @@
-//! Proves that the player cannot be alive at a tick, and in turn searches for *lines* (sequences of
-//! moves) that keep the player alive until this tick.
+//! Alternates between two tasks: proving that the player cannot be alive at a given tick, and
+//! searching for *lines* (sequences of moves) that keep it alive until then.
 //!
 //! Threats ignore one another. Bulls and goldfish also ignore the player, so they are obstacles on
 //! fixed paths. The game is therefore a product of small automata, one for each threat that sees
-//! the player. A tick that is out of reach against some threats is out of reach against all.
+//! the player. If some of the threats suffice to rule out a tick, it is out of reach.
 //!
 //! Terms:
-//! * *Key*: the tile of one threat, with its direction or memory, packed into one number.
-//!   *Combination*: the keys of some threats, packed into one number. *Mask*: a bit mask that
-//!   selects the keys of some threats in a combination. A mask also stands for these threats.
+//! * *Key*: the tile of one threat and, if it has one, its direction or memory, packed into one
+//!   number. *Combination*: the keys of some threats, packed into one number. *Mask*: a bit mask
+//!   that selects the keys of some threats in a combination. These are the threats *in* the mask.
 //! * *Place*: the index of a tile's bit in a set of tiles.
 //! * *State*: a combination of the threats in a mask, and the player's place.
 //! * *Layer*: the states of one tick, stored as a set of the player's places for each combination.
-//!   *Run*: the combinations of a layer that differ only in the key of the *widest* threat, which
-//!   has the most keys.
+//!   *Run*: the combinations of a layer that differ only in the key of the *widest* threat, the one
+//!   whose keys take the most bits.
 //! * *Target*: a tick for which the prover decides whether the player can be alive at its start.
-//! * *Known set*: a set of states of one tick over some threats. It contains every state through
+//! * *Known set*: for one tick and some of the threats, a set that contains every state through
 //!   which a line can reach the target. The known sets are the *knowledge* about the target.
 //! * *Join*: a threat that joins is added to a layer, with its known states if it has any,
 //!   otherwise with every key that it can have under some sequence of player moves (its *closure*).
@@ -28,7 +28,7 @@
 //!   from the first tick.
 //! * *Reachable layer*: the states of one tick that can be reached from the first tick, with no
 //!   regard to a target.
-//! * *Projection*: for each tile of a shark, the places from which the player can survive it.
+//! * *Projection*: for each tick and tile of a shark, the places where the player can survive it.
 //! * *Counted draws*: a sweep from the first tick can count how often each hawk has drawn a post.
 //!   The count determines the next post. If a sweep does not count, a hawk may draw any post.
 //! * *Work*: the number of processed combinations, which a [`BudgetMeter`] counts as ticks.
@@ -84,7 +84,7 @@ pub(crate) use saved::{invalid, read_line};
 
 pub(crate) trait Prover: Any + Debug + Send {
     /// Improves `best` until its line and bound meet or the budget is used up. `root` is the state
-    /// for which the prover was built, or a later state of that game. The bound holds for both.
+    /// for which the prover was built, or a later state of that game. The bound holds for `root`.
     fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter);
 
     fn proof(&self) -> Option<&Proof>;
@@ -97,7 +97,7 @@ enum Stage<const N: usize> {
 }
 
 impl<const N: usize> Stage<N> {
-    /// Continues to build the model. Returns `None` if the budget is used up before.
+    /// Continues to build the model. Returns `None` if the budget is used up before it is complete.
     fn engine(&mut self, world: &World, meter: &mut BudgetMeter) -> Option<&mut Engine<N>> {
         if let Self::Building(building) = self {
             if !building.as_mut().is_some_and(|(builder, _)| builder.advance(world, meter)) {
@@ -151,8 +151,8 @@ pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Optio
         Some(Box::new(Stage::Building(resources.take().map(|resources| (builder, resources)))))
     }
     let mut resources = Some(resources);
-    // Sizes in 64-bit words. Each size adds 3% to the build time of the library, and 20 kB to the
-    // download of the playground. Sizes 3 and 5 suffice for the maps in `benches/bank.csv`.
+    // Sizes of tile sets, in 64-bit words. Each size adds 3% to the build time of the library, and
+    // 20 kB to the download of the playground. Sizes 3 and 5 suffice for `benches/bank.csv`.
     #[cfg(not(target_family = "wasm"))]
     let sizes = [sized::<3>, sized::<5>, sized::<8>, sized::<16>];
     #[cfg(target_family = "wasm")]
@@ -160,9 +160,9 @@ pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Optio
     sizes.into_iter().find_map(|sized| sized(world, root, &mut resources))
 }
 
-// These two are not methods of the trait, so that a program that does not call them omits them.
+// As methods of the trait, these two functions would be part of every program that uses provers.
 
-/// Writes what a prover knows and has tried; nothing before it has begun.
+/// Writes the knowledge and the schedule of a prover; nothing if its model is not yet complete.
 pub(crate) fn save(prover: &dyn Prover, out: &mut dyn Write) -> io::Result<()> {
     fn sized<const N: usize>(prover: &dyn Any, out: &mut dyn Write) -> Option<io::Result<()>> {
         prover.downcast_ref::<Stage<N>>().map(|stage| stage.save(out))
@@ -171,8 +171,8 @@ pub(crate) fn save(prover: &dyn Prover, out: &mut dyn Write) -> io::Result<()> {
     sizes.into_iter().find_map(|sized| sized(prover, out)).expect("a prover of one of the sizes")
 }
 
-/// Restores what [`save`] wrote. Fails if the data cannot belong to this prover's game. No proof
-/// depends on the data: a false set leads to a proof that the verifier refuses.
+/// Restores what [`save`] wrote. Fails if the data cannot belong to this prover's game. Does not
+/// check known sets: an incorrect set can lead to a false proof, which the verifier refuses.
 pub(crate) fn restore(prover: &mut dyn Prover, world: &World, input: &mut dyn BufRead) -> io::Result<()> {
     fn sized<const N: usize>(prover: &mut dyn Any, world: &World, input: &mut dyn BufRead) -> Option<io::Result<()>> {
         prover.downcast_mut::<Stage<N>>().map(|stage| stage.restore(world, input))

@@ -15,7 +15,7 @@ pub(super) enum Automaton<const N: usize> {
     /// before its move. In tick 1, the threat does not see the player and takes its `first` branch.
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>>, first: Vec<Branch<N>> },
     /// Keys are `tile * (tiles + 1) + end`, where `end` is the tile to which the owl moves before
-    /// its next look, or `tiles` if it looks at its next move.
+    /// its next look, or `tiles` if it looks when it next moves.
     Owl { index: usize },
     /// Keys are `tile << bits | memory`, with `bits` from [`Hawks`]. The memory is the tile where
     /// the hawk saw the player, its post, its number of idle rounds, or a set of such memories.
@@ -48,6 +48,7 @@ pub(super) struct Timetable<const N: usize> {
     pub looks: Vec<bool>,
     /// For each tick: how often an owl moves, from this tick on, before it looks again.
     pub owl_moves: Vec<u16>,
+    /// For each tick: the places of bulls and goldfish at its start.
     pub taken: Vec<TileSet<N>>,
 }
 
@@ -62,8 +63,8 @@ pub(super) struct Paths<const N: usize> {
     pub owl_reciprocal: u64,
 }
 
-/// The keys that a threat can have after each number of moves. Each move of a shark or deer changes
-/// the colour of its tile, as on a chessboard, so a layer holds about half of the tiles.
+/// The keys that a threat can have after each number of moves. Each step of a shark or deer changes
+/// the colour of its tile, as on a chessboard, so a layer holds about half of the keys.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
     /// The keys before the first move if this move is in tick 1; otherwise, `layers[0]` holds them.
@@ -165,7 +166,7 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// Returns true if a threat can have the key, so that the threat can be moved.
+    /// Returns true if the key is valid, so that the tables contain the threat's next keys.
     pub fn has_key(&self, automaton: &Automaton<N>, key: u32) -> bool {
         let is_hawk = matches!(automaton, Automaton::Hawk { .. });
         let has_memory = || self.has_memory(self.hawk_tile(key), (key & self.memory_mask()) as usize);
@@ -188,7 +189,7 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// Returns true if owls look at their next move in or after `tick`. A look resets their memory.
+    /// Returns true if owls look when they next move, from `tick` on. A look resets their memory.
     #[inline]
     pub fn forgets(&self, tick: usize) -> bool {
         self.times.owl_moves[tick] == 0
@@ -220,7 +221,7 @@ impl<const N: usize> Model<N> {
         ((u64::from(key) * self.paths.owl_reciprocal) >> OWL_SHIFT) as usize
     }
 
-    /// Moves an owl that does not look. `forgets` is true if it looks at the move after this one.
+    /// Moves an owl that does not look. `forgets` is true if it looks when it moves again.
     #[inline]
     pub fn owl_step(&self, key: u32, forgets: bool) -> u32 {
         let row = self.tiles() as u32 + 1;

@@ -129,7 +129,7 @@ impl<const N: usize> Model<N> {
         (self.board.branches(|target| step(later, positions[target])), first(step(1, from)))
     }
 
-    /// Marks the tiles of a bull or goldfish as taken, up to the last tick in which they are known.
+    /// Marks the tile of a bull or goldfish as taken in each tick, as far as it can be computed.
     fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) {
         let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
         for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
@@ -275,7 +275,7 @@ fn is_modelled(world: &World) -> bool {
         shark_view,
         owl_view,
         hawk_view,
-        // The encoding of a hawk's memory assumes the server's idle moves, and at most
+        // The encoding of a hawk's memory assumes the server's numbers of idle moves, and at most
         // `POSTS_MAX` posts.
         hawk_patience_moves,
         hawk_rest_moves,

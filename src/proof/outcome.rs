@@ -32,6 +32,7 @@ pub struct Proof {
     pub ends_with_search: bool,
 }
 
+/// The longest known line, and an upper bound on the final tick of all lines.
 #[derive(Clone, Debug)]
 pub(crate) struct Bracket {
     pub moves: Vec<Move>,

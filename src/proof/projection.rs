@@ -3,7 +3,7 @@
 use super::model::{Automaton, Model};
 use super::tile_set::TileSet;
 
-/// The places from which the player survives, by tick and key. After the last tick, all are free.
+/// At index `[tick][key]`: the places from which the player survives. Later ticks are unrestricted.
 pub(super) type Projection<const N: usize> = Vec<Vec<TileSet<N>>>;
 
 impl<const N: usize> Model<N> {

@@ -1,5 +1,5 @@
-//! Reachable layers. While threats do not move in every tick, the knowledge about a target excludes
-//! few states. So these layers are built once, and used for all later targets.
+//! Reachable layers. Until threats move in every tick, the knowledge about a late target excludes
+//! few states. So these layers ignore the target, and are built once for all late targets.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use super::target::Target;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;
 
-/// Ticks of the kept layers. Owls look just before 906, 606 and 306, so these layers are small.
+/// Ticks of the kept layers. Those of 906, 606 and 306 are small, because owls have just looked.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
 /// Maximum number of combinations in a kept layer, except the layer of the last tick.
 const KEPT_LEN: usize = 20_000;

@@ -1,9 +1,8 @@
 //! The layers of a saved prover. A layer that several targets share is saved once.
 //!
-//! A saved prover is a line of JSON and, after it, the layers: for each layer all combinations, and
-//! then all sets of places. Numbers have their lowest byte first. A restored layer holds only keys
-//! of the model and open places, so later steps and lookups cannot fail. Only the verifier can tell
-//! whether its states are correct.
+//! A saved prover is a line of JSON, followed by the layers: for each layer, all its combinations
+//! and then all its sets of places, as little-endian integers. Restoring checks keys and places, so
+//! that later steps and lookups cannot fail. Only the verifier checks that the states are correct.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
@@ -88,7 +87,7 @@ impl<const N: usize> LayersRead<N> {
         Ok(Self { layers, known: HashMap::new() })
     }
 
-    /// Returns a layer, which can be taken once.
+    /// Returns a layer. Fails if the layer is invalid or has been taken before.
     pub fn take(&mut self, model: &Model<N>, target: &Target<N>, saved: SavedLayer) -> io::Result<Layer<N>> {
         let layer = self.layers.get_mut(saved.number).and_then(Option::take);
         layer.filter(|layer| is_valid(model, target, saved.mask, layer)).ok_or_else(|| invalid("invalid states"))
@@ -137,8 +136,8 @@ fn read_bytes<const LEN: usize>(input: &mut dyn BufRead) -> io::Result<[u8; LEN]
     Ok(bytes)
 }
 
-/// Returns true if each combination of the layer holds a key of each threat in the mask and nothing
-/// else, and all places are open.
+/// Returns true if each combination of the layer holds a valid key for each threat in the mask and
+/// nothing else, and all places are open.
 fn is_valid<const N: usize>(model: &Model<N>, target: &Target<N>, mask: Combination, layer: &Layer<N>) -> bool {
     let slots = target.slots_in(model, mask);
     let has_keys = |key: &Combination| {

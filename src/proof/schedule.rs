@@ -1,5 +1,5 @@
-//! Narrow and wide sweeps for a target take turns. The first wide sweeps have one or two threats.
-//! Their known sets limit the states with which threats join larger sweeps. A target up to
+//! Narrow and wide sweeps take turns. The first wide sweeps restrict the states of one or two
+//! threats, so that these join larger sweeps in fewer states. A target up to
 //! `INSANE_TICK + FLOOR_TICKS` starts with a *trial*, a short wide sweep with all threats.
 
 use std::io;
@@ -19,33 +19,37 @@ use super::target::Target;
 use crate::game::LAST_TICK;
 use crate::search::{BudgetMeter, StopReason};
 
+/// Work after which another sweep or search gets its turn.
 pub(super) const SLICE: u64 = 50_000;
 /// Maximum combinations of a layer after a threat joins a running sweep: the work on the target /
 /// `JOIN_LEN_DIVISOR`, clamped to the range from `JOIN_LEN_MIN` to `JOIN_LEN_MAX`.
 const JOIN_LEN_DIVISOR: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;
+/// A narrow sweep does not start at a bottleneck with this many estimated states or more.
 const START_STATES_MAX: u64 = 8_000_000;
 /// A narrow sweep that takes more bytes than this is dropped when its target is paused.
 const PAUSED_SWEEP_MAX_BYTES: usize = 32 << 20;
-/// Initial distance from the *floor*, the earliest tick for narrow sweeps to start, to the target.
+/// Narrow sweeps start at or after the *floor*, at first this many ticks before the target.
 const FLOOR_TICKS: usize = 100;
-/// The floor moves back by this many ticks when no suitable start is left after it.
+/// The floor moves back by this many ticks when no suitable bottleneck is left after it.
 const FLOOR_STEP_TICKS: usize = 120;
 /// The first start is within this many ticks after the floor, if a bottleneck lies there.
 const WINDOW_TICKS: usize = 130;
 /// The second tick of the server's insane phase, and the initial floor of targets far beyond it.
 const INSANE_TICK: usize = 903;
+/// A target less than this many ticks after the last reachable layer does not use these layers.
 const LATE_TICKS: usize = 50;
+/// Initial work limit of a narrow sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// Work on a target before the first wide sweep, except the trial. It is higher for the end of the
-/// game, because narrow sweeps may prove sooner that the end is out of reach.
+/// Work on a target before its first wide sweep. The trial does not wait for it.
 const WIDE_DELAY: u64 = 1_000_000;
+/// The same while the end of the game is open: narrow sweeps may rule it out with less work.
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
-/// Work limit of the trial, which decides most targets within a few hundred ticks.
+/// Work limit of the trial. It suffices to decide most targets in the first few hundred ticks.
 const TRIAL_WORK_MAX: u64 = 500_000;
-/// While a wide sweep runs, narrow sweeps get about 1 / `NARROW_DIVISOR` of the slices. The floor
-/// then stops once it has moved back by more than `NARROW_TICKS`.
+/// While a wide sweep runs, narrow sweeps get about one in `NARROW_DIVISOR` slices, and the floor
+/// does not move once it is more than `NARROW_TICKS` before its initial tick.
 const NARROW_DIVISOR: u64 = 4;
 const NARROW_TICKS: usize = 240;
 /// Replaces `NARROW_DIVISOR` while the end of the game is undecided and the line is not early.
@@ -113,8 +117,8 @@ impl<const N: usize> Schedule<N> {
         Self { narrow: Narrow::new(model, target.tick), wide: Wide::new(model, target), slices: 0 }
     }
 
-    /// Returns the schedule for a later target, without the `whole_masks` that have been used. If a
-    /// line reaches this target, a wide sweep that has not turned back continues to the later one.
+    /// Returns the schedule for a later target, without the used `whole_masks`. If a line reaches
+    /// the earlier target, a wide sweep that has not turned back continues to the later one.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
         let is_taken = is_reached && !self.wide.is_trial;
@@ -208,7 +212,7 @@ impl<const N: usize> Schedule<N> {
             return None;
         }
         self.slices += 1;
-        // The narrow sweep starts over, with the known sets of the wide sweep's backward pass.
+        // When the wide sweep turns back, start the narrow sweep over, to use the new known sets.
         if self.wide.sweep.as_ref().is_some_and(|wide| wide.tick() == tick && !wide.has_turned())
             && self.narrow.sweep.take_if(|sweep| !sweep.has_turned()).is_some()
         {
@@ -244,7 +248,7 @@ impl<const N: usize> Schedule<N> {
 #[derive(Debug)]
 struct Narrow<const N: usize> {
     sweep: Option<Sweep<N>>,
-    /// True once the first sweep has begun, which starts at the first tick with a single threat.
+    /// True once the first sweep has begun. It starts at the first tick, with a single threat.
     has_begun: bool,
     tried: Vec<Start>,
     floor: usize,
@@ -346,6 +350,7 @@ struct Wide<const N: usize> {
     is_trial_due: bool,
     is_trial: bool,
     whole_masks: Vec<Combination>,
+    /// The index in `REACH_TICKS` of the reachable layers in use.
     stage: usize,
     reach_masks: Vec<Combination>,
 }
@@ -372,7 +377,7 @@ impl<const N: usize> Wide<N> {
         self.is_trial
     }
 
-    /// Begins the next wide sweep. Returns false if the sweep must wait for a reachable layer.
+    /// Begins the next wide sweep, if any. Returns false if it must wait for a reachable layer.
     fn begin(
         &mut self,
         situation: &Situation<'_, N>,
@@ -383,7 +388,7 @@ impl<const N: usize> Wide<N> {
         let model = situation.model;
         let limits = situation.limits().doubled();
         let is_late = is_late(model, target.tick);
-        // Sweeps from the earlier reachable layers help the line searches more than the proofs.
+        // Earlier reachable layers mainly help to extend the best line: use them only at its end.
         let is_early_due = target.tick == situation.final_tick;
         loop {
             if let Some(&mask) = self.reach_masks.first() {

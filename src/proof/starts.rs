@@ -61,7 +61,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Returns the bottleneck at which one more threat can join with the fewest states, and the
-    /// estimated number of these states. Skips bottlenecks near the starts in `tried`.
+    /// estimated number of these states. Skips those near a start in `tried` with the same mask.
     pub fn bottleneck(
         &self,
         model: &Model<N>,

@@ -41,6 +41,7 @@ fn restrict<const N: usize>(allowed: &mut [TileSet<N>], by: &[TileSet<N>]) {
 #[derive(Debug)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
+    /// For each tick, the places through which a line can reach the target.
     pub allowed: Vec<TileSet<N>>,
     projections: Projections<N>,
     memories: Arc<Memories>,
@@ -79,8 +80,7 @@ impl<const N: usize> Target<N> {
         target
     }
 
-    /// Returns a target at a later tick. It inherits the knowledge, because all lines to the later
-    /// tick pass through the tick of this target.
+    /// Returns a later target. It inherits the knowledge: its lines must pass through this target.
     pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
         let earlier_allowed = self.allowed[..=self.tick].to_vec();
         let mut later = Self {
@@ -133,7 +133,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Adds the known sets of an earlier target with the same slots, except those whose threats are
-    /// covered by a known set of this target. Returns true if any set was added.
+    /// covered by a known set of this target in the same tick. Returns true if any set was added.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let is_adopted = self.knowledge.adopt(&earlier.knowledge);
         if is_adopted {
@@ -240,7 +240,7 @@ impl<const N: usize> Target<N> {
         self.known(tick).find(|known| known.mask == mask)
     }
 
-    /// An owl that is in no known set can join only if it looks at its next move.
+    /// An owl that is in no known set can join only if it looks when it next moves.
     pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
@@ -252,7 +252,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Returns each key that a threat can have, with the places where the player can then be. An
-    /// owl's keys are complete only if it looks at its next move.
+    /// owl's keys are complete only if it looks when it next moves.
     pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
         if tick == model.first_tick {
             return vec![(model.origins[slot.automaton].key, self.allowed[tick])];
@@ -268,7 +268,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Chooses a known set with the threat of `slot`, if possible with counted draws, and with as
-    /// many threats of `mask` as possible. Returns its mask and layer, without any other threats.
+    /// many bits of `mask` as possible. Returns its mask and layer, without any other threats.
     fn candidates(
         &self,
         tick: usize,
@@ -345,8 +345,7 @@ impl<const N: usize> Target<N> {
         Ok(())
     }
 
-    /// Records that only the states in `lookup` lead to the target. An interrupted call can be
-    /// repeated.
+    /// Records that only states in `lookup` lead to the target. Can be repeated if interrupted.
     pub fn record(
         &mut self,
         tick: usize,
@@ -364,7 +363,7 @@ impl<const N: usize> Target<N> {
         }
         let covers = |known: &Known<N>| mask & !known.mask == 0 && known.mask != mask;
         if self.known(tick).any(covers) {
-            // Known sets over these and more threats are restricted, and no set is added.
+            // Instead of adding a set, restrict the known sets over these and more threats.
             for place in 0..self.knowledge.at(tick).len() {
                 let known = &self.knowledge.at(tick)[place];
                 if !covers(known) {

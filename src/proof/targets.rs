@@ -10,15 +10,15 @@ use super::schedule::{SavedSchedule, Schedule};
 use super::target::{SavedTarget, Target};
 use crate::game::LAST_TICK;
 
-/// Initial work limit. At its limit, a target waits while other targets get their turns.
+/// Initial work limit of a target. At its limit, a target waits while others get their turns.
 const WORK_LIMIT_MIN: u64 = 400_000;
 const WORK_LIMIT_END: u64 = 3_000_000;
 /// Once a line reaches this tick, the end of the game becomes the only target until it is decided.
 const LATE_TICK: usize = 1800;
-/// The work limit is multiplied by these factors for the lowest target and for the game's end.
+/// Factors of the work limit for the target at the end of the best line and for the game's end.
 const LOW_FACTOR: u64 = 4;
 const END_FACTOR: u64 = 6;
-/// A round bisects only gaps above 1 / `BISECTION_DIVISOR` of the distance from line to bound.
+/// A round bisects only gaps wider than 1 / `BISECTION_DIVISOR` of the gap between line and bound.
 const BISECTION_DIVISOR: usize = 4;
 const PAUSED_MAX: usize = 3;
 
@@ -36,6 +36,7 @@ pub(super) struct Targets<const N: usize> {
     /// The other undecided targets, in ascending order of their ticks.
     paused: Vec<Attempt<N>>,
     work_limit: u64,
+    /// The ticks of the targets that have reached their work limit in this round.
     stalled: Vec<usize>,
 }
 
@@ -51,7 +52,7 @@ struct SavedAttempt<const N: usize> {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SavedTargets<const N: usize> {
-    /// The paused attempts, and last the current one if there is one.
+    /// The paused attempts, followed by the current one if there is one.
     attempts: Vec<SavedAttempt<N>>,
     has_current: bool,
     work_limit: u64,
@@ -100,6 +101,7 @@ impl<const N: usize> Targets<N> {
         Ok(Self { current: paused.pop_if(|_| has_current), paused, work_limit, stalled })
     }
 
+    /// Chooses the target to work on. Returns true if it has changed.
     pub fn choose(&mut self, model: &Model<N>, orders: &Orders, memory_max_bytes: usize, best: &Bracket) -> bool {
         let tick = self.next(best);
         let share = self.share(tick, best);
@@ -116,9 +118,9 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    /// The end of the game is the first target. Once a bound excludes it, each round looks between
-    /// line and bound for the earliest tick that is provably out of reach, and for the latest tick
-    /// that a line reaches. A target that is undecided at its work limit waits for the next round.
+    /// The end of the game is the first target. Once a bound excludes it, each round starts at the
+    /// end of the best line, and bisects the gaps from there to the first undecided target and from
+    /// the last one to the bound. Targets undecided at their work limit wait for the next round.
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
@@ -150,13 +152,13 @@ impl<const N: usize> Targets<N> {
         if first > low && (first - low) * BISECTION_DIVISOR > high - low {
             return low.midpoint(first);
         }
-        // A round starts with the lowest target, because knowledge about it holds for all others.
+        // A round starts with the earliest target, because the later ones inherit its knowledge.
         self.stalled.clear();
         self.work_limit = self.work_limit.saturating_mul(2);
         low
     }
 
-    /// Returns the work for a turn. The lowest target gets more, as its sweeps continue beyond it.
+    /// Returns the work for a turn. The earliest target gets more: its sweeps continue beyond it.
     fn share(&self, tick: usize, best: &Bracket) -> u64 {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
             self.work_limit.saturating_mul(END_FACTOR).max(WORK_LIMIT_END)

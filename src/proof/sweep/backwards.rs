@@ -4,9 +4,9 @@ use crate::proof::model::Model;
 use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
-/// Once the backward pass of a whole sweep has done this much work, it stops at a layer that is too
-/// wide, because few narrow sweeps could start at an earlier tick. The maximum is `RETURN_LEN` combinations if the
-/// pass dropped less than 1 / `DROPPED_DIVISOR` of the segment's states, otherwise twice as many.
+/// Once a whole sweep has done this much work, its backward pass ends when a segment's first layer
+/// is too wide, because few narrow sweeps start earlier. The maximum is `RETURN_LEN` combinations,
+/// twice as many if at least 1 / `DROPPED_DIVISOR` of the segment's states were dropped.
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_DIVISOR: u64 = 20;
 const RETURN_LEN: usize = 10_000;

@@ -7,6 +7,7 @@ use crate::proof::target::Target;
 pub(in crate::proof) enum End {
     /// No state is left at this tick, so the target cannot be reached.
     Empty(usize),
+    /// The backward pass has recorded its known sets.
     Recorded,
     TooBig,
     /// No state is left at this tick, which is after the target. The sweep continues backwards.
@@ -28,8 +29,9 @@ pub(in crate::proof) struct SweepLimits {
     pub kept_bytes: usize,
     /// After the target, the sweep continues up to this tick, to prove a later target out of reach.
     pub beyond_tick: usize,
+    /// The mask of the threats that never join.
     pub left_out: Combination,
-    /// True if all threats join in their initial states at the first tick, and none joins later.
+    /// True if all other threats join in their initial states at the first tick.
     pub is_whole: bool,
     pub counts_draws: bool,
 }

@@ -22,9 +22,9 @@ pub(super) use saved::SavedSweep;
 
 /// Initial number of ticks between two checkpoints, and maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
+/// Beyond the target, a sweep may do as much work as up to it (a whole sweep, only
+/// 1 / `WHOLE_BEYOND_DIVISOR` as much), or `BEYOND_WORK_MIN` if this is more.
 const BEYOND_WORK_MIN: u64 = 200_000;
-/// Beyond the target, a whole sweep may spend 1 / `WHOLE_BEYOND_DIVISOR` of its work up to the
-/// target, or `BEYOND_WORK_MIN` if this is more.
 const WHOLE_BEYOND_DIVISOR: u64 = 4;
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
@@ -64,6 +64,7 @@ struct Front<const N: usize> {
     /// In the backward pass: the states kept from the last layer's first `done` combinations.
     next: Layer<N>,
     done: usize,
+    /// True once missing threats have joined the layer and the known sets have restricted it.
     is_ready: bool,
     /// True if the deadline interrupted the work on a layer. The next attempt ignores the deadline.
     is_interrupted: bool,
@@ -89,6 +90,7 @@ struct Joined {
     counts_draws: bool,
 }
 
+/// The layer at the target, and the joins and the work up to it.
 #[derive(Debug)]
 struct Turning<const N: usize> {
     stored: StoredLayer<N>,

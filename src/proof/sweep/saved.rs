@@ -11,7 +11,7 @@ use crate::proof::model::Model;
 use crate::proof::saved::{LayersRead, LayersWritten, SavedLayer, invalid};
 use crate::proof::target::Target;
 
-/// Above all counts of states and work, and so low that their sums do not overflow.
+/// Exceeds all counts of states and of work, but is so low that sums of counts do not overflow.
 const COUNT_MAX: u64 = 1 << 60;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -110,14 +110,14 @@ impl<const N: usize> Sweep<N> {
 }
 
 impl SavedSweep {
-    /// Returns true if its threats exist, it has the layers that its phase needs, and their ticks
-    /// are in the order in which the sweep expects them.
+    /// Returns true if the sweep's threats exist, and the layers that its phase needs are present
+    /// and have ticks in the required order.
     fn is_consistent<const N: usize>(&self, model: &Model<N>, target: &Target<N>) -> bool {
         let (from, tick, beyond) = (self.begin.from, self.front.tick, self.limits.beyond_tick);
         let is_ascending = |layers: &[SavedLayer]| layers.is_sorted_by(|one, other| one.tick < other.tick);
         let first = self.checkpoints.first().map(|checkpoint| checkpoint.tick);
         let last = self.checkpoints.last().map_or(from, |checkpoint| checkpoint.tick);
-        // The backward pass continues from a checkpoint before this tick.
+        // A backward pass at `tick` needs an earlier checkpoint to continue from.
         let can_return = |tick: usize| first.is_some() && from < tick && last <= tick && tick <= target.tick;
         let is_in_phase = match self.phase {
             Phase::Forwards => last <= tick && tick <= target.tick && (first.is_some() || tick == from),
