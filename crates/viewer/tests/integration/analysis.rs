@@ -269,7 +269,8 @@ fn lost_games_are_explained_by_their_causes() {
         with_wire(Move::Stay, WireNotes { unreadable: vec![frame], ..WireNotes::default() })
     };
     let (log, analysis) = analyse(&world, heard_until(&moves[..index]), unreadable);
-    let sentence = format!("Lost in tick {tick} because the command for this tick could not be read (actions: expected an array");
+    let sentence =
+        format!("Lost in tick {tick} because the command for this tick could not be read (actions: expected an array");
     check("unreadable", &world, &log, &analysis, LossKind::UnreadableCommand, tick, &sentence);
 
     let left = (0..states.len() - 1).find(|&left| {
