@@ -2,8 +2,8 @@
 `python tools/bank_plot.py benches/bank.csv benches/generated.csv docs/hardness.svg`.
 
 The left plot shows the shares of the verdicts by the number of loops in the streets. The other two
-show the median and the upper quartile of the time to decide a map, by the number of open tiles and
-of threats. The time of an undecided map is that of its whole search.
+show the median and the upper quartile of the time to decide a map: one by the number of open tiles,
+the other by the number of threats. The time of an undecided map is that of its whole search.
 """
 
 from __future__ import annotations

@@ -40,19 +40,19 @@ except ImportError:  # built without the feature `lab`
         """A placeholder in builds without the feature `lab`."""
 
         def __init__(self, *arguments: object, **options: object) -> None:
-            raise ImportError("this build of getaway has no Batch: expected one with the feature `lab`")
+            raise ImportError("this build of getaway has no Batch: it was built without the feature `lab`")
 
     class Replay:  # type: ignore[no-redef]
         """A placeholder in builds without the feature `lab`."""
 
         def __init__(self, *arguments: object, **options: object) -> None:
-            raise ImportError("this build of getaway has no Replay: expected one with the feature `lab`")
+            raise ImportError("this build of getaway has no Replay: it was built without the feature `lab`")
 
     def safe_moves(*arguments: object, **options: object) -> dict[Move, Verdict]:  # type: ignore[misc]
-        raise ImportError("this build of getaway has no safe_moves: expected one with the feature `lab`")
+        raise ImportError("this build of getaway has no safe_moves: it was built without the feature `lab`")
 
     def solve(*arguments: object, **options: object) -> Solution:  # type: ignore[misc]
-        raise ImportError("this build of getaway has no solve: expected one with the feature `lab`")
+        raise ImportError("this build of getaway has no solve: it was built without the feature `lab`")
 
 
 __all__ = [

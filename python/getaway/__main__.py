@@ -9,7 +9,7 @@ def main() -> int:
     try:
         from getaway._getaway import run_command_line
     except ImportError:
-        print("error: this build of getaway has no command line: expected one with the feature `lab`", file=sys.stderr)
+        print("error: this build of getaway has no command line: it was built without the feature `lab`", file=sys.stderr)
         return 2
     # The Python process that `--ray` starts needs an interpreter with the package: this one.
     os.environ["GETAWAY_PYTHON"] = sys.executable

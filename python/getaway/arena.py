@@ -120,7 +120,7 @@ def _play(planners: Sequence[Planner], maps: MapLike | Sequence[MapLike] | None,
     try:
         from getaway._getaway import play_series
     except ImportError:
-        raise ImportError("this build of getaway has no arena: expected one with the feature `lab`") from None
+        raise ImportError("this build of getaway has no arena: it was built without the feature `lab`") from None
     from getaway._callables import names_of
 
     for name in ("samples", "threads"):

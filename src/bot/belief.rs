@@ -80,7 +80,7 @@ pub(super) struct BeliefStep<'a> {
 
 impl Beliefs {
     /// `world` must be built from the map's layout; unknown styles are `None`. After `deadline`,
-    /// only a few hypotheses are kept. Fails if no world can be built with the predictable threats.
+    /// only a few hypotheses are kept. Fails if no world can be built with the modelled threats.
     pub fn new(
         world: World,
         map: &mut KnownMap,

@@ -15,8 +15,8 @@ const FUTURE_STATES_MAX: u64 = 1_000;
 /// Limit of a search to the end of the game, under the best explanation.
 const END_STATES_MAX: u64 = 20_000;
 
-/// Replaces a move that is fatal in some future with a move that is fatal in fewer futures. After
-/// the new move, a line must survive the game in the first future, which is the best explanation.
+/// Replaces a move that is fatal in some future with a move that is fatal in fewer futures. The new
+/// move must leave a line to the end of the game in the first future, the best explanation.
 pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> Choice {
     let Some(&(world, state)) = futures.first() else { return choice };
     let mut best = (count(choice.player_move, futures, meter), choice.player_move);

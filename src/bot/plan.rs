@@ -51,7 +51,7 @@ const RETRY_TICKS: u16 = 16;
 const PLAYED_OUT_MAX: usize = 32;
 /// A `smitsimax` decision with this limit takes about five milliseconds.
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
-/// Number of states drawn from the beliefs to check a move, if hidden states are unknown.
+/// Number of states drawn from the beliefs to check a move while the beliefs are ambiguous.
 const DRAWN_STATES: usize = 16;
 /// 1 / `CHECK_DIVISOR` of the remaining budget is reserved for checking the chosen move.
 const CHECK_DIVISOR: u32 = 4;

@@ -113,7 +113,7 @@ fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
 
 impl Tracker {
     /// `world` must be built from `layout`. Unknown styles are `None`. After `deadline`, only a few
-    /// hypotheses are kept. Fails if no world can be built with only the predictable threats.
+    /// hypotheses are kept. Fails if no world can be built with only the modelled threats.
     pub fn new(
         layout: Layout,
         world: World,

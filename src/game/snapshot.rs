@@ -199,6 +199,6 @@ mod tests {
     #[test]
     fn styles_of_another_map_are_rejected() {
         let snapshot: Snapshot = TEXT.replace("owl", "deer").parse().unwrap();
-        assert_eq!(world().restore(&snapshot).unwrap_err().to_string(), "threat 0 is a deer: expected the map's owl");
+        assert_eq!(world().restore(&snapshot).unwrap_err().to_string(), "threat 0: expected the map's owl, found deer");
     }
 }

@@ -67,7 +67,7 @@ pub(super) struct Tables {
     pub straight: Vec<u16>,
     /// The pose after a random pick, at index `tile * 16 + twelfth` (see `twelfths`).
     pub random_option: Vec<u16>,
-    /// The route byte (see [`routes`]) at index `target * tiles + tile`; 0 if there is no target.
+    /// The route byte (see [`routes`]) at index `target * tiles + tile`; 0 for the target `tiles`.
     pub routes: Vec<u8>,
     /// For each tile, the number of tiles that it sees, including itself.
     pub views: Vec<u16>,

@@ -122,7 +122,8 @@ impl Block {
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 
-    /// Moves every threat. The block's state and the world must have the same shape: see [`at`].
+    /// Moves every threat. The block's state must have the same shape as the world of `map` and
+    /// `tables`, because [`at`] does not check bounds.
     #[inline(always)]
     pub fn advance(&mut self, map: &LaneMap, tables: &Tables, player: PlayerView) {
         let [goldfish, bull, deer, shark, owl, hawk] = map.ends;

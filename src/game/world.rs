@@ -57,7 +57,7 @@ pub enum PlacementError {
         found: usize,
     },
     /// The style of a threat differs from the style on the map.
-    #[error("threat {index} is a {found}: expected the map's {expected}")]
+    #[error("threat {index}: expected the map's {expected}, found {found}")]
     Style {
         /// The threat's index in map order.
         index: usize,

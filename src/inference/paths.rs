@@ -17,7 +17,7 @@ pub fn orders_of_step(streets: &Streets, target: u16, tile: u16, step: Option<Di
     }
 }
 
-/// For each view (0 stale, 1 present), the possible orders of the shark's path.
+/// For each view (0 stale, 1 present), the possible orders of the shark path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sharks(pub [Orders; 2]);
 
@@ -197,7 +197,8 @@ impl Owls {
     }
 }
 
-/// Updates the memories in tick `second` of a minute, when owls with a longer window look.
+/// Applies a look in tick `second` of the owls' cycle: owls whose window is longer now remember
+/// `seen`. Splits the range that contains both kinds of windows.
 fn look(windows: &mut Vec<WindowRange>, second: u16, seen: u16) {
     if let Some(index) = windows.iter().position(|window| window.from <= second && second < window.to) {
         let shorter = WindowRange { to: second, ..windows[index] };

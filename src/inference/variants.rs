@@ -16,7 +16,7 @@ pub enum Parameter {
     OptionOrder,
     /// The order of directions on the shared path (owls and hawks).
     SharedPathOrder,
-    /// The order of directions on the shark's path.
+    /// The order of directions on the shark path.
     SharkPathOrder,
     /// The list from which a threat's first direction is picked.
     FirstDirection,

@@ -49,7 +49,7 @@ impl Problem for SurvivalProblem<'_> {
         f64::from(LAST_TICK + 1)
     }
 
-    /// Draws moves until one is open. On streets, this is faster than listing the open moves.
+    /// Draws moves until one is open, which is usually faster than listing the open moves.
     #[inline]
     fn random(&self, state: &State, _: &mut Vec<Move>, random: &mut Generator) -> Move {
         loop {

@@ -53,7 +53,8 @@ impl<const N: usize> Knowledge<N> {
         has_room
     }
 
-    /// Adds each set of `other` whose threats no own set of its tick covers. True if it added any.
+    /// Adds each set of `other`, unless an own set of the same tick has all of its threats. Returns
+    /// true if any set was added.
     pub fn adopt(&mut self, other: &Self) -> bool {
         let mut is_adopted = false;
         for (tick, sets) in other.by_tick.iter().enumerate() {

@@ -72,7 +72,8 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "verify": (["good.proof", "snail"], []),
     "view": ([GAME], ["--html", "new.html"]),
 }
-"""Valid arguments and options of each command. The tested file replaces or extends them."""
+"""Valid arguments and options of each command. The file under test replaces an argument,
+or is added as an option."""
 
 # The accepted kinds of files, by option, by `VALUE of COMMAND`, or by value name.
 TAKES = {
@@ -151,7 +152,7 @@ def places(program: Path) -> list[Place]:
 
 
 def own_files(program: Path, folder: Path) -> dict[str, bytes]:
-    """Returns, by kind, the contents of files that the program writes and of the files of a map."""
+    """Returns the content of one file of each kind that the program writes, and of a map's files."""
 
     def run(*arguments: str) -> None:
         subprocess.run([program, *arguments], cwd=folder, check=True, capture_output=True, timeout=TIMEOUT_S)

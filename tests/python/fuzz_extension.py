@@ -439,7 +439,7 @@ def calls(seed: int, count: int) -> str:
         slow += [f"seed {seed}, kind {kind}: {used:.2f} s" for kind, used in zip(times.slowest, times.cpu_s) if used > LIMIT_S]
         seed += 1
     assert not slow, f"calls that took over {LIMIT_S:.0f} s of processor time, of {done}: {slow}"
-    return f"{done} calls: no signal, no hang; the longest took {wall_s:.2f} s, or {cpu_s:.2f} s of processor time"
+    return f"{done} calls: no signal, no hang; a call took at most {wall_s:.2f} s, and {cpu_s:.2f} s of processor time"
 
 
 def forks(seed: int, count: int) -> str:

@@ -246,7 +246,7 @@ def doubled(levels: int) -> list[Any]:
         (lambda: Batch(PATHS[0], 4, window=65), ValueError, "window: expected an odd number from 1 to 63, found 65"),
         (lambda: Batch("no/such/map", 4), FileNotFoundError, "no such map"),
         (lambda: Batch(PATHS[0], 4)[4], IndexError, "game 4: expected an index from -4 to 3"),
-        (lambda: Batch(PATHS[0], 4).__setitem__(0, Game(PATHS[1]).state), ValueError, "expected a state of its map"),
+        (lambda: Batch(PATHS[0], 4).__setitem__(0, Game(PATHS[1]).state), ValueError, "expected a state with the map"),
     ],
 )
 def test_bad_input_gives_the_exception_of_numpy(call: Any, error: type[Exception], sentence: str) -> None:

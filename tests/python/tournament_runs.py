@@ -202,7 +202,7 @@ def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path)
             if number > 1:
                 (accepted_ms if number in accepted else refused_ms).append((completed_ns - received_ns) / 1e6)
                 assert accepted.get(number, 0) <= tick_ms + 5, f"{transport}, tick {number}: {accepted[number]} ms"
-    assert max(accepted_ms) <= tick_ms + 5, f"{transport}: an answer counts that took {max(accepted_ms):.1f} ms"
+    assert max(accepted_ms) <= tick_ms + 5, f"{transport}: accepted an answer that took {max(accepted_ms):.1f} ms"
     assert max(refused_ms) > tick_ms, f"{transport}: no answer was late"
     return (
         f"{transport}: {len(accepted_ms) + len(refused_ms)} answers in {games} games with {tick_ms} ms per tick: {len(accepted_ms)} accepted,"

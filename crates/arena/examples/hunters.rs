@@ -78,7 +78,7 @@ impl Streets {
         self.next_tiles(hunter).map(|next| self.value_of_step(next, player, depth)).min().unwrap_or(u16::MAX)
     }
 
-    /// Returns the value of `minimax` if the hunter's first of `depth` moves leads to `next`.
+    /// Returns the minimax value if the hunter steps to `next`, with `depth` steps to go.
     fn value_of_step(&self, next: u16, player: u16, depth: u16) -> u16 {
         if next == player {
             return 0;

@@ -49,8 +49,8 @@ pub fn play<B>(
     Ok(ControlFlow::Continue(state))
 }
 
-/// A fingerprint of the player's positions by tick. The threats are deterministic, so games on one
-/// map with equal fingerprints are equal.
+/// A fingerprint of the player's positions by tick. The threats are deterministic, so two games on
+/// the same map with the same fingerprint are equal.
 #[derive(Clone, Debug, Default)]
 pub struct MovesFingerprint(FnvHasher);
 

@@ -269,8 +269,9 @@ pub struct Discovery<'b> {
 }
 
 impl<'b> Discovery<'b> {
-    /// Creates a discovery, or resumes the one in the file `state`, as if it had not ended. Fails
-    /// if the file is invalid or differs in a setting other than `plays`, `unseen` and `finalists`.
+    /// Creates a discovery. Records its results in the file `state`, and continues after those that
+    /// the file already contains. Fails if the file is invalid or differs in a setting other than
+    /// `plays`, `unseen` and `finalists`.
     pub fn new(
         settings: Settings,
         arms: Vec<Expression>,

@@ -190,7 +190,7 @@ impl Audit {
         self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
     }
 
-    /// Verifies changed certificates. Fails if a false certificate is accepted, or if code panics.
+    /// Verifies changed certificates. Fails if a false certificate is accepted, or if the verifier panics.
     pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));
@@ -209,7 +209,7 @@ impl Audit {
     }
 
     /// Verifies a forged certificate for a random map. For about half of the seeds, the map may be
-    /// larger than those of [`pair`]. Fails if a false certificate is accepted, or if code panics.
+    /// larger than those of [`pair`]. Fails if a false certificate is accepted, or if the verifier panics.
     pub fn check_forged(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let mut dice = Dice::from_seed(seed);
         let (layout, rules) = if dice.one_in(2) { pair(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };

@@ -30,7 +30,7 @@ pub(in crate::proof) struct SavedSweep {
     segment: Vec<SavedLayer>,
     segment_states: u64,
     segment_kept: u64,
-    /// The layer in `after`; its tick has no meaning.
+    /// The layer of `Sweep::after`. Its tick is not used.
     after: Option<SavedLayer>,
 }
 

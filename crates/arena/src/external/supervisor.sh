@@ -29,8 +29,8 @@ exec 4<&-
 code=$?
 exec </dev/null >/dev/null 3>&-
 
-# The children of an ended process become children of this shell. The loop ends when a round lists
-# the same children as the previous round, in which all of them had ended.
+# Kills the children that are left in rounds, until two rounds in a row list the same children, and
+# all of these had exited in the first.
 round=0 ended= before=
 while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
   found=

@@ -26,7 +26,7 @@ struct Data<'a> {
     standing: &'a LadderStanding,
 }
 
-/// Renders the page, on which each game links to `game.html#NUMBER`.
+/// Renders the page, on which each listed game links to `game.html#NUMBER`.
 pub fn ladder_page(standing: &LadderStanding, text: &LadderText<'_>) -> String {
     let page = with_head(TEMPLATE);
     let (before, after) = page.split_once(DATA).expect("the template has a place for the data");

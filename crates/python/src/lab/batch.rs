@@ -646,7 +646,9 @@ impl Batch {
         if state.board.world.layout() != self.batch.world(game).layout()
             || state.board.world.rules() != self.batch.world(game).rules()
         {
-            return Err(PyValueError::new_err(format!("game {game}: expected a state of its map and rules")));
+            return Err(PyValueError::new_err(format!(
+                "game {game}: expected a state with the map and the rules of this game"
+            )));
         }
         let state = state.state.clone();
         self.observe(py, game..game + 1, |batch| batch.set_state(game, state))
