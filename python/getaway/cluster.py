@@ -26,6 +26,7 @@ import hashlib
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 import time
@@ -43,6 +44,8 @@ BATCH_GAMES_MAX = 256
 BATCHES_PER_CPU = 3
 # Maximum interval between requests for games while the command line has none.
 ASK_INTERVAL_S = 1.0
+# Time limit for a connection to the cluster's head node.
+CONNECT_S = 5.0
 # Matches entrants such as `bots:hunter` and `mine=bots:hunter`; group 1 is `bots:hunter`.
 PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
 
@@ -278,6 +281,17 @@ class _Driver:
             self.fill()
 
 
+def check_address(address: str) -> None:
+    """Raises OSError if nothing accepts connections at HOST:PORT. Ray would retry for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if not host or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_S).close()
+    except (OSError, OverflowError) as error:
+        raise OSError(f"cannot connect to {address}: {error}") from error
+
+
 def main(arguments: Iterable[str]) -> int:
     """Runs the jobs of a command with the option `--ray ADDRESS`; `arguments` holds the address."""
     (address,) = arguments
@@ -292,6 +306,7 @@ def main(arguments: Iterable[str]) -> int:
         channel.close()
         return 2
     try:
+        check_address(address)
         os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False if address == "local" else None)
         check_nodes(ray)

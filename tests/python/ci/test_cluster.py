@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -76,14 +77,28 @@ def test_worker_runs_the_solver_of_the_benchmark() -> None:
         solve_instances("{}", [0])
 
 
-def test_missing_ray_is_one_error(tmp_path: Path) -> None:
-    # This module shadows the real Ray, and importing it fails.
-    (tmp_path / "ray.py").write_text("raise ImportError('hidden')")
-    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    command = [sys.executable, "-m", "getaway", "eval", "--map", "snail", "--ray", "local"]
+def error_with_module(folder: Path, ray_module: str, address: str) -> str:
+    """Runs a command with a module that shadows the real Ray, and returns its error."""
+    (folder / "ray.py").write_text(ray_module)
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-m", "getaway", "eval", "--map", "snail", "--ray", address]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "error: the cluster: Ray is not installed (pip install 'getaway[cluster]')\n"
+    return done.stderr
+
+
+def test_missing_ray_is_one_error(tmp_path: Path) -> None:
+    error = error_with_module(tmp_path, "raise ImportError('hidden')", "local")
+    assert error == "error: the cluster: Ray is not installed (pip install 'getaway[cluster]')\n"
+
+
+@pytest.mark.parametrize("scheme", ["", "ray://"])
+def test_unreachable_cluster_is_one_error(tmp_path: Path, scheme: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = f"{scheme}127.0.0.1:{server.getsockname()[1]}"
+    # Without `init`, the test fails if the command gets as far as connecting with Ray.
+    error = error_with_module(tmp_path, "def shutdown(): pass", address)
+    assert error == f"error: the cluster: cannot connect to {address}: [Errno 111] Connection refused\n"
 
 
 @pytest.fixture(scope="module")
