@@ -1,11 +1,11 @@
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::ExitStatus;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use getaway_arena::Program;
 use tempfile::NamedTempFile;
 
 use crate::{Benchmark, BenchmarkError, Instance, Limits, failed};
@@ -15,12 +15,13 @@ const POLL: Duration = Duration::from_millis(5);
 const ELAPSED_FACTOR: u32 = 10;
 const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;
-/// The system kills a solver that exceeds its processor time with one of these two signals.
-const SIGKILL: i32 = 9;
-const SIGXCPU: i32 = 24;
+/// Exit codes of a shell whose last command was killed by SIGKILL or SIGXCPU: the system sends one
+/// of these signals to a solver that exceeds its processor time.
+const OUT_OF_TIME: [i32; 2] = [128 + 9, 128 + 24];
 
 /// Runs a solver's shell command. Returns its output, or the reason why the output does not count.
-/// Fails if a temporary file or the shell cannot be used.
+/// Fails if a temporary file or the shell cannot be used. On Linux, no process of the solver
+/// outlives this call, even if this program is killed.
 pub fn execute(
     benchmark: &Benchmark,
     instance: &Instance,
@@ -28,52 +29,43 @@ pub fn execute(
     limits: Limits,
 ) -> Result<Result<String, String>, BenchmarkError> {
     let temporary = |name: &str| NamedTempFile::with_prefix(name).map_err(failed(std::env::temp_dir()));
-    let (rules, output) = (temporary("rules")?, temporary("answer")?);
+    let (rules, answer) = (temporary("rules")?, temporary("answer")?);
     let text = serde_json::to_string(&instance.rules).expect("rules are valid JSON");
     std::fs::write(rules.path(), text).map_err(failed(rules.path()))?;
     let seconds = limits.time.as_secs_f64().ceil() as u64;
     let script = format!(
-        "ulimit -v {} && ulimit -t {seconds} && ulimit -f {} && {command} \"$@\"",
+        "ulimit -v {} && ulimit -t {seconds} && ulimit -f {} && exec >\"$GETAWAY_ANSWER\" && {command} \"$GETAWAY_MAP\" \
+         \"$GETAWAY_RULES\"",
         limits.memory_mib * 1024,
         ANSWER_BYTES_MAX / 512,
     );
-    let answer = output.reopen().map_err(failed(output.path()))?;
-    let mut shell = Command::new("sh");
-    shell.args(["-c", &script, "sh"]).arg(benchmark.map_path(instance)).arg(rules.path());
-    shell.env("GETAWAY_TIME_LIMIT_S", seconds.to_string()).stdin(Stdio::null()).stdout(answer).process_group(0);
-    let mut child = shell.spawn().map_err(failed("sh"))?;
-    let ended = wait(&mut child, limits.time * ELAPSED_FACTOR + START).map_err(failed("sh"))?;
-    let text = read(output.path()).map_err(failed(output.path()))?;
-    Ok(match ended {
+    let path = |path: &Path| path.to_string_lossy().into_owned();
+    let environment = [
+        ("GETAWAY_TIME_LIMIT_S", seconds.to_string()),
+        ("GETAWAY_MAP", path(&benchmark.map_path(instance))),
+        ("GETAWAY_RULES", path(rules.path())),
+        ("GETAWAY_ANSWER", path(answer.path())),
+    ];
+    let begun = Instant::now();
+    let mut program = Program::start(&script, &environment).map_err(failed("sh"))?;
+    let mut status = program.status();
+    while status.is_none() && begun.elapsed() < limits.time * ELAPSED_FACTOR + START {
+        thread::sleep(POLL);
+        status = program.status();
+    }
+    let end = program.end();
+    let text = read(answer.path()).map_err(failed(answer.path()))?;
+    Ok(match status {
         None if text.trim().is_empty() => {
             Err("hangs: no answer, although the solver had ten times its time limit".to_owned())
         }
-        Some(status) if !is_out_of_time(status) && !status.success() => Err(format!("failed: {status}")),
+        Some(status) if !is_out_of_time(status) && !status.success() => Err(format!("failed: {}", end.words)),
         _ => Ok(text),
     })
 }
 
-fn wait(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {
-    let begun = Instant::now();
-    let mut status = child.try_wait()?;
-    while status.is_none() && begun.elapsed() < limit {
-        thread::sleep(POLL);
-        status = child.try_wait()?;
-    }
-    if let Some(group) = rustix::process::Pid::from_raw(child.id() as i32) {
-        // Fails if the group has already ended, which is fine.
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
-    }
-    if status.is_none() {
-        child.wait()?;
-    }
-    Ok(status)
-}
-
-/// Returns true if the shell, or the last command that it ran, exceeded its processor time limit.
 fn is_out_of_time(status: ExitStatus) -> bool {
-    let signals = [SIGKILL, SIGXCPU];
-    signals.iter().any(|&signal| status.signal() == Some(signal) || status.code() == Some(128 + signal))
+    status.code().is_some_and(|code| OUT_OF_TIME.contains(&code))
 }
 
 fn read(path: &Path) -> io::Result<String> {
@@ -97,6 +89,13 @@ mod tests {
         let answer = |command: &str| execute(&benchmark, &instance, command, limits).expect("a shell");
         assert!(answer("sleep 100 #").expect_err("no answer").starts_with("hangs: "));
         assert_eq!(answer("echo RRR; sleep 100 #"), Ok("RRR\n".to_owned()));
-        assert_eq!(answer("exit 3 #"), Err("failed: exit status: 3".to_owned()));
+        assert_eq!(answer("echo oops >&2; exit 3 #"), Err("failed: exit code 3: oops".to_owned()));
+        #[cfg(target_os = "linux")]
+        {
+            let file = folder.path().join("detached");
+            let _ = answer(&format!("setsid sh -c 'sleep 1; touch {}' & #", file.display()));
+            thread::sleep(Duration::from_millis(1500));
+            assert!(!file.exists(), "a detached process outlives its solver");
+        }
     }
 }

@@ -51,7 +51,7 @@ fn solvers_are_scored_and_failures_named() {
     assert_eq!(run(&small, &out("own"), "getaway"), table, "a finished run is not repeated");
 
     let crash = run(&small, &out("crash"), "exec:false");
-    assert!(crash.starts_with("real-like/snail-no-jump: failed: exit status: 1"), "{crash}");
+    assert!(crash.starts_with("real-like/snail-no-jump: failed: exit code 1"), "{crash}");
     let lie = run(&small, &out("lie"), "exec:printf '%03000d\\n' 0 | tr 0 . #");
     assert!(lie.starts_with("real-like/snail-no-jump: refused: "), "{lie}");
     let other = ["--track", "real-like", "--time-limit", "6", "--out", &out("own")];
