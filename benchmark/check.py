@@ -347,10 +347,10 @@ def replay(chart, actions):
 
 
 # Proofs. A set of player tiles is an integer: tile (x, y) is bit y * stride + x. The stride is one
-# more than the width, so that no shift by one tile leads into another row. A threat's key is
-# (tile,) for sharks, (tile, direction) for deer, (tile, path until its next look) for owls, and
-# (tile, set of possible memories) for hawks. A layer maps tuples of keys, one key per threat, to
-# sets of player tiles.
+# more than the width, so that no shift by one tile leads onto a tile of another row. A key is
+# (tile,) for sharks, (tile, direction) for deer, (tile, path until the next look) for owls, and
+# (tile, set of possible memories) for hawks. A layer maps tuples of keys, one per threat of the
+# layer's mask, to sets of player tiles.
 
 
 class Threat:
@@ -586,7 +586,7 @@ class Prover:
             raise TooSlow(f"the proof takes more than {self.max_steps} steps")
 
     def start_target(self, target):
-        """Changes the target. Known sets also hold for later targets; earlier targets drop them."""
+        """Changes the target. Keeps the known sets only for a later target, for which they hold."""
         if target == self.target:
             return
         earlier = self.allowed[: self.target + 1] if target > self.target else []
@@ -769,8 +769,8 @@ class Prover:
                 free &= self.lives(tick + 1, index, key[0])
             to = board.spread(tiles) & free
             return [(keys, to, tiles)] if to else []
-        # The keys of threats with a stale view depend on the tile that the player comes from; the
-        # keys of the others depend on the tile that it goes to.
+        # The next keys of threats with a stale view depend on the player's tile before its move,
+        # and those of the other threats on its tile after the move.
         moves = [(self.threats[index], self.threats[index].moves(key, tick)) for index, key in zip(mask, keys)]
         parts = [((), tiles, free)]
         for threat, found in moves:
