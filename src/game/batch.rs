@@ -6,9 +6,9 @@ use super::{Direction, FIRST_TICK, Move, State, Style, World};
 const BLOCK_GAMES: usize = 64;
 
 impl World {
-    /// Plays one tick of every game with its own move. Games that are over stay unchanged. The
-    /// result is the same as with [`World::step`], but this is faster: running each phase of the
-    /// tick over 64 games avoids unpredictable branches and overlaps lookups.
+    /// Plays one tick of every game: `moves[i]` is the move in `states[i]`. Games that are over
+    /// stay unchanged. The result is the same as with [`World::step`], but this is faster: running
+    /// each phase of the tick over 64 games avoids unpredictable branches and lets lookups overlap.
     ///
     /// # Panics
     /// If the numbers of moves and states differ, or in the same cases as [`World::step`].

@@ -37,7 +37,7 @@ pub enum WorldError {
     Rules(#[from] RulesError),
 }
 
-/// Builds a world in steps, because building the routes of a very large map outlasts a tick.
+/// Builds a world in steps: on a very large map, building the routes takes longer than a tick.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, World, WorldBuilder};
@@ -55,7 +55,7 @@ pub struct WorldBuilder {
 }
 
 impl WorldBuilder {
-    /// Builds everything except the routes. Fails in the same cases as [`World::new`].
+    /// Builds the tables that do not need routes. Fails in the same cases as [`World::new`].
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         // Names the code that uses each rule. Does not compile if a rule is missing.
         let Rules {
@@ -123,9 +123,8 @@ impl WorldBuilder {
 }
 
 impl World {
-    /// Replaces the layout. This is fast if the walls stay the same, so that only the threats or
-    /// the tiles that the player may enter change. States of the previous layout become invalid.
-    /// Fails in the same cases as [`World::new`]; the world is then unchanged.
+    /// Replaces the layout. This is fast if the walls stay the same. States of the previous layout
+    /// become invalid. Fails in the same cases as [`World::new`]; the world is then unchanged.
     pub fn set_layout(&mut self, layout: &Layout) -> Result<(), WorldError> {
         if *layout == self.layout {
             return Ok(());

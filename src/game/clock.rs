@@ -5,7 +5,7 @@ use super::{FIRST_TICK, Personality, Rules};
 /// The length of the table of ticks: a power of two above the last tick.
 const TABLE_TICKS: usize = 2048;
 
-/// The schedule of the threats' moves. After every game's end, from tick 2048 on, it is periodic.
+/// The schedule of the threats' moves. From tick 2048 on, which no game reaches, it is periodic.
 #[derive(Clone, Debug)]
 pub struct Clock {
     rules: Rules,
@@ -66,7 +66,7 @@ impl Clock {
         tick >= FIRST_TICK && self.ticks_since_move(tick) == 0
     }
 
-    /// True if owls that move in a tick look at the player.
+    /// True if `tick` is in the owls' window: owls look at the player when they move in this tick.
     pub fn owls_look(&self, tick: u16) -> bool {
         tick >= FIRST_TICK && self.rules.owls_look_at(tick - FIRST_TICK)
     }

@@ -199,7 +199,7 @@ impl Layout {
         Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
     }
 
-    /// The rows of the drawing. On a shared tile, shows the player, or otherwise the first threat.
+    /// The rows of the drawing. On a tile, the player hides threats, and a threat hides later ones.
     pub fn rows(&self) -> Vec<String> {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));

@@ -1,4 +1,4 @@
-//! Queries about paths, posts and single threats, each of which can be simulated on its own.
+//! Queries about paths, posts and single threats. A threat can be simulated without the others.
 
 use super::picks::FIRST_DRAWS;
 use super::routes::{ROUTE_BYTES, SEES};
@@ -88,7 +88,7 @@ impl World {
         }
     }
 
-    /// True if owls that move in the next tick look at the player.
+    /// True if the next tick is in the owls' window: if owls move in it, they look at the player.
     pub fn owls_look(&self, state: &State) -> bool {
         self.clock.owls_look(state.tick())
     }

@@ -61,7 +61,7 @@ impl Style {
         }
     }
 
-    /// True if the threat makes any random picks after that of its first direction.
+    /// True if the threat makes any random picks after the pick of its first direction.
     pub(crate) const fn draws(self) -> bool {
         match self {
             Self::Goldfish | Self::Bull | Self::Hawk => true,

@@ -67,7 +67,7 @@ pub(super) struct Tables {
     pub straight: Vec<u16>,
     /// The pose after a random pick, at index `tile * 16 + twelfth` (see `twelfths`).
     pub random_option: Vec<u16>,
-    /// The route byte (see [`routes`]) at index `target * tiles + tile`; 0 for the target `tiles`.
+    /// The route byte (see [`routes`]) at index `target * tiles + tile`; 0 for [`Tables::nowhere`].
     pub routes: Vec<u8>,
     /// For each tile, the number of tiles that it sees, including itself.
     pub views: Vec<u16>,
@@ -75,13 +75,13 @@ pub(super) struct Tables {
     pub shared_step: Vec<u16>,
     /// The next pose on the shark path, or [`NONE`], at index `tile * 32 + route byte`.
     pub shark_step: Vec<u16>,
-    /// `2 * width * y + x` for each tile, then [`NOWHERE`]. Differences of entries encode offsets.
+    /// `2 * width * y + x` of each tile and, last, of [`NOWHERE`]. Differences encode offsets.
     pub places: Vec<i32>,
     /// The bearing of a target from a deer (1 to 16), or 0 within the shy distance, at index
     /// `places[target] - places[deer] + bearing_offset`.
     pub bearings: Vec<u8>,
     pub bearing_offset: i32,
-    /// A deer's next pose, at index `row * poses + pose`; one row per bearing (1 to 16) and spawn.
+    /// A deer's next pose, at index `row * poses + pose`: rows 1 to 16 by bearing, then by spawn.
     pub deer_next: Vec<u16>,
     /// For each number of earlier draws, the next random number times 12, rounded down (0 to 11).
     pub twelfths: Box<[u8; DRAWS]>,

@@ -11,7 +11,7 @@ use super::{Spawn, Style, View};
 
 pub(super) const LANES: usize = 8;
 
-/// Eight threats, one per lane. The pose in an empty lane, [`NONE`], is not on any tile.
+/// Up to eight threats, one per lane. An empty lane has the pose [`NONE`], which is on no tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Block {
     pub poses: [u16; LANES],
@@ -122,8 +122,8 @@ impl Block {
         mix(mix(p0, p1), idle_rounds) ^ mix(s0, m1).rotate_left(21) ^ mix(m0, s1).rotate_left(42)
     }
 
-    /// Moves every threat. The block's state must have the same shape as the world of `map` and
-    /// `tables`, because [`at`] does not check bounds.
+    /// Moves every threat. The game state that contains this block must have the same shape as the
+    /// world that owns `map` and `tables`, because [`at`] does not check bounds.
     #[inline(always)]
     pub fn advance(&mut self, map: &LaneMap, tables: &Tables, player: PlayerView) {
         let [goldfish, bull, deer, shark, owl, hawk] = map.ends;

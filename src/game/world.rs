@@ -31,7 +31,7 @@ pub(crate) struct ThreatNumbers {
     pub pose: u16,
     /// The tile to which an owl or a hawk drives; the tile count if it has no target.
     pub target: u16,
-    /// True if the target is a hawk's post, false if it is a tile where the threat saw the player.
+    /// True if the target is a hawk's post, not a tile where the threat saw the player.
     pub is_post: bool,
     pub idle_rounds: i8,
 }
@@ -66,7 +66,7 @@ pub enum PlacementError {
         /// The given style.
         found: Style,
     },
-    /// The position of the player, of a threat or in a threat's memory is not an open tile.
+    /// A position (the player's, a threat's, or one in a threat's memory) is not an open tile.
     #[error("{0} is not an open tile")]
     OffStreet(Position),
 }
@@ -227,7 +227,7 @@ impl World {
     /// staying. The game must not be over; [`World::play`] checks this.
     ///
     /// # Panics
-    /// If the state's world differs in the number of tiles or in the number of threats of a style.
+    /// If the state belongs to a world with another number of tiles, or of threats of some style.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -372,7 +372,7 @@ impl World {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
     }
 
-    /// True if a threat is on or next to the move's target tile, where it may catch the player.
+    /// True if a threat is on or next to the move's target tile, so it may catch the player there.
     #[inline]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
         let tile = self.tile_after(state, player_move);
