@@ -1,4 +1,4 @@
-//! The observation `features`: the consequences of each action in the exact state after the tick.
+//! The observation `features`: numbers computed from the exact state after each action.
 
 use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Style, Tile, UNREACHED, World};
 
@@ -21,8 +21,8 @@ pub const FEATURES_HEADER: usize = 3;
 ///    first threat's arrival, by shortest paths and at the threats' current pace, at most 255; 0 if
 ///    the player is caught;
 /// 6. the sum of the leads over all tiles, each at most [`LEAD_TICKS_MAX`];
-/// 7. the *life*: the number of further ticks that the player can survive by exact search, at most
-///    [`LIFE_TICKS_MAX`]; 0 if the player is caught;
+/// 7. the *life*: the number of further ticks that the player can survive, found by exact search,
+///    at most [`LIFE_TICKS_MAX`]; 0 if the player is caught;
 /// 8. and following: for each style of [`Style::ALL`], the steps from the nearest threat of this
 ///    style, in the form of feature 1.
 pub const FEATURES_ACTION: usize = FEATURES_STYLES + Style::ALL.len();
@@ -34,7 +34,7 @@ pub const LIFE_TICKS_MAX: u16 = 4;
 /// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
 
-/// Tiles processed together: a multiple of [`LANES`] for which sums of leads fit into bytes.
+/// Tiles per pass: a multiple of [`LANES`] for which each lane's sum of leads fits into a byte.
 const BLOCK: usize = 240;
 const _: () = assert!(BLOCK.is_multiple_of(LANES) && BLOCK / LANES * LEAD_TICKS_MAX as usize <= u8::MAX as usize);
 const LANES: usize = 16;
@@ -125,7 +125,7 @@ impl Features {
         }
         let pace = self.paces[usize::from(state.tick()) + 1];
         let mut outcomes = Outcomes::new(world, state);
-        // After most moves, the threats are on the same tiles. Such moves share one `Outcomes`.
+        // Consecutive moves that leave the threats on the same tiles share one `Outcomes`.
         for player_move in world.moves(state) {
             if now.wait == 0 {
                 let mut next = state.clone();
@@ -277,7 +277,7 @@ struct Leads {
 }
 
 impl Leads {
-    /// Adds at most [`BLOCK`] tiles, with the player's steps and the first threat's ticks to each.
+    /// Adds at most [`BLOCK`] tiles, given the player's steps and the first threat's ticks to each.
     #[inline]
     fn add(&mut self, steps: &[u8], ticks: &[u8]) {
         // One sum and one maximum per lane, so that the compiler emits vector instructions.
@@ -306,8 +306,7 @@ fn moves_within(paces: &[Pace]) -> Vec<[u8; LIFE_TICKS_MAX as usize + 1]> {
     (0..paces.len()).map(|tick| std::array::from_fn(|ticks| moves(tick, ticks) as u8)).collect()
 }
 
-/// For every tile, the steps out of its dead end (0 if it is in none); [`FAR_STEPS`] without a way
-/// out.
+/// For each tile, the steps out of its dead end: 0 if in none, [`FAR_STEPS`] without a way out.
 fn dead_end_depths(world: &World) -> Vec<i16> {
     let graph = world.graph();
     let ways = |tile| graph.ways(Mover::Player, tile).map(|(_, next)| usize::from(next));

@@ -32,7 +32,7 @@ pub use observation::{
 use observation::{Observer, read_state};
 pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
-/// Games to step before reading their results: few enough that the states stay in the L1 cache.
+/// Games stepped before their results are read: few enough that the states stay in the L1 cache.
 const CHUNK_GAMES: usize = 64;
 
 /// Games that are stepped together: see the [module documentation](self).
@@ -195,7 +195,7 @@ impl BatchPart<'_> {
 
     /// Steps every game once. The reward is the number of ticks gained: 1, or 0 if the player steps
     /// onto a threat in the no-jump variant. The termination is true if the step ended the game. A
-    /// game that was already over is reset: its move is ignored; reward 0, termination false.
+    /// game that was already over is reset instead: reward 0, termination false, move ignored.
     ///
     /// # Panics
     /// If the number of moves, rewards or terminations differs from the number of games.

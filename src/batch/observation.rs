@@ -15,9 +15,9 @@ use crate::game::{
 /// The number of elements before the threats in a compact observation: the tick; the ticks until
 /// the threats move, 0 if they move in the next step; the player's x and y; and the clearances.
 pub const COMPACT_HEADER: usize = CLEARANCE + Move::ALL.len();
-/// The index of the first clearance, one per move of [`Move::ALL`]: the steps along the streets
-/// from the nearest threat to the player's tile after the move; -1 if blocked, and [`FAR_STEPS`] if
-/// no threat can arrive.
+/// The index of the first *clearance* (one per move of [`Move::ALL`]): the steps along the streets
+/// from the nearest threat to the player's tile after the move; -1 if the move is blocked, and
+/// [`FAR_STEPS`] if no threat can reach the tile.
 pub const CLEARANCE: usize = 4;
 /// The number of elements per threat, in map order: x, y, direction (0 to 3: left, right, up,
 /// down), style (index in `Style::ALL`), and steps to the player ([`FAR_STEPS`] without a path).

@@ -115,7 +115,7 @@ pub enum MapError {
     UnknownName {
         /// The requested name.
         name: String,
-        /// The input that was expected, such as one of the known names.
+        /// A description of the expected input, which lists known names.
         known: String,
     },
     /// [`Map::save`] wrote nothing, because the file or folder already exists.

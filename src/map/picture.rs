@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// The header of a test's PNG. The `png` crate cannot write interlaced or damaged images.
+    /// The header of a PNG built by hand: the `png` crate cannot write interlaced or damaged ones.
     #[derive(Clone, Copy, Debug)]
     struct Header {
         width: u32,

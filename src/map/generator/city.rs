@@ -115,7 +115,7 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// Cuts alleys. The braid extends some to the street behind, or fills them if there is none.
+/// Cuts alleys, then braids some: extends them to the street behind, or fills those without one.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();
     for block in houses {
@@ -145,7 +145,7 @@ struct Alley {
     direction: Direction,
 }
 
-/// Cuts an alley from a random side, if a street runs there and houses remain beside it.
+/// Cuts an alley from a random side, if it borders a street and houses remain beside the alley.
 fn cut_alley(streets: &mut Streets, block: Block, dice: &mut Dice) -> Option<Alley> {
     let direction = Direction::ALL[dice.below(4)];
     let is_across = matches!(direction, Direction::Left | Direction::Right);

@@ -1,6 +1,6 @@
-//! Generates mazes and labyrinths: a spanning tree joins cells at odd coordinates, and the braid
-//! opens dead ends. A maze's tree is uniformly random. About 30% of its cells are dead ends, so the
-//! braid creates many loops. A labyrinth's tree comes from a depth-first search. A labyrinth has
+//! Generates mazes and labyrinths: a spanning tree joins cells at odd coordinates, and braiding
+//! opens dead ends. A maze's tree is uniformly random. About 30% of its cells are dead ends, so
+//! braiding creates many loops. A labyrinth's tree comes from a depth-first search. A labyrinth has
 //! long corridors and few loops, and the player rarely survives there in the no-jump variant.
 
 use super::dice::Dice;
@@ -78,8 +78,8 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Opens `permille` thousandths of the dead ends, in random order. Prefers to join two, which makes
-/// longer loops, unless only one more may be opened. One too many may then remain.
+/// Opens `permille` thousandths of the dead ends, in random order. Joins pairs of dead ends where
+/// possible, which makes longer loops. Never opens too many, so one dead end too many may remain.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();

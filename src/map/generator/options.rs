@@ -5,7 +5,7 @@ use crate::game::Style;
 /// The kind of street network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GeneratorKind {
-    /// A maze with many branches. The braid joins them into loops. Both sides must be odd.
+    /// A maze with many branches, which braiding joins into loops. Both sides must be odd.
     Maze,
     /// A maze of long corridors with few loops, so it is hard to survive. Both sides must be odd.
     Labyrinth,
@@ -43,7 +43,7 @@ pub struct GeneratorOptions {
     pub threats: usize,
     /// The deck from which styles are dealt, reshuffled when empty. Repeat a style to favour it.
     pub styles: Vec<Style>,
-    /// The share of dead ends that the braid removes, in thousandths.
+    /// The share of dead ends that braiding removes, in thousandths.
     pub braid_permille: u32,
 }
 
