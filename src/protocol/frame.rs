@@ -6,7 +6,7 @@ use crate::game::Action;
 
 /// Maximum length of a client's frame. A typical command takes less than 100 bytes.
 pub const MAX_CLIENT_FRAME_BYTES: usize = 64 << 10;
-/// Maximum length of a team name in characters. It is limited because every state contains it.
+/// Maximum length of a team name in characters. Limited because every state contains the name.
 pub const MAX_TEAM_NAME_CHARS: usize = 100;
 
 const REGISTER: &str = "REGISTER";

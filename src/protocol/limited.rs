@@ -1,4 +1,4 @@
-//! Parses any JSON with a limited number of values: they can take 16 times the memory of the text.
+//! Parses JSON with a limited number of values: values can take 16 times the memory of their text.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 const MAX_VALUES: usize = 1 << 16;
 
-/// Reads any JSON. Returns `None` for `null`, or if it has more than [`MAX_VALUES`] values.
+/// Reads any JSON. Returns `None` for `null`, or if the JSON has more than [`MAX_VALUES`] values.
 pub(crate) fn value<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
     let mut values_left = MAX_VALUES;
     let value = Limited { values_left: &mut values_left }.deserialize(deserializer)?;

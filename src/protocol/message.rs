@@ -411,7 +411,7 @@ impl<'de, T: TryFrom<i64>> Deserialize<'de> for Whole<T> {
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Unsigned(number), &self))
             }
             fn visit_f64<E: de::Error>(self, number: f64) -> Result<Whole<T>, E> {
-                // The cast changes a number that has a fraction or is out of range: it is rejected.
+                // Reject a number with a fraction or out of range, because the cast changes it.
                 let whole = Some(number as i64).filter(|&whole| whole as f64 == number);
                 let whole = whole.and_then(|whole| T::try_from(whole).ok());
                 whole.map(Whole).ok_or_else(|| E::invalid_value(de::Unexpected::Float(number), &self))

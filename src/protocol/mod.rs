@@ -115,7 +115,7 @@ fn path_prefix(path: &str) -> String {
 /// A longer parser error gets no path: to find the path, it would be formatted a second time.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
-/// Parses JSON. After an error, parses it again to find the path: tracking paths is slow.
+/// Parses JSON. Tracks paths only in a second parse, after an error, because tracking is slow.
 pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, ProtocolError> {
     let invalid = |error: Utf8Error| {
         let source =
@@ -168,7 +168,7 @@ fn parse_move_to(json: &Value) -> Action {
     }
 }
 
-/// Parses a command's field `actions` with [`parse_action`]. If it is missing, `json` is `None`.
+/// Parses a command's `actions` field with [`parse_action`]. Pass `None` for a missing field.
 ///
 /// # Errors
 /// If the field is missing or is not an array. The server then rejects the entire command.
@@ -307,7 +307,7 @@ pub struct TraceHeader {
 }
 
 impl TraceHeader {
-    /// Creates the header for a game that begins at the start of `world`. `map` is the map's name.
+    /// Creates the header for a game that begins with [`World::start`]. `map` is the map's name.
     pub fn new(map: impl Into<String>, world: &World) -> Self {
         let (layout, rules) = (world.layout(), world.rules());
         let variant = Rules { no_jump: rules.no_jump, ..Rules::BLITZ_2025 };

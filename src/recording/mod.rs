@@ -1,6 +1,6 @@
 //! Recorded games. A plain or gzipped file has one line per tick, `{"game_message": <the state as
-//! sent>, "actions": [<the bot's actions>]}`, and optional notes ([`TickNotes`]). If the bot failed
-//! in a tick, the line also has an `error`.
+//! sent>, "actions": [<the bot's actions>]}`. A line may also contain notes ([`TickNotes`]), and an
+//! `error` if the bot failed in the tick.
 //!
 //! [`verify`] replays a recording and compares every field that the rules determine. If a crash
 //! truncates a file, the complete lines remain readable. Memory use is bounded.
@@ -181,7 +181,7 @@ impl RecordingReader {
         Self::new(path, opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?)
     }
 
-    /// Reads a recording from `source`. Errors name it as `path`. Fails if `source` is unreadable.
+    /// Creates a reader for `source`. Its errors name `path`. Fails if `source` is unreadable.
     pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
@@ -218,8 +218,8 @@ impl RecordingReader {
         self.truncated_line
     }
 
-    /// Reads the next tick; `None` at the end. Skips blank lines, and skips a line with an
-    /// unreadable state if the line has an `error`.
+    /// Reads the next tick; `None` at the end. Skips blank lines, and every line that is not a
+    /// valid tick but has an `error`.
     ///
     /// # Errors
     /// If reading fails, a limit is exceeded, or a complete line is not a tick.

@@ -9,7 +9,7 @@ use crate::protocol::limited;
 /// Maximum number of characters that a recording keeps of an unreadable frame.
 pub const UNREADABLE_CHARS_MAX: usize = 200;
 
-/// Notes on the entire game: the field `game` of a recording's first line.
+/// Notes on the entire game: the `game` field of a recording's first line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GameNotes {
     /// The map's name.
@@ -52,7 +52,7 @@ pub struct UnreadableNote {
     pub error: String,
 }
 
-/// The commands that the server received in a tick: the field `wire` of a recording's line.
+/// The commands that the server received in a tick: the `wire` field of a recording's line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WireNotes {
     /// The command that the server used; `None` (`null` in JSON) if no command came in time.
@@ -68,7 +68,7 @@ pub struct WireNotes {
     pub left: Option<String>,
 }
 
-/// The bot's decision in a tick: the field `decision` of a recording's line.
+/// The bot's decision in a tick: the `decision` field of a recording's line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecisionNotes {
     /// The time from the state's arrival to the decision, in milliseconds.

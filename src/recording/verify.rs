@@ -202,7 +202,7 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// The divergence that an inferred tile explained, if the player's position refutes it.
+    /// The divergence that an inferred tile explained, if the player's position refutes this tile.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;

@@ -47,7 +47,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(returned)
     }
 
-    /// Appends the changed sequence to the search path, and returns its reward.
+    /// Changes one action of `sequence`, appends the result to the path, and returns its reward.
     fn change(&mut self, component: usize, state: &P::State, sequence: &[P::Action]) -> Result<f64, Stop> {
         self.check_limits()?;
         let mut state = state.clone();

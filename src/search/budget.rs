@@ -6,11 +6,11 @@ use super::deadline::{DeadlineWatch, now};
 
 /// The limits of a search or planner, which stops at the first limit that it reaches. Each step of
 /// a search from a state to a successor is a *simulated tick*. Steps along the played game or a
-/// known line do not count, nor do the steps of the planner `safest`. In JSON, the limits on ticks,
+/// known line do not count, nor do the steps of the `safest` planner. In JSON, the limits on ticks,
 /// time and evaluations are `budget_ticks`, `budget_ms` and `budget_evals`, if they are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
-    /// Simulated ticks. The last step of the policy `greedy` or of a proof may exceed the limit.
+    /// Simulated ticks. The last step of the `greedy` policy or of a proof may exceed the limit.
     pub ticks: Option<u64>,
     /// Time, counted from the start of each call.
     pub time: Option<Duration>,
@@ -152,7 +152,7 @@ pub struct BudgetMeter {
 }
 
 impl BudgetMeter {
-    /// The clock is read again after the first tick, because a tick may take long.
+    /// The first interval is one tick, because a tick may take a long time.
     const INTERVAL_FIRST_TICKS: u64 = 1;
     const INTERVAL_MAX_TICKS: u64 = 512;
     const STEPS_MAX: usize = 256;

@@ -1,6 +1,7 @@
 //! Deadlines on a busy machine. The system can preempt a thread for entire time slices, so that
 //! microseconds of work take milliseconds. After one such stall, others are likely. So a deadline
-//! counts as reached once at most the longest recent stall is left, except in the first quarter.
+//! counts as reached once the time left is at most the longest recent stall. This never happens in
+//! the first quarter of the time.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;

@@ -111,7 +111,7 @@ impl Weights {
     }
 }
 
-/// A recorded rollout: for each step, the actions' codes and exp(prior weight), and the played one.
+/// A recorded rollout: the code and exp(prior weight) of each legal action, and the actions played.
 #[derive(Debug, Default)]
 pub(super) struct Rollout {
     pub(super) reward: Option<f64>,
@@ -153,7 +153,7 @@ impl Rollout {
         self.priors.push(prior);
     }
 
-    /// Draws one of the step's actions in proportion to exp(weight) * prior, and returns its index.
+    /// Draws an action of the step in proportion to exp(weight + prior weight). Returns its index.
     #[inline]
     pub(super) fn draw(&mut self, weights: &Weights, random: &mut Generator, factors: &mut Vec<f64>) -> usize {
         let first = self.steps.last().map_or(0, |step| step.end);

@@ -85,12 +85,12 @@ pub trait Problem {
         actions[random.below(actions.len())]
     }
 
-    /// Prepares the first state of a rollout with the policy `greedy`. An implementation may store
+    /// Prepares the first state of a rollout with the `greedy` policy. An implementation may store
     /// parameters of the policy in the state, but must not change the state otherwise.
     #[inline]
     fn begin_greedy(&self, _state: &mut Self::State) {}
 
-    /// The action of the policy `greedy` in the non-final `state`, by default a random one.
+    /// The action of the `greedy` policy in the non-final `state`, by default a random one.
     /// `actions` is scratch space. The method must add its simulated steps to `_trial_ticks`.
     #[inline]
     fn greedy(

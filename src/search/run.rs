@@ -23,7 +23,7 @@ pub struct SearchOutcome<A> {
     pub best: Option<Line<A>>,
     /// The number of sequences evaluated in this run.
     pub evaluations: u64,
-    /// The number of simulated steps in this run, including trial steps of the policy `greedy`.
+    /// The number of simulated steps in this run, including trial steps of the `greedy` policy.
     pub simulated_ticks: u64,
     /// Completed invocations of the outermost component in this run.
     pub passes: u64,
@@ -125,8 +125,8 @@ impl<A: Copy + Eq> Search<A> {
     }
 
     /// Moves the root to the state after `action`. If the best sequence starts with `action`, keeps
-    /// the rest of the sequence and the subtrees, and returns true. Otherwise, resets the search,
-    /// which would skip explored subtrees and miss their best sequences, and returns false.
+    /// the rest of the sequence and the subtrees, and returns true. Otherwise, returns false and
+    /// resets the search, because it would skip explored subtrees and miss their best sequences.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
