@@ -19,7 +19,7 @@ after(() => rmSync(folder, { recursive: true }));
 const engine = new Engine(new WebAssembly.Module(readFileSync(wasm)));
 const { maps: bundled, rules: server } = engine.askJson("start");
 const getaway = (...args) => execFileSync(program, args, { encoding: "utf8", maxBuffer: 1 << 28 });
-// Results at a time limit would depend on the machine.
+// One hour, which no search needs: results at a time limit would depend on the machine.
 const UNLIMITED = ["--time-limit-ms", "3600000"];
 
 const MAPS = 60;

@@ -131,7 +131,7 @@ fn check_changed(changes: usize, changes_per_map: usize) {
             match verdict {
                 Ok(changed) => {
                     // With unchanged rules, the original certificate's line survives until its
-                    // final tick, so a lower bound is false.
+                    // final tick, so a bound below this tick is false.
                     let is_true = changed.rules != certificate.rules || changed.bound_tick >= certificate.final_tick;
                     assert!(is_true, "map {index}: a bound of {} was accepted", changed.bound_tick);
                     accepted += 1;

@@ -1,4 +1,4 @@
-//! Measures how often statistics and verdicts are right if the true score difference is known.
+//! Measures how often statistics and verdicts agree with a known true score difference.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -201,7 +201,7 @@ impl SyntheticPair {
     }
 
     /// Like `calibrate`, but the right planner loses additional games, so that the true mean score
-    /// difference equals the margin. If a verdict plans further games, plays them too.
+    /// difference equals the margin. If a verdict plans at most [`FURTHER_MAX`] pairs, plays them.
     pub fn calibrate_margin(&self, tournaments: u32, seed: u64) -> MarginCalibration {
         let mut found = MarginCalibration { tournaments, ..MarginCalibration::default() };
         let mut random = Pcg64Mcg::seed_from_u64(seed);

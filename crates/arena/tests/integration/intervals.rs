@@ -39,7 +39,7 @@ fn verdicts_at_the_margin_are_calibrated() {
 
 #[test]
 fn played_tournaments_of_equals_are_calibrated() {
-    // Few are enough: a test that counted repeated games as independent would fail in most.
+    // Few are enough: if repeated games counted as independent, most would give false positives.
     const TOURNAMENTS: u32 = 5;
     let maps = common::our_maps();
     let pairs = REAL.iter().filter(|pair| pair.name.contains("random"));

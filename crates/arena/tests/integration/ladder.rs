@@ -125,7 +125,7 @@ fn equal_planners_are_found_equal_or_exhausted() {
     assert!(standing.games <= 20, "{} games of planners that repeat themselves", standing.games);
 }
 
-/// Simulates a process that plays up to `games_max` games, and requests `batch` more before each.
+/// Simulates a process that plays up to `games_max` games. Before each, it requests `batch` more.
 fn process(batch: usize, games_max: usize) -> LadderPlayers {
     let (input, mut from_process) = io::pipe().expect("a pipe");
     let (to_process, output) = io::pipe().expect("a pipe");

@@ -202,8 +202,8 @@ impl Case {
         let (args, is_broken) = match self {
             Self::Recording(path) => {
                 let args = &recording_args[dice.below(recording_args.len())];
-                // Under other rules than the command's, `verify` could stop at a divergence before
-                // the broken line.
+                // `verify` needs the command's rules. With others, it could stop at a divergence
+                // before it reaches the broken line.
                 (args, verify(path, &Rules { no_jump: args.contains(&"--no-jump"), ..Rules::BLITZ_2025 }).is_err())
             }
             Self::Map(folder) => {

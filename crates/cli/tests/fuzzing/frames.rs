@@ -173,7 +173,7 @@ impl fmt::Display for Flood {
     }
 }
 
-/// Plays one game alone, and one while `sockets` idle clients keep connections open. A client sends
+/// Plays one game alone, and one while `sockets` idle clients keep connections open. Each sends
 /// nothing, part of a request, a complete WebSocket request, or a viewer's registration.
 pub async fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);
@@ -201,7 +201,7 @@ struct IdleClients {
 }
 
 impl IdleClients {
-    /// Waits for `pause`, so that the bot connects before the clients reach the connection limit.
+    /// Connects after `pause`, so that the bot connects before the connection limit is reached.
     fn start(address: String, sockets: usize, pause: Duration) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;
@@ -333,7 +333,7 @@ impl Case {
             return Self { request: request(dice), rest: noise(dice, 200), frames: 0, hangs_up };
         }
         let mut rest = Vec::new();
-        // Invalid JSON usually ends the connection, so only cases of valid JSON have many frames.
+        // Invalid JSON usually ends the connection, so only cases with valid JSON have many frames.
         let is_valid = !dice.one_in(4);
         let count = 1 + if is_valid { dice.below(FRAMES_MAX) } else { dice.below(6) };
         for place in 0..count {

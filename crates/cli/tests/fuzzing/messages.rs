@@ -16,7 +16,7 @@ use super::{catch_panic, damage, json_like, mutate, thread_time, wall_time};
 
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
 const MESSAGES_PER_BOT: u64 = 100;
-/// Maximum number of further runs of a late bot. A real slowdown is late in every run.
+/// Maximum number of further runs of a late bot. With a real slowdown, every run is late.
 const TRIALS: usize = 3;
 
 #[derive(Default)]

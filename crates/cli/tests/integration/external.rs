@@ -186,7 +186,7 @@ fn wait_until(what: &str, condition: impl Fn() -> bool) {
 #[test]
 #[cfg(target_os = "linux")]
 fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
-    // Each bot starts processes in its own session and a new one. Their sleep time identifies them.
+    // Each bot starts processes in its own and in a new session. Their sleep time identifies them.
     let bot = |seconds: u32| format!("pipe:sleep {seconds} & (setsid sleep {seconds} &); sleep {seconds}");
     let ended = || {
         external(&["pipe:sleep 87001 & (setsid sleep 87001 &); exit 1"], &["--samples", "2"]);

@@ -167,7 +167,7 @@ fn verified_certificate_is_about_the_rules_that_the_answer_names() {
     );
 }
 
-/// A map on which the prover needs a moment to find the best line and its bound.
+/// A map and an option for which the prover needs a moment to find and prove the best line.
 const DOOMED: [&str; 2] = ["benchmark/maps/labyrinth-15x13-250-00.txt", "--no-jump"];
 
 fn solve(map: &[&str], file: &Path, time_limit_ms: &str) -> std::process::Command {

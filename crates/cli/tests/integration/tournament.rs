@@ -12,7 +12,7 @@ fn tournament<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["tournament", "sampling", "random", "safest"], &SMALL[..], more].concat()
 }
 
-/// Returns the report without measured times. A long run may print an estimate on standard error.
+/// Returns the report without measured times. Ignores standard error: it may contain an estimate.
 fn json(args: &[&str]) -> Value {
     let output = getaway(&[args, &["--json"]].concat());
     assert!(output.status.success(), "{output:?}");

@@ -214,7 +214,7 @@ async fn broken_handshakes_are_reported() {
     for (path, more, status) in [("/", "", "400"), ("/game", key, "404"), ("/", "Sec-WebSocket-Version: 8\r\n", "400")]
     {
         let request = format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n{upgrade}{more}\r\n");
-        // After an upgrade, the connection stays open, so only the first line is read.
+        // The server may keep the connection open after its answer, so only the first line is read.
         let answer = first_line(&server.address, request.as_bytes()).await;
         assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{path}: {answer}");
     }

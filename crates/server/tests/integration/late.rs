@@ -1,5 +1,5 @@
 //! The competition bot is never late, even in disturbed games. The test's server waits for each
-//! command of `bot/`, and measures the time from sending the state to receiving the command.
+//! command from `bot/`, and measures the time from sending the state to receiving the command.
 
 use std::fmt;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::common::root;
 use crate::disturbed::{Disturbance, Maps, Server, draw_disturbances};
 use crate::harness::TIMEOUT;
 
-/// A game takes longer only if the bot cannot decide it and uses its whole budget in every tick.
+/// Time limit of a game, which lasts that long only if the bot uses its whole budget per tick.
 const GAME_MAX: Duration = Duration::from_secs(5);
 /// Upper bounds of histogram bins. The last is the real server's time limit for a command.
 const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];

@@ -31,7 +31,7 @@ fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
     (solution.moves, states)
 }
 
-/// Returns the last tick that any line from `state` reaches, or `None` above `states_max` states.
+/// Returns the last tick that a line from `state` can reach, or `None` above `states_max` states.
 fn exhaustive_end(world: &World, state: &State, states_max: usize) -> Option<u16> {
     let (mut layer, mut last, mut count) = (vec![state.clone()], state.tick(), 0);
     while !layer.is_empty() {
@@ -342,7 +342,7 @@ fn doomed_map_is_explained() {
     assert_eq!(analysis.sentence, expected);
 }
 
-/// Plays a game in which the planner assumes a wrong seed. Also returns the catchers' styles.
+/// Analyses a game whose planner assumes a wrong seed. Also returns the catchers' styles.
 fn surprised_game(believed: &World, first_seed: i32) -> (GameLog, Analysis, Vec<String>) {
     let rules = Rules { first_seed, ..Rules::BLITZ_2025 };
     let truth = World::new(believed.layout(), &rules).unwrap();
