@@ -169,7 +169,7 @@ impl Server {
         }
     }
 
-    /// Plays ticks without messages, with random moves that are not fatal at once, if any exist.
+    /// Plays ticks without messages. Moves are drawn from those that are not fatal at once, if any.
     fn skip(&mut self, ticks: usize) {
         for _ in 0..ticks {
             if self.state.is_over() {

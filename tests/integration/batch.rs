@@ -358,7 +358,7 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
 }
 
 /// The number of steps to the nearest tile that is not in a dead end. Removing tiles with at most
-/// one exit, until every tile has two or more, removes all dead ends.
+/// one exit, until every remaining tile has two or more, removes all dead ends.
 fn dead_end_depth(world: &World, tile: u16) -> i16 {
     let graph = world.graph();
     let mut kept: Vec<bool> =

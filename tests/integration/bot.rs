@@ -1,6 +1,6 @@
 //! Guarantees: the bot answers every message in time. If it sees the game from its start and the
-//! server follows the rules, it mispredicts no threat. If the server breaks the rules, it survives
-//! longer on average with the planner `survival` than with the one-step rule `safest`.
+//! server follows the rules, it mispredicts no threat. If the server breaks the rules, the bot
+//! survives longer on average with the planner `survival` than with the one-step rule `safest`.
 
 use std::time::Duration;
 
@@ -250,13 +250,13 @@ fn decision_counts_the_mispredictions_since_the_previous_message() {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum DroppedMessages {
     None,
-    /// Up to ten messages, at random ticks after tick 200.
+    /// Up to ten messages, in random ticks after tick 200.
     Scattered,
     Burst,
 }
 
 /// Plays against a server that reports a wrong style for one threat from tick 200 on, moves a
-/// threat by one tile in tick 500, and drops some messages. Returns the final tick.
+/// threat by one tile in tick 500, and may drop messages. Returns the final tick.
 fn play_against_lying_server(layout: &Layout, planner: &str, dropped: DroppedMessages, seed: u64) -> u16 {
     let mut random = Generator::from_seed(seed);
     let mut draw = |count: usize| random.below(count);
@@ -300,7 +300,7 @@ fn shift(server: &mut FakeServer, layout: &Layout, index: usize) {
     });
 }
 
-/// Compares mean final ticks. Skips harbour, where decisions take ten times as long.
+/// Compares mean final ticks. Skips harbour, where decisions take ten times as long as elsewhere.
 fn assert_outlives_the_one_step_rule(dropped: DroppedMessages, factor: f64) {
     let maps: Vec<_> = our_maps().into_iter().filter(|map| map.name != "harbour").collect();
     let mean = |planner: &str| {

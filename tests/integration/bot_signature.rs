@@ -47,7 +47,7 @@ enum Script {
     /// one tile, and some messages are lost.
     Liar,
     ThreatInWall,
-    /// Sometimes a message is repeated, either unchanged or with a false position of one threat.
+    /// Sometimes a message is repeated, either unchanged or with a false position for one threat.
     Repeated,
     /// Some open tiles of the map are replaced by see-through tiles.
     Water,
@@ -95,7 +95,7 @@ const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
     let mut options = BotOptions {
-        // With an unknown style, the bot would learn from tick 1 on: `inference.rs` tests learning.
+        // Off for an unknown style, from which the bot would learn: `inference.rs` tests learning.
         learns: script != Script::UnknownStyle,
         planner: planner.parse().expect("a planner"),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),

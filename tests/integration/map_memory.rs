@@ -1,4 +1,4 @@
-//! Guarantees: decoding any image file takes less than 100 MB. The test counts every allocation.
+//! Guarantees: decoding any image file takes less than 100 MiB. The test counts every allocation.
 
 use std::io::Write;
 

@@ -118,7 +118,7 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
                 Layout { width, height, tiles, player: at(spot), threats }
             };
             let one = map(&tiles, &spawns);
-            // Odd `kinship`: one style differs. 2: the tiles are drawn again. 3: they are reversed.
+            // An odd `kinship` changes one style. 2 draws new tiles, and 3 also reverses the tiles.
             let mut cast = spawns.clone();
             if kinship % 2 == 1 && !cast.is_empty() {
                 let odd_one = odd_one.index(cast.len());

@@ -89,7 +89,7 @@ fn world_with_a_new_layout_equals_one_built_from_it() {
     let mut world = World::new(&maps[0].layout, &Rules::NO_JUMP).unwrap();
     for map in &maps {
         let mut layout = map.layout.clone();
-        // First the map itself. Then it loses a threat, a threat becomes a deer, and a tile closes.
+        // Change 0 keeps the map. The others remove a threat, change a style, and close a tile.
         for change in 0..4 {
             match change {
                 1 => drop(layout.threats.pop()),

@@ -93,7 +93,7 @@ fn non_fatal_move_is_returned_after_the_deadline() {
         let limit = Budget::until(Instant::now());
         let choice = by_name(name, 1).expect("a planner").decide(&world, &state, limit);
         world.step(&mut state, choice.player_move);
-        // `cautious` does not predict the goldfish, so it may go left or, past the goldfish, right.
+        // `cautious` does not predict the goldfish, so it may also move right, past the goldfish.
         assert!(!state.is_caught(), "{name}: {choice:?}");
     }
 }

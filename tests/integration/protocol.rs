@@ -1,5 +1,5 @@
-//! Guarantees: the server's messages parse and are written as the same JSON. Extra fields, unknown
-//! names and missing optional fields are accepted. Any other text gives a one-line error.
+//! Guarantees: the server's messages are read, and written back as the same JSON. Extra fields,
+//! unknown names and missing optional fields are accepted. Any other text gives a one-line error.
 
 use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, Style, Tile, World};
 use getaway::protocol::{

@@ -135,7 +135,7 @@ fn each_component_evaluates_as_often_as_defined() {
         ("repeat(7, simulate)", 7),
         ("repeat(7, repeat(3, simulate))", 21),
         ("lookahead(simulate)", 3),
-        // The twelve leaves are final, so a component that is invoked from a leaf evaluates it.
+        // The twelve leaves are final, so a component that starts at a leaf evaluates that leaf.
         ("lookahead(lookahead(simulate))", 12),
         ("lookahead(lookahead(lookahead(simulate)))", 12),
         ("step(simulate)", 2),

@@ -1,4 +1,4 @@
-//! Tests that read `../shared`: recordings and maps of the real server, and traces. The traces come
+//! Tests that read `../shared`: recordings and maps from the real server, and traces. Traces come
 //! from an independent implementation, which runs on the server's JavaScript engine. If a rule and
 //! a recording disagree, the recording is right.
 

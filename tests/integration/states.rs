@@ -91,7 +91,7 @@ fn fingerprints_and_futures_ignore_irrelevant_directions() {
     }
 }
 
-/// A world with all six styles, in tick 5, in which threats move. The hawk does not see the player.
+/// A world with all six styles, in tick 5, when threats move. The hawk does not see the player.
 fn crossing() -> (World, State) {
     let layout = Layout::parse("b.g.s.o\n.#.#.#.\nd.....h\n.#.#.#.\n....P..").expect("a valid drawing");
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
