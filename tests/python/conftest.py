@@ -37,7 +37,7 @@ def getaway_program() -> Path:
 
 @pytest.fixture
 def real_server(getaway_program: Path) -> Iterator[RealServer]:
-    """Yields a function that starts `getaway serve` for one game, and returns URL and process."""
+    """Yields a function that starts `getaway serve` for a game; it returns the URL and process."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> tuple[str, subprocess.Popen[str]]:

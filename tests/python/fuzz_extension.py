@@ -360,7 +360,7 @@ def interrupt(signum: int, frame: Any) -> None:
 
 
 class CallTimes:
-    """For each thread: the number of calls, the current call's start, and the longest times."""
+    """Per thread: number of calls, start of the current call, longest times, and slowest kind."""
 
     def __init__(self) -> None:
         self.calls = multiprocessing.Array("q", THREADS, lock=False)

@@ -70,7 +70,7 @@ class Connection:
         self.received += more
 
     def message(self) -> bytes | None:
-        """Returns the next message, or `None` if it is incomplete. A closing frame ends the bot."""
+        """Returns the next message, or `None` if it is incomplete. A close frame ends the bot."""
         if self.socket is None:
             line, newline, rest = self.received.partition(b"\n")
             if not newline:

@@ -160,7 +160,7 @@ def save(page: Page, folder: Path, game: Any) -> Path:
 
 
 def games(page: Page) -> Iterator[Any]:
-    """Yields games on the bundled maps, then on generated maps; even seeds do not allow jumps."""
+    """Yields games on the bundled maps, then on generated maps. Even seeds give no-jump games."""
     first = page.evaluate("session.client.json('start')")
     for entry in first["maps"]:
         yield {"name": entry["name"], "map": {key: entry[key] for key in ("tiles", "player", "threats")}, "rules": first["rules"]}
@@ -264,7 +264,7 @@ def run_speed(page: Page, program: Path, maps: Path | None) -> list[str]:
 
 
 def speed_of(page: Page, program: Path, game: Any, name: str) -> str:
-    """Returns the fastest of three runs as text. Other programs can only slow a run down."""
+    """Returns a line of times, each the fastest of three, because load can only slow a run down."""
     timed = """async ([name, request]) => {
       let best = Infinity;
       for (let i = 0; i < 3; i++) {

@@ -2,7 +2,7 @@
 test is `.venv/bin/python tests/python/soak.py --games 500`. The load test for a machine with 2
 cores uses `--games 20 --busy 2`. Both need the release build of the server. The exit code is 1 if
 any decision except the first of a game took longer than a tick, if a game ended early, or if memory
-grew too much."""
+use or its growth exceeded a limit."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ OPTIONS = ["--map", "snail", "--samples", "1", "--tick-ms", "5000", "--threads",
 
 
 def node() -> str:
-    """Returns the path of Node.js; skips the test without version 22 or later (for websockets)."""
+    """Returns the path of Node.js 22 or later (for websockets); skips the test if it is missing."""
     program = shutil.which("node")
     if program is None:
         pytest.skip("node is not installed")

@@ -62,7 +62,7 @@ def test_vector_environment_equals_gymnasiums_own_in_every_autoreset_mode(mode: 
 
 
 def same_infos(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Asserts that two infos are equal. Arrays of observations hold None for games still running."""
+    """Asserts that two infos are equal. Arrays of objects may hold None for games still running."""
     assert ours.keys() == theirs.keys()
     for key, value in ours.items():
         if isinstance(value, dict):

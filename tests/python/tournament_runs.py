@@ -102,7 +102,7 @@ def standing(program: Path, more: list[str]) -> dict[str, Any]:
     done = subprocess.run(tournament(program, more), cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=True)
     result: dict[str, Any] = json.loads(done.stdout)
     for bot in result["external"]:
-        # A failure message says whether the program has already ended, which depends on timing.
+        # A failure message says whether the bot's process has exited yet, which depends on timing.
         del bot["failures"]
     for entrant in result["standing"]:
         entrant["games"] = {name: value for name, value in entrant["games"].items() if not name.startswith(("decision_", "cost"))}

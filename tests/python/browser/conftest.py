@@ -41,7 +41,7 @@ CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 @pytest.fixture(scope="session")
 def launch() -> Iterator[Callable[..., Browser]]:
     """Yields a function that starts a browser. All browsers share one Playwright instance, because
-    only one can run at a time."""
+    only one instance can run at a time."""
     program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
         pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
@@ -59,7 +59,7 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 @pytest.fixture
 def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator[OpenPage]:
     """Yields a function that opens pages. Errors, warnings and exceptions on them fail the test.
-    Unused parameters make pytest close the pages before the servers: pages may wait for answers."""
+    The unused parameters make pytest stop the servers last, because pages may wait for answers."""
     problems: list[str] = []
     contexts = []
 

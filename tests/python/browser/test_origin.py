@@ -69,7 +69,7 @@ def test_foreign_pages_cannot_open_a_websocket(
         for host in ("0.0.0.0", "127.0.0.1", "localhost"):
             assert page.evaluate(OPEN_SOCKET, f"ws://{host}:{port}/") == "refused", f"{name} to {host}"
             refused.append(f"http://{name}:{foreign_port}")
-    # DNS rebinding: the browser loads the server's page under a foreign name for the server.
+    # DNS rebinding: the browser loads the server's page through a foreign name of this machine.
     page.goto(f"http://{REBOUND}:{port}/")
     assert page.evaluate(OPEN_SOCKET, f"ws://{REBOUND}:{port}/") == "refused"
     assert page.evaluate("fetch('/replay/0/0', { method: 'POST' }).then(({ status }) => status)") == 403

@@ -203,7 +203,7 @@ def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: Re
     expect(page.locator("#message")).to_contain_text("python bot/application.py --url")
     for last in stay(url):
         if last == 30:
-            # During the game, the page follows the current tick, and some ticks have forecasts.
+            # During the game, the page follows the current tick, and some frames are annotated.
             wait_until(page, "viewer.replay?.frames.some((frame) => frame.annotation)")
             wait_until(page, "viewer.replay.last >= 29 && viewer.index >= 27")
     expect(page.locator("#outcome")).to_have_text(re.compile("^caught by the [a-z]+ in tick [0-9]+$"))

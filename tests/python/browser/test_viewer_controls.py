@@ -356,7 +356,7 @@ def test_all_layers_are_drawn_within_a_frame_at_the_highest_speed(page: Page, wh
     for layer in ("paths", "arrival", "deadly"):
         page.locator(f"input[name={layer}]").check()
     page.locator("#speed").select_option("100")
-    # Measures the work per frame. At speed 100, a 60 Hz screen advances 1,000 / 60 ticks per frame.
+    # Measures the work per frame. At speed 100 and 60 Hz, a frame spans 1,000 / 60 ticks.
     times = page.evaluate(
         """() => {
           const times = [];

@@ -78,7 +78,7 @@ def test_worker_runs_the_solver_of_the_benchmark() -> None:
 
 
 def error_with_module(folder: Path, ray_module: str, address: str) -> str:
-    """Runs a command with a module that shadows the real Ray, and returns its error."""
+    """Runs a command with a module that shadows the real Ray; returns its standard error."""
     (folder / "ray.py").write_text(ray_module)
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     command = [sys.executable, "-m", "getaway", "eval", "--map", "snail", "--ray", address]
@@ -96,7 +96,7 @@ def test_missing_ray_is_one_error(tmp_path: Path) -> None:
 def test_unreachable_cluster_is_one_error(tmp_path: Path, scheme: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"{scheme}127.0.0.1:{server.getsockname()[1]}"
-    # Without `init`, the test fails if the command gets as far as connecting with Ray.
+    # This module has no `init`, so the error differs if the command tries to connect with Ray.
     error = error_with_module(tmp_path, "def shutdown(): pass", address)
     assert error == f"error: the cluster: cannot connect to {address}: [Errno 111] Connection refused\n"
 
@@ -217,7 +217,7 @@ def killed_worker() -> Iterator[None]:
 
 
 def run_solver(out: Path, solver: str, *options: str) -> list[str]:
-    """Runs a solver on four instances of the benchmark, and returns the printed lines in order."""
+    """Runs a solver on the benchmark's first four instances; returns the printed lines, sorted."""
     benchmark = out.parent / "benchmark"
     if not benchmark.exists():
         benchmark.mkdir()
@@ -279,7 +279,7 @@ def test_planners_in_python_are_sent_to_the_nodes(two_nodes: Any, tmp_path: Path
     entrants = ["planners_of_mine:upwards", "safest", "turner=planners_of_mine:Turner"]
     here = cluster.tournament(entrants, MAPS, **SMALL)
     assert without_times(cluster.tournament(entrants, MAPS, address=two_nodes[0], **SMALL)) == without_times(here)
-    # Ray's workers may find the module in this folder, but the sent code must not depend on it.
+    # Ray's workers may find the modules in this folder, but the sent code must run in any folder.
     code = "import json, sys; from getaway import cluster; from ray import cloudpickle; "
     send = code + "sys.stdout.buffer.write(cloudpickle.dumps(cluster._python_planners(sys.argv[1:])))"
     sent = subprocess.run([sys.executable, "-c", send, *entrants], capture_output=True, check=True, timeout=TIMEOUT_S).stdout
