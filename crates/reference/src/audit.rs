@@ -154,7 +154,7 @@ pub fn change(text: &str, dice: &mut Dice) -> String {
     lines.join("\n")
 }
 
-/// Returns a certificate with an invented bound, and with arbitrary sweeps as its proof.
+/// Returns a certificate for the same line, with a random bound and a random proof.
 fn forge(honest: &Certificate, threats: usize, dice: &mut Dice) -> Certificate {
     let tick = |dice: &mut Dice, from: u16| {
         let any = dice.between(from.min(LAST_TICK).into(), LAST_TICK.into()) as u16;
@@ -190,7 +190,7 @@ impl Audit {
         self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
     }
 
-    /// Verifies changed certificates. Fails if a false certificate is accepted, or if the verifier panics.
+    /// Verifies changed certificates. Fails if the verifier panics, or accepts a false certificate.
     pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));
@@ -209,7 +209,7 @@ impl Audit {
     }
 
     /// Verifies a forged certificate for a random map. For about half of the seeds, the map may be
-    /// larger than those of [`pair`]. Fails if a false certificate is accepted, or if the verifier panics.
+    /// larger than those of [`pair`]. Fails if the verifier panics, or accepts a false certificate.
     pub fn check_forged(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let mut dice = Dice::from_seed(seed);
         let (layout, rules) = if dice.one_in(2) { pair(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };
@@ -256,7 +256,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Fails if the certificate is accepted although a known line ends after its bound.
+    /// Fails if the verifier panics, or accepts a bound that a known line exceeds.
     fn check_verdict(
         &self,
         certificate: &Certificate,

@@ -86,7 +86,7 @@ impl Game {
         self.caught() || self.tick > 2000
     }
 
-    /// Returns 5 points per tick reached. Once the game is over, this is the final score.
+    /// Returns the score, 5 points per tick reached. It is final once the game is over.
     pub fn score(&self) -> u32 {
         5 * u32::from(self.tick)
     }

@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn intersections_are_sorted_by_view_and_ties_keep_their_order() {
-        // Each tooth of the comb starts at a junction, which sees more tiles of a deeper tooth.
+        // A tooth of the comb hangs from each junction. Junctions with deeper teeth see more tiles.
         let layout = draw(&[
             "#########", //
             ".........",

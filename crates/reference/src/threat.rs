@@ -33,7 +33,7 @@ pub struct Memory {
     pub seen: Option<Position>,
     /// Hawk: the intersection to which it is moving.
     pub post: Option<Position>,
-    /// Hawk: the moves without a target, counted from `-hawk_rest_moves` after it reaches a post.
+    /// Hawk: its moves so far without a target, from 0, or from `-hawk_rest_moves` after a post.
     pub idle_rounds: i32,
 }
 
@@ -95,7 +95,7 @@ impl Threat {
         }
     }
 
-    /// Returns `player` if a threat that chooses a move notices a player at this position.
+    /// Returns `player` if the threat notices a player at this position when it chooses a move.
     pub(crate) fn notices(&self, layout: &Layout, owls_look: bool, player: Position) -> Option<Position> {
         let notices = match self.style {
             Style::Bull | Style::Goldfish => false,
@@ -106,7 +106,7 @@ impl Threat {
         notices.then_some(player)
     }
 
-    /// Makes a move. It depends on the player only through `noticed`, and does not use the clock.
+    /// Makes a move, which depends on the player only through `noticed`, and not on the clock.
     pub(crate) fn act(&mut self, navigation: &impl Navigation, layout: &Layout, noticed: Option<Position>) {
         if let Some(direction) = self.choose(navigation, layout, noticed) {
             self.take(layout, direction);
@@ -197,7 +197,7 @@ impl Threat {
         self.step_to(navigation, self.memory.remembered?)
     }
 
-    /// Goes to where it last saw the player, or else to its post. Without either, the hawk waits.
+    /// Goes where it last saw the player, else to its post. With neither, waits, then picks a post.
     fn choose_hawk(&mut self, navigation: &impl Navigation, seen: Option<Position>) -> Option<Direction> {
         if seen.is_some() {
             self.memory.seen = seen;

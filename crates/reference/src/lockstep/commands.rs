@@ -1,5 +1,5 @@
-//! Draws random commands, and commands that hide a planned move among other actions. A surviving
-//! plan keeps the player alive until the threats are insane, so that all phases are tested.
+//! Draws random commands, and commands that hide a planned move among other actions. Planned
+//! moves can keep the player alive until the threats are insane, so that all phases are tested.
 
 use super::Dice;
 use getaway::game::{Action, Direction, Layout, Move, Position, State, World};

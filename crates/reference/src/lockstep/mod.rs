@@ -83,7 +83,7 @@ pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result
     Ok(())
 }
 
-/// The plan is sometimes cut short or empty, so that games end during every personality.
+/// The plan is sometimes cut short or empty, so that games end in every phase.
 fn make_plan(world: &World, dice: &mut Dice) -> Vec<Move> {
     if dice.one_in(6) {
         return Vec::new();
@@ -209,7 +209,7 @@ impl GamePair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // An owl with a stale view that looks in tick 1 remembers (-1, -1): `None` in `game`.
+        // If an owl with a stale view looks in tick 1, it remembers (-1, -1): `None` in `game`.
         let remembered = memory.remembered.filter(|&place| reference.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;

@@ -41,7 +41,7 @@ pub(super) struct Moment {
     /// True if the threat sees the player off the grid, as a stale view does in the first tick.
     pub is_off_grid: bool,
     pub looks: bool,
-    /// An owl's moves between this tick and its next look, capped at 1 if owls do not look now.
+    /// An owl's moves between this tick and the next look, capped at 1 if this tick has no look.
     pub moves_left: u16,
 }
 

@@ -204,7 +204,7 @@ pub(super) struct Hawk {
 }
 
 /// A layer whose states can be looked up by the numbers of some threats. Two numbers of a hawk
-/// match if some state of the hawk has both; other numbers match only if they are equal.
+/// match if they may stand for the same state; other numbers match only if they are equal.
 #[derive(Clone, Debug)]
 pub(super) struct Cover<const N: usize, const W: usize> {
     layer: Layer<N, W>,

@@ -45,9 +45,9 @@
 //!   and must make the same move ([`Pursuer::compute_steps`]). Bulls and goldfish notice nothing.
 //! - A threat with a stale view sees the player's tile at the start of the tick. In the first tick,
 //!   it sees a position off the grid.
-//! - A threat that moves is not on the tile on which it sees the player, because the game would be
-//!   over. This holds for stale views after the first tick, and for present views if jumps are
-//!   forbidden.
+//! - When a threat moves, it is not on the tile where it sees the player: otherwise the game would
+//!   already be over. This holds for stale views after the first tick, and for present views if
+//!   jumps are forbidden.
 //! - Until it looks, an owl takes the same path with its original memory and with the replacement.
 //! - After a step, a hawk still has one of the memories with which it can join.
 //! - A hawk picks one of its posts. Where draws are counted, the literal hawk picks the post.
@@ -224,7 +224,7 @@ impl<const N: usize, const W: usize> Checkpoints<N, W> {
             return;
         }
         self.layers.push((tick, layer));
-        // At least two layers are kept, so that each repetition covers a shorter stretch.
+        // Keeps at least two layers, so that each repetition covers fewer ticks than the last.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.interval *= 2;
@@ -263,7 +263,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let threats = layout.threats.iter().map(|&spawn| Threat::new(spawn, &certificate.rules));
         let pursuers: Vec<Option<Pursuer<N>>> =
             threats.zip(&bits).map(|(threat, &bits)| Pursuer::new(threat, bits)).collect();
-        // All threats might not fit into a combination, so threats that join a sweep come first.
+        // A combination may be too small for all threats, so threats that join a sweep come first.
         let joined = |threat: usize| {
             certificate.steps.iter().flat_map(|step| &step.joins).any(|&(_, other)| usize::from(other) == threat)
         };

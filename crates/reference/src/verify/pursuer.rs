@@ -29,7 +29,7 @@ struct Key {
     merged: usize,
 }
 
-/// A step of a threat: the next number, and the tiles of the player that lead to it.
+/// A step of a threat: the next number, and the player's tiles that lead to it.
 #[derive(Clone, Debug)]
 pub(super) struct Step<const N: usize> {
     pub when: Tiles<N>,
@@ -37,7 +37,7 @@ pub(super) struct Step<const N: usize> {
     pub tile: u16,
 }
 
-/// The steps from a key in a moment, computed for a player on the tiles `covered`.
+/// The steps from a key at a [`Moment`], computed for a player on the tiles `covered`.
 #[derive(Clone, Debug)]
 struct ComputedSteps<const N: usize> {
     covered: Tiles<N>,
@@ -102,7 +102,7 @@ impl<const N: usize> Pursuer<N> {
         self.tiles[key_number(number) as usize]
     }
 
-    /// Returns the exact numbers that a number without draw count stands for.
+    /// Returns the exact numbers that a number without a draw count stands for.
     fn exact_numbers<'a>(&'a self, number: &'a u32) -> &'a [u32] {
         match self.keys[*number as usize].merged {
             0 => std::slice::from_ref(number),
@@ -451,7 +451,7 @@ impl<const N: usize> Pursuer<N> {
     }
 
     /// Returns the number of an owl with `moves_left` moves before it looks again. In its key, the
-    /// tile to which these moves lead replaces the remembered position. Fails if the path changes.
+    /// tile where these moves end replaces the remembered position. Fails if this changes the path.
     fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Result<u32, String> {
         let mut same = owl.clone();
         same.memory.remembered = None;

@@ -1,4 +1,4 @@
-//! The tiles from which the player can still reach a target tick, and the moves between them.
+//! The tiles from which the player can still reach a target tick, and the transitions of a tick.
 
 use getaway::game::Style;
 
@@ -22,7 +22,7 @@ impl<const N: usize> Target<N> {
         Self { tick: 0, allowed: Vec::new(), projections: Vec::new() }
     }
 
-    /// Creates a target. Its `allowed` tiles are also restricted to those of an earlier target.
+    /// Creates a target. Its `allowed` tiles are also restricted to those of `earlier`, if given.
     pub fn new(
         board: &Board<N>,
         pursuers: &mut Pursuers<N>,
@@ -49,8 +49,8 @@ impl<const N: usize> Target<N> {
         Ok(target)
     }
 
-    /// Returns the tiles from which the player can reach the target if the only pursuer is a shark
-    /// with a stale view, by tick and shark tile. Empty for other threats, or if too large.
+    /// For a shark with a stale view as the only pursuer: the tiles from which the player can reach
+    /// the target, by tick and shark tile. Empty for other threats, or if the table is too large.
     fn project(
         &mut self,
         board: &Board<N>,
@@ -157,7 +157,7 @@ struct ThreatContext<'a, const N: usize> {
 }
 
 impl<const N: usize> ThreatContext<'_, N> {
-    /// Returns the tiles of `to` where the player can be after the tick with the threat on `tile`.
+    /// Returns the tiles of `to` where the player can be after the tick if the threat is on `tile`.
     fn restrict(&self, to: &Tiles<N>, tile: u16) -> Tiles<N> {
         match self.projection {
             Some(layer) => to.and(&layer[usize::from(tile)]),
@@ -210,7 +210,7 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
             }
             return board.spend(2 + self.found.len());
         }
-        // First, threats that see the player before its move split `from`. Until then, `to` may
+        // First, threats that see the player before its move split `from`. Meanwhile, `to` may
         // contain tiles that the player cannot reach from `from`.
         self.found.push(Transition { numbers: Combination::EMPTY, from: *tiles, to: free });
         for threat in threats.iter().filter(|threat| threat.is_stale) {
