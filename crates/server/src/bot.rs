@@ -39,7 +39,7 @@ impl<'a> BotConnection<'a> {
         Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
     }
 
-    /// Sends a state. Fails if the bot does not read it within [`WRITE_TIMEOUT`].
+    /// Sends a state. Fails if the connection breaks, or nothing is read for [`WRITE_TIMEOUT`].
     pub async fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
         match timeout(WRITE_TIMEOUT, self.socket.send(Message::Text(frame))).await {
             Ok(Ok(())) => Ok(()),
@@ -48,8 +48,8 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command of a tick whose state was sent at `sent`. A second REGISTER or a flood
-    /// of frames ends the connection. Other frames are ignored; the first of a kind is reported.
+    /// Waits for the command for a tick whose state was sent at `sent`. A second REGISTER or a
+    /// flood of frames ends the connection. Ignores other frames; reports the first of each kind.
     pub async fn answer(
         &mut self,
         tick: u32,

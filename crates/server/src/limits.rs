@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Maximum connections, far below the system's limit on open files. Further ones are closed.
+/// Maximum number of connections, far below the limit on open files. Further ones are closed.
 pub const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of viewers. Each viewer gets a copy of every state.
 pub const MAX_VIEWERS: usize = 64;
@@ -18,7 +18,7 @@ pub const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
 pub const MAX_FRAME_BYTES: usize = MAX_CLIENT_FRAME_BYTES;
 /// Maximum number of frames from a bot per tick. A flood would keep the game busy.
 pub const MAX_FRAMES_PER_TICK: usize = 100;
-/// Limit for viewers and waiting bots, which have no reason to send any frames.
+/// Limit for clients that are not playing, which need to send only a few frames.
 pub const MAX_IDLE_FRAMES_PER_SECOND: u32 = 100;
 /// Time limit for sending a frame. A peer that reads nothing for this long counts as gone.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);

@@ -1,4 +1,4 @@
-//! Checks that a request comes from a program or from the page of this server.
+//! Checks that a request comes from a program or from this server's page.
 //!
 //! A browser lets every web page send requests to any address, including this machine's. In
 //! requests to an address that the browser trusts, the header `Sec-Fetch-Site` tells how the page
@@ -11,7 +11,6 @@ use std::net::IpAddr;
 
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 
-/// The header with the relation of the page to the requested address.
 const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,9 +22,9 @@ pub(crate) struct Refusal {
 
 const VALUE_CHARS_MAX: usize = 100;
 
-/// A GET or HEAD, including a websocket handshake, may lack `Origin`, because programs send none.
-/// Other requests need the origin of this server's page. With `on_loopback`, `Host` must also name
-/// this machine.
+/// `Origin` must be that of this server's page; a GET or HEAD, including a websocket handshake, may
+/// lack it, because programs send none. `Sec-Fetch-Site`, if present, must be `same-origin` or
+/// `none`. With `on_loopback`, `Host` must name this machine.
 pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
     let host = single(headers, &header::HOST);
     let host_name = host.ok().flatten().and_then(|host| host.to_str().ok());
@@ -61,7 +60,7 @@ pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> 
     })
 }
 
-/// Returns the value of a header, if present. If there are several, fails with the first value.
+/// Returns the value of a header, if present. If it has several values, fails with the first.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, &'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {

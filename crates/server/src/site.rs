@@ -1,8 +1,8 @@
 //! Serves HTTP on the port of `getaway view` or `getaway serve`. Every endpoint is in
-//! [`ENDPOINTS`], and every request passes [`origin::check`] first. Only the page is served to GET
-//! requests, because any web page can send one, for example for an image, and not all browsers add
-//! its `Origin`. All requests that read games, compute or change something are POST requests.
-//! Requests can name only planners of this library.
+//! [`ENDPOINTS`], and every request passes [`origin::check`] first. GET requests receive only
+//! the page, because any website can send a GET request, for example for an image, and not all
+//! browsers add the website's `Origin`. All requests that read games, compute or change something
+//! are POST requests. Requests can name only planners of this library.
 
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ impl Site {
         }
     }
 
-    /// The states up to a frame. Fails with 404 if it does not exist, and with 409 during the game.
+    /// The states up to a frame. Fails with 404 for an unknown frame, with 409 during a live game.
     fn states(&self, game: u64, index: usize) -> Result<GameStates, Failure> {
         let found = match &self.games {
             Games::Recorded(library) => library.states(game, index),

@@ -20,7 +20,7 @@ use crate::common::root;
 use crate::disturbed::{Disturbance, Maps, Server, draw_disturbances};
 use crate::harness::TIMEOUT;
 
-/// Time limit of a game, which lasts that long only if the bot uses its whole budget per tick.
+/// Longer games are cut short. They occur only if the bot uses its whole budget in every tick.
 const GAME_MAX: Duration = Duration::from_secs(5);
 /// Upper bounds of histogram bins. The last is the real server's time limit for a command.
 const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
