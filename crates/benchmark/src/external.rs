@@ -11,12 +11,12 @@ use tempfile::NamedTempFile;
 use crate::{Benchmark, BenchmarkError, Instance, Limits, failed};
 
 const POLL: Duration = Duration::from_millis(5);
-/// A solver that waits for ever is killed after this factor times its time limit, plus [`START`].
+/// A solver that hangs is killed after this many times its time limit, plus [`START`].
 const ELAPSED_FACTOR: u32 = 10;
 const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;
 /// Exit codes of a shell whose last command was killed by SIGKILL or SIGXCPU: the system sends one
-/// of these signals to a solver that exceeds its processor time.
+/// of these signals to a solver that exceeds its limit on processor time.
 const OUT_OF_TIME: [i32; 2] = [128 + 9, 128 + 24];
 
 /// Runs a solver's shell command. Returns its output, or the reason why the output does not count.

@@ -73,9 +73,9 @@ impl Record {
         getaway_reference::verify(&self.certificate, &layout).map_err(|error| error.to_string())
     }
 
-    /// Takes the line of `other` if it is longer, and its bound if it is lower. Returns which parts
-    /// were taken. Both records must be of the same instance. Fails if the line of one record ends
-    /// after the bound of the other, because one of the records must then be wrong.
+    /// Takes the line of `other` if it is the longer line, and the bound of `other` if it is the
+    /// lower bound. Returns which parts were taken. Both records must be of the same instance.
+    /// Fails if a line ends after the bound of the other record: one record must then be wrong.
     pub fn merge(&mut self, other: &Self) -> Result<Merge, String> {
         let (own, new) = (&mut self.certificate, &other.certificate);
         if own.final_tick > new.bound_tick || new.final_tick > own.bound_tick {

@@ -20,7 +20,7 @@ struct Spec {
 
 #[derive(Debug, Serialize, Deserialize)]
 struct SpecRun {
-    /// [`BUILD`].
+    /// The sender's [`BUILD`].
     version: String,
     settings: Settings,
     instances: Vec<InstanceWithMap>,
@@ -63,7 +63,7 @@ struct Remaining<'a, OnAnswer> {
     on_answer: OnAnswer,
 }
 
-/// Breaks if `on_answer` does, with the same value, or with an error if an index is unknown.
+/// `done` passes on a `Break` of `on_answer`, and breaks with an error if an index is unknown.
 impl<B, OnAnswer> Jobs for Remaining<'_, OnAnswer>
 where
     OnAnswer: FnMut(&Instance, Answer) -> ControlFlow<B>,

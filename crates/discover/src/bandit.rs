@@ -1,8 +1,8 @@
 //! A bandit that always plays the arm with the highest index, mean + C/t, where t is the number of
 //! plays of the arm so far (Maes, Lupien St-Pierre and Ernst, section III-C).
 //!
-//! Guarantees: a parallel run makes the same plays as a sequential run. The reward of an arm's t-th
-//! play depends only on the arm and t, so threads can compute plays before the bandit needs them.
+//! Guarantees: a parallel run records the same plays as a sequential run. The reward of an arm's
+//! t-th play depends only on the arm and t, so threads can compute plays ahead of the bandit.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};

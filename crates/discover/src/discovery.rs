@@ -23,11 +23,11 @@ const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
 /// Plays per thread between two checks of the stop flag.
 const CHUNK_PER_THREAD: usize = 16;
-/// Number of points of each [`Convergence`].
+/// Maximum number of points of each [`Convergence`].
 const CURVE_POINTS: usize = 100;
 /// Maximum number of problems per budget of a [`BudgetCurve`].
 const CURVE_PROBLEMS_MAX: u64 = 100;
-/// Number of finalists that get a [`BudgetCurve`].
+/// Maximum number of finalists that get a [`BudgetCurve`].
 const CURVE_FINALISTS: usize = 3;
 
 const KIND: FileKind = FileKind { name: "discovery", version: 1 };
@@ -517,7 +517,7 @@ impl<'b> Discovery<'b> {
         for (index, (&policy, tuned)) in policies.iter().zip(scores.chunks(count)).enumerate() {
             let mut variants = variants.by_ref().take(count);
             if scores.chunks(count).take(index).any(|earlier| earlier == tuned) {
-                // Equal scores show that the problem has no such policy and uses random rollouts.
+                // Equal scores show that the problem lacks this policy and uses random rollouts.
                 variants.for_each(drop);
                 continue;
             }

@@ -5,8 +5,8 @@
 //!     --expression "step(lookahead(simulate))" --grids 100 --evaluations 10000
 //! ```
 //!
-//! A third of the cells are given; `--share S` changes the share, and `--seed N` changes the grids.
-//! The search restarts until the grid is solved or the evaluations are used up.
+//! About a third of the cells are given; `--share S` changes the share, and `--seed N` changes the
+//! grids. The search restarts until the grid is solved or the evaluations are used up.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are for Morpion Solitaire")]

@@ -490,7 +490,7 @@ impl Problem for SameGame {
                 let row = corners.0[column].trailing_zeros() as usize;
                 let colour = board.colour(column, row).expect("a corner is occupied");
                 let cells = &cells[usize::from(colour)];
-                // The first corner of a group is in its leftmost column, where the search starts.
+                // A group's first corner is in its leftmost column, as `connected_nearby` requires.
                 if let Some((first, window)) = cells.connected_nearby(column, row) {
                     // Clears lane by lane, because converting lanes to words and back is slow.
                     for (at, lane) in corners.0[first..first + WINDOW].iter_mut().enumerate() {

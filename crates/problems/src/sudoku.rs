@@ -1,6 +1,6 @@
 //! Sudoku as a game: fill as many cells as possible.
 //!
-//! A move fills the cell with the fewest possible values, or the first of several such cells. The
+//! A move fills the cell that has the fewest possible values; if several do, the first of them. The
 //! value is then impossible in the other cells of the row, column and box. The game ends when a
 //! cell has no possible value, or all cells are filled. The score is the number of filled cells,
 //! including the given cells (Cazenave, *Nested Monte-Carlo Search*, 2009, section 5).
