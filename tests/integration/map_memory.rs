@@ -40,12 +40,12 @@ fn no_file_takes_100_mb() {
         ("more image data than the header declares", png_file(1024, false, &[chunk(b"IDAT", &bomb)])),
         ("the same, interlaced", png_file(1024, true, &[chunk(b"IDAT", &bomb)])),
         (
-            "text that decompresses to 200 MB",
+            "text that decompresses to 200 MiB",
             png_file(8, false, &[chunk(b"zTXt", &text), chunk(b"iTXt", &international)]),
         ),
-        ("a colour profile that decompresses to 200 MB", png_file(8, false, &[chunk(b"iCCP", &text)])),
-        ("a palette of 150 MB", png_file(8, false, &[chunk(b"PLTE", &vec![0; 150 << 20])])),
-        ("an unknown chunk of 150 MB", png_file(8, false, &[chunk(b"abCd", &vec![0; 150 << 20])])),
+        ("a colour profile that decompresses to 200 MiB", png_file(8, false, &[chunk(b"iCCP", &text)])),
+        ("a palette of 150 MiB", png_file(8, false, &[chunk(b"PLTE", &vec![0; 150 << 20])])),
+        ("an unknown chunk of 150 MiB", png_file(8, false, &[chunk(b"abCd", &vec![0; 150 << 20])])),
     ];
     for (case, bytes) in cases {
         let peak = peak_bytes(&bytes);

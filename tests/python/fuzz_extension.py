@@ -504,7 +504,7 @@ def forks(seed: int, count: int) -> str:
         for thread in threads:
             thread.join()
     assert cpu_s <= LIMIT_S, f"seed {seed}: a child took {cpu_s:.2f} s of processor time"
-    return f"{count} forks: no hang; the longest child took {longest_s:.2f} s, or {cpu_s:.2f} s of processor time"
+    return f"{count} forks: no hang; a child took at most {longest_s:.2f} s, and {cpu_s:.2f} s of processor time"
 
 
 def main() -> int:
