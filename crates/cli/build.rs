@@ -1,4 +1,4 @@
-//! Passes the commit's hash to the program, which prints it in reports.
+//! Passes the hash of the current commit to the program, which shows it in reports.
 
 use std::process::Command;
 

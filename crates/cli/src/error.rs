@@ -11,7 +11,7 @@ use getaway_viewer::{LibraryError, PictureError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// Invalid usage or input: exit code 2.
+    /// Invalid usage or input, or an output file that cannot be written: exit code 2.
     #[error("{0}")]
     Input(String),
     /// A check failed on valid input: exit code 1.

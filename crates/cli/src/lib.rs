@@ -1,4 +1,4 @@
-//! The command line. A command prints its data on standard output, and an error on standard error.
+//! The command line. A command prints its data to standard output, and an error to standard error.
 //! Exit codes: 0 for success, 1 for a failed check, 2 for invalid usage or input, or output that
 //! cannot be written, and 130 for an interrupt.
 
@@ -22,7 +22,7 @@ use commands::Command;
 pub use error::CliError;
 use output::{Terminal, note, shell_quoted};
 
-/// Finds planners whose name contains a colon, such as `model:FILE` or a Python `MODULE:NAME`.
+/// Finds external planners, such as `model:FILE` or a Python `MODULE:NAME`.
 type Host<'a> = Option<&'a dyn PlannerHost>;
 
 struct Invocation<'a> {

@@ -9,7 +9,7 @@ use super::integer;
 use crate::CliError;
 use crate::output::one_line;
 
-/// Limits `--tick-ms`, so that a typo cannot make a tick last for days, and `--bot-cpu-ms`.
+/// Maximum of `--tick-ms` and `--bot-cpu-ms`: one hour. A larger value is probably a typo.
 const MAX_TICK_MS: u64 = 3_600_000;
 const MAX_MEMORY_MB: u64 = 1 << 20;
 
@@ -34,7 +34,7 @@ pub(crate) struct BotArgs {
 }
 
 impl BotArgs {
-    /// Returns the options for a single game, which starts a new process of the bot.
+    /// Returns the options for a single game, with a new process of the bot.
     pub fn options(&self) -> ExternalOptions {
         let &Self { tick_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
         ExternalOptions {
@@ -52,8 +52,8 @@ impl BotArgs {
 pub(crate) struct ExternalArgs {
     #[command(flatten)]
     bot: BotArgs,
-    /// Start a new process of each pipe: bot for every game; by default one
-    /// {n}process plays all games of a thread (exec: bots always get a new one)
+    /// Start a new process of each pipe: bot for every game; by default, a
+    /// {n}process plays one game after another (exec: bots always get a new process)
     #[arg(long)]
     restart: bool,
 }

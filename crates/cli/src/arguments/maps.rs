@@ -21,8 +21,8 @@ impl MapArgs {
         Ok(MapLibrary::with_our_maps(&self.dirs))
     }
 
-    /// Returns the maps with these names. Without names, returns the maps of every `--maps DIR`, or
-    /// the bundled maps if the option is not given.
+    /// Returns the maps with these names or paths. If `names` is empty, returns the maps of every
+    /// `--maps DIR`, or the bundled maps if the option is not given.
     pub fn load(&self, names: &[String]) -> Result<Vec<Map>, CliError> {
         let library = self.library()?;
         if !names.is_empty() {
@@ -36,7 +36,7 @@ impl MapArgs {
         Ok(self.library()?.find(name_or_path)?)
     }
 
-    /// Fails if a folder has no maps. The error suggests a nearby folder that has maps.
+    /// Fails if a folder has no maps. The error suggests a nearby folder with maps, if one exists.
     fn check(&self) -> Result<(), CliError> {
         let has_maps = |dir: &Path| MapLibrary::new([dir]).list().map(|entries| !entries.is_empty());
         for dir in &self.dirs {

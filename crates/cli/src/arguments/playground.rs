@@ -14,7 +14,7 @@ impl PlaygroundArgs {
     }
 }
 
-/// Accepts web addresses and paths. Rejects other schemes, such as `javascript:`, and fragments.
+/// Accepts web addresses and paths, but no other scheme, such as `javascript:`, and no fragment.
 fn address(text: &str) -> Result<String, String> {
     let is_page = text.starts_with("https://") || text.starts_with("http://") || !text.contains(':');
     if is_page && !text.is_empty() && !text.contains(['#', '\n']) {

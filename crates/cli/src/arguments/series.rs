@@ -54,8 +54,8 @@ impl GamesArgs {
         self.threads.map_or_else(num_cpus::get_physical, usize::from)
     }
 
-    /// Returns the number of parallel games. Under a time limit, prints a warning if this exceeds
-    /// the number of physical cores.
+    /// Returns the number of parallel games. With a time limit, prints a warning if there are more
+    /// parallel games than physical cores.
     pub fn threads(&self) -> usize {
         let (cores, threads) = (num_cpus::get_physical(), self.thread_count());
         if self.budget().has_time() && threads > cores {
@@ -75,20 +75,20 @@ pub(crate) struct SeriesArgs {
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<u32>(1..=MAX_SAMPLES))]
     pub samples: u32,
     /// Append each finished game to this file as a line of JSON, and
-    /// {n}skip the games that it contains; created if missing
+    /// {n}skip the games that the file already contains; created if missing
     #[arg(long, value_name = "FILE")]
     pub resume: Option<PathBuf>,
-    /// Write a self-contained HTML report with replays of the games,
-    /// {n}next to a .csv of the games and a .json of the result
+    /// Write a self-contained HTML report with replays, and next to it
+    /// {n}a .csv of the games and a .json of the result
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Smallest mean score difference that matters, in points;
-    /// {n}smaller differences count as equal
+    /// Smallest mean score difference that matters, in points; entrants
+    /// {n}that differ by less count as equal
     #[arg(long, value_name = "POINTS", default_value_t = MARGIN_DEFAULT as u32, value_parser = integer::<u32>(1..=10_000))]
     margin: u32,
-    /// Exit with 0 even if a bot has failed in a game
+    /// Exit with 0 even if an external bot failed or was often late
     #[arg(long)]
     pub allow_failures: bool,
     #[command(flatten)]

@@ -8,13 +8,13 @@ use crate::CliError;
 #[derive(Args)]
 #[command(next_help_heading = "Sequential test")]
 pub(crate) struct SprtArgs {
-    /// Stop a pair's games once Wald's sequential test decides; --samples is the maximum
+    /// Stop the games of two entrants once Wald's sequential test decides; --samples is the maximum
     #[arg(long)]
     sprt: bool,
-    /// Share of decisive pairs won by the first planner under H0
+    /// Share of untied pairs of games that the first planner wins under H0
     #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p0, requires = "sprt", value_parser = float)]
     sprt_p0: f64,
-    /// Share of decisive pairs won by the first planner under H1
+    /// Share of untied pairs of games that the first planner wins under H1
     #[arg(long, value_name = "SHARE", default_value_t = Sprt::default().p1, requires = "sprt", value_parser = float)]
     sprt_p1: f64,
     /// Probability of accepting H1 when H0 is true

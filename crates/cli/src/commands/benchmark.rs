@@ -40,7 +40,7 @@ pub(crate) struct BenchmarkArgs {
 
 #[derive(Subcommand)]
 enum BenchmarkCommand {
-    /// Check records: replay their lines, and repeat their proofs in the literal model
+    /// Check records: replay their lines, and repeat their proofs in a literal model of the rules
     Check(CheckArgs),
     /// Run a solver on every instance of a track; continues an interrupted run
     Run(RunArgs),
@@ -67,12 +67,12 @@ struct RunArgs {
     /// Maximum processor time per instance in seconds
     #[arg(long, value_name = "S", value_parser = integer::<u64>(1..=1_000_000))]
     time_limit: u64,
-    /// Maximum address space of an external solver in MiB
+    /// Maximum address space of each process of an external solver, in MiB
     #[arg(long, value_name = "MIB", default_value_t = 4096, value_parser = integer::<u64>(1..=1_000_000))]
     memory_limit: u64,
-    /// The solver: `getaway`, a planner's name or expression, or exec:COMMAND,
-    /// {n}which gets the paths of a map and of a rules file and prints lines of
-    /// {n}moves, or a certificate
+    /// The solver: `getaway`, a planner's name or expression, or exec:COMMAND;
+    /// {n}the command gets the paths of a map and a rules file, and prints lines
+    /// {n}of moves or a certificate
     #[arg(long, value_name = "SOLVER", default_value = "getaway")]
     solver: String,
     /// Number of instances to run at the same time
@@ -239,7 +239,7 @@ fn run_on_threads(
             let sender = sender.clone();
             scope.spawn(move || {
                 while let Some(instance) = open.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    // Sending fails after an error, which drops the receiver and ends the run.
+                    // An error drops the receiver and ends the run. Sending then fails.
                     if sender.send((instance, run_solver(benchmark, instance, solver, limits))).is_err() {
                         break;
                     }

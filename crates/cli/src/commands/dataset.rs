@@ -51,7 +51,7 @@ pub(crate) struct DatasetArgs {
     /// Output folder; created if missing
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Planner that plays the games; if repeated, each game uses one at random
+    /// Planner that plays the games; repeatable: each game uses one at random
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = "cautious")]
     planners: Vec<String>,
     /// Share of moves that are random, from 0 to 1; random moves make the
@@ -176,7 +176,7 @@ impl Shards<'_> {
         self.folder.join(format!("shard-{shard:05}.npy"))
     }
 
-    /// Returns false if the shard's file is missing. Fails if the file is not the complete shard.
+    /// Returns false if the shard's file is missing. Fails if the file's size or header is wrong.
     fn has(&self, shard: usize) -> Result<bool, CliError> {
         let (path, header) = (self.path(shard), self.dataset.shard_header(shard));
         if path.symlink_metadata().is_err() {
@@ -199,7 +199,7 @@ impl Shards<'_> {
         )))
     }
 
-    /// Writes a partial file and renames it, so that a killed run leaves no incomplete shard.
+    /// Writes a temporary file and renames it, so that a killed run leaves no incomplete shard.
     fn write(&self, shard: usize, content: &[u8]) -> Result<(), CliError> {
         let path = self.path(shard);
         let partial = self.folder.join(format!(".shard-{shard:05}.partial"));
@@ -230,7 +230,7 @@ impl Shards<'_> {
             progress.inc(1);
             !stop.load(Ordering::Relaxed)
         };
-        // The pool starts shards in order, so an interrupted run leaves mostly the first ones.
+        // `par_bridge` takes the shards in order, so an interrupted run lacks mostly the last ones.
         pool.install(|| {
             missing.iter().par_bridge().try_for_each(|&shard| {
                 if stop.load(Ordering::Relaxed) {

@@ -37,7 +37,7 @@ pub(crate) struct MapgenArgs {
     /// Number of threats; none starts within 5 steps of the player
     #[arg(long, value_name = "K", value_parser = integer::<usize>(ANY))]
     threats: usize,
-    /// Comma-separated threat styles; repeat a style for a higher share [default: one of each]
+    /// Comma-separated threat styles; repeat a style for a higher share [default: each style once]
     #[arg(long, value_name = "STYLES", value_delimiter = ',', value_parser = parse_style)]
     styles: Vec<Style>,
     /// Share of the dead ends to remove, from 0 to 1, in steps of 0.001
@@ -58,7 +58,7 @@ pub(crate) struct MapgenArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// Maze with many branches, whose dead ends are opened to form loops
+    /// Maze with many branches; its dead ends are opened to form loops
     Maze,
     /// Maze of long corridors with few loops, where survival is hard
     Labyrinth,

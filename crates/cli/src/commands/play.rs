@@ -27,7 +27,7 @@ const EXAMPLES: &str = "Examples:
   getaway play roundabout --planner 'exec:python my_bot.py' --save games/mine.jsonl
   getaway play harbour --budget-ticks 20000 --save games/harbour.jsonl";
 
-/// Play a whole local game
+/// Play a whole game locally
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PlayArgs {

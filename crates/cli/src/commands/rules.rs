@@ -29,7 +29,7 @@ pub(crate) struct RulesCommandArgs {
     /// {n}[default: 1 with --seed]
     #[arg(long, value_name = "K", value_parser = integer::<u64>(0..=27), conflicts_with = "files")]
     changes: Option<u64>,
-    /// List how a rules file differs from the server's rules, or the second file from the first
+    /// List how a rules file differs from the server's rules, or how a second file differs from it
     #[arg(long = "diff", value_name = "FILE", num_args = 1..=2)]
     files: Vec<PathBuf>,
     /// With --diff: print one JSON object per difference

@@ -34,7 +34,7 @@ pub(crate) struct ServeArgs {
     /// Address to listen on; by default, only this machine can connect
     #[arg(long, default_value = "127.0.0.1", value_name = "ADDRESS")]
     host: String,
-    /// Port; 0 picks a free port and prints it
+    /// Port; 0 picks a free port
     #[arg(long, default_value_t = 8765, value_name = "PORT", value_parser = integer::<u16>(0..=u16::MAX.into()))]
     port: u16,
     /// Time limit of a bot per tick, in milliseconds; if the bot is late, the

@@ -16,7 +16,7 @@ use crate::output::{OutputArgs, OutputFile, Progress, count, ending, note, one_l
 use crate::search_file::SearchFile;
 
 const MOVES_PER_LINE: usize = 100;
-/// Simulated ticks between progress updates: with a clock, results would depend on the machine.
+/// Simulated ticks between progress updates. With timed updates, results would vary by machine.
 const PROGRESS_TICKS: u64 = 1_000_000;
 
 const EXAMPLES: &str = "Examples:
@@ -155,8 +155,8 @@ fn solve(
 }
 
 /// Solves a map in slices within the time limit. Between slices, calls `report` with the score and
-/// the bound; an error from `report` ends the search. Returns the solution, and the time until its
-/// outcome was decided, or `None` if it is undecided.
+/// the bound; an error from `report` ends the search. Returns the solution, and the time after
+/// which its outcome was decided: `None` if the outcome is undecided.
 fn decide(
     args: &SolveArgs,
     world: &World,

@@ -27,7 +27,7 @@ pub(crate) struct TournamentArgs {
     /// {n}Python as MODULE:NAME; NAME=PLANNER names an entrant
     #[arg(value_name = "ENTRANT", num_args = 2.., required = true)]
     entrants: Vec<String>,
-    /// Compare only the first entrant with every other
+    /// Compare only pairs that include the first entrant
     #[arg(long)]
     gauntlet: bool,
     #[command(flatten)]

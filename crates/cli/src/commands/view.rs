@@ -72,8 +72,8 @@ pub(crate) struct ViewArgs {
     /// Do not open a browser
     #[arg(long)]
     no_open: bool,
-    /// Write a self-contained HTML page instead; for several games, a folder
-    /// {n}with one page per game and an index.html
+    /// Write a self-contained HTML page instead of serving one; for several
+    /// {n}games, a folder with one page per game and an index.html
     #[arg(long, value_name = "OUT.html|FOLDER")]
     html: Option<PathBuf>,
     /// Write a PNG image of one tick instead
@@ -169,7 +169,7 @@ fn source(args: &ViewArgs) -> Result<Source, CliError> {
     Ok(Source::Recordings(list_files(&paths)?))
 }
 
-/// Returns the only recording. Fails on several, because the output shows a single game.
+/// Returns the only recording. Fails if there are several, because the output shows one game.
 fn single(paths: &[PathBuf]) -> Result<&Path, CliError> {
     match paths {
         [path] => Ok(path),
@@ -353,7 +353,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
             let (world, mut player) = world_and_player(args, map, host)?;
             let (world, live) = (Arc::new(world), Arc::clone(&live));
             live.begin(&map.name, Entrant::parse(&args.planner).label(), Arc::clone(&world));
-            // If the game fails, the page shows it up to that point.
+            // If `play` fails, the page shows the game up to that tick.
             let play = move || player.play(&world, |state| live.push(state), |wire| live.note(wire));
             let started = thread::Builder::new().name("player".to_owned()).spawn(play);
             started.map_err(|error| CliError::Input(format!("cannot start a thread: {error}")))?;

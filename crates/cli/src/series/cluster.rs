@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use getaway_arena::Channel;
 
-/// Environment variable with the path of a Python that has the package `getaway`.
+/// Environment variable with the path of a Python interpreter that has the package `getaway`.
 const PYTHON: &str = "GETAWAY_PYTHON";
 
 struct Driver(Child);

@@ -140,8 +140,8 @@ impl<'a> SeriesRun<'a> {
         Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
 
-    /// Plays the games that the file of `--resume` does not contain. `status`, called before the
-    /// first game and after each game, returns the text of the progress bar, or breaks to stop.
+    /// Plays the games that the file of `--resume` does not contain. `status` is called before the
+    /// first game and after each game. It returns the text of the progress bar, or `Break` to stop.
     pub fn play(&mut self, status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
         self.play_wanted(&|_| true, status)
     }

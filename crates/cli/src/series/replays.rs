@@ -20,7 +20,7 @@ const REPLAYS_MAX_BYTES: usize = 12 << 20;
 /// Number of replays made in parallel between two checks of the size limit.
 const CHUNK: usize = 64;
 const ANALYSES_MAX: usize = 64;
-/// Maximum number of ticks that all analyses simulate together, in about ten seconds on one core.
+/// Maximum number of ticks that all analyses simulate together: about ten seconds on one core.
 const ANALYSES_TICKS: u64 = 48_000_000;
 
 /// Returns the replays of distinct games, lost games first, up to the size limit.

@@ -130,7 +130,7 @@ fn requirements(text: &str) -> impl Iterator<Item = (usize, &str)> {
     lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
 }
 
-/// Returns an error message if the tags in a wheel's name do not match the competition's server.
+/// Returns an error message if the wheel's name is malformed, or its tags do not match the server.
 fn wheel_problem(name: &str) -> Option<String> {
     let stem = name.strip_suffix(".whl")?;
     let tags: Vec<&str> = stem.rsplitn(4, '-').collect();

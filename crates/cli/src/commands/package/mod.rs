@@ -23,12 +23,12 @@ const EXAMPLES: &str = "Examples:
   getaway package my-bot --map harbour --output upload.zip --force
   getaway package my-bot --python python3.12 --port 0   for a bot that reads SERVER_URL";
 
-/// Package a Python bot as a zip for the competition, and test it as the server would
+/// Package a Python bot as a zip for the competition, and test it under the server's conditions
 ///
 /// The folder must contain application.py and requirements.txt. The test unpacks the zip, installs
 /// {n}the requirements into an empty environment under the oldest Python found, 3.10 or later, and
-/// {n}plays a game. All environment variables except TOKEN and a minimal PATH are removed. The zip
-/// {n}is written only if the test finds no problem.
+/// {n}plays a game. The bot's only environment variables are TOKEN, a minimal PATH and, on a port
+/// {n}other than 8765, SERVER_URL. The zip is written only if the test finds no problem.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PackageArgs {

@@ -22,7 +22,7 @@ pub const PORT: u16 = 8765;
 const HOST: &str = "127.0.0.1";
 const TOKEN: &str = "token-of-the-test";
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// Time for the server to process the last messages of a program that has ended.
+/// Time for the server to process the last messages of a program that has exited.
 const SETTLE_TIME: Duration = Duration::from_millis(500);
 const EXIT_TIME: Duration = Duration::from_secs(3);
 const MEMORY_MB_MAX: u64 = 1000;
@@ -85,7 +85,7 @@ pub fn play(
     })
 }
 
-/// Returns after Ctrl-C, or if time is up or the program has ended before a game has started.
+/// Returns after Ctrl-C, or if no game has started although time is up or the program has exited.
 async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
     let mut ended: Option<Instant> = None;
     loop {
@@ -145,7 +145,7 @@ impl Seen {
         }
     }
 
-    /// `has_ended` is `None` while the program runs, and then true if it ended without an error.
+    /// `has_ended` is `None` while the program runs, otherwise true if its exit code was 0.
     fn judge(self, has_ended: Option<bool>, end: &ProgramEnd, address: &str) -> Trial {
         let mut trial = Trial { notes: self.notes, ..Trial::default() };
         if self.has_token == Some(false) {
