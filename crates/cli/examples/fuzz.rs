@@ -1,8 +1,8 @@
-//! Fuzzes all code that reads input; `tests/integration/fuzz.rs` runs a short version.
+//! Long runs of the fuzzers in `tests/fuzzing`; `tests/integration/fuzz.rs` runs them briefly.
 //!
 //! Run `cargo run --release --example fuzz -- messages --count 1000000`. The other targets are
 //! `expressions`, `files`, `frames` and `flood`. A failure of `messages`, `expressions` or `files`
-//! has a number; `--seed NUMBER --count 1` reproduces it. The time limits assume an idle machine.
+//! prints a case number N: `--seed N --count 1` repeats it. The time limits assume an idle machine.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -18,10 +18,10 @@ mod fuzzing;
 #[global_allocator]
 static COUNTING: counting::Counting = counting::Counting;
 
-/// Only every 50th file is also passed to the program, because starting a process is slow.
+/// Only every 50th file is passed to the program, because starting a process is slow.
 const RUN_EVERY: u64 = 50;
 
-/// Fuzz all code that reads input
+/// Fuzz the code that reads messages, expressions, files and frames
 #[derive(Parser)]
 struct Args {
     /// What to fuzz

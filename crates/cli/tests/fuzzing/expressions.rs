@@ -1,5 +1,5 @@
-//! Fuzzes the expression parser. A valid expression must round-trip, and its planner must decide in
-//! time. Any other text must give a one-line error, with a position in the text or at its end.
+//! Fuzzes the parser of expressions. A valid expression must round-trip, and its planner must
+//! decide in time. Any other text must give an error of one line, with a position in the text.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::{catch_panic, damage, noise, thread_time};
 const DECISION_EVERY: u64 = 50;
 const BUDGET: Duration = Duration::from_millis(2);
 const OVERRUN_MAX: Duration = Duration::from_millis(5);
-/// Maximum number of trials of a late decision. With a real slowdown, every trial is late.
+/// Maximum number of trials of a decision. With a real slowdown, every trial is late.
 const TRIALS: usize = 3;
 
 #[derive(Default)]

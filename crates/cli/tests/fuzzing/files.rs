@@ -20,7 +20,7 @@ use super::pictures::picture;
 use super::{catch_panic, damage, json_like, mutate, noise};
 use crate::counting;
 
-/// Memory limit for reading one file: about 12 times the maximum length of a recorded line.
+/// Memory limit for reading one file: about 11 times the maximum length of a recorded line.
 const PEAK_BYTES_MAX: usize = 200_000_000;
 const PROGRAM_KB_MAX: u32 = 2_000_000;
 const STATES_MAX: usize = 12;
@@ -196,7 +196,7 @@ impl Case {
             vec!["solve", path, "--time-limit-ms", "20", "--no-jump", "--json"],
             vec!["play", path, "--planner", "random", "--budget-ms", "1"],
             vec!["simulate", path],
-            // Only for broken maps: on a valid map, `serve` would not end.
+            // Only for broken maps: on a valid map, `serve` would not exit.
             vec!["serve", path, "--port", "0"],
         ];
         let (args, is_broken) = match self {

@@ -173,7 +173,7 @@ impl fmt::Display for Flood {
     }
 }
 
-/// Plays one game alone, and one while `sockets` idle clients keep connections open. Each sends
+/// Plays one game alone, and one while `sockets` idle clients keep connections open. A client sends
 /// nothing, part of a request, a complete WebSocket request, or a viewer's registration.
 pub async fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);
@@ -201,7 +201,7 @@ struct IdleClients {
 }
 
 impl IdleClients {
-    /// Connects after `pause`, so that the bot connects before the connection limit is reached.
+    /// Starts the clients after `pause`, so that the bot connects before they use all connections.
     fn start(address: String, sockets: usize, pause: Duration) -> Result<Self, String> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| error.to_string())?;

@@ -140,7 +140,7 @@ fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
         (count(&report["external"], "commands"), count(&report["external"], "missed_ticks")),
         (last_tick - 1, 0)
     );
-    // Like the server's recordings, the file names the entrant and includes the bot's commands.
+    // The recording names the entrant. Like the server's, it has the tick time and the commands.
     let recording = fs::read_to_string(saved).unwrap();
     let first: Value = serde_json::from_str(recording.lines().next().unwrap()).unwrap();
     assert_eq!(

@@ -63,7 +63,7 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
     best.and_then(Move::direction).map(Action::Move).into_iter().collect()
 }
 
-/// Tries `MOVE_TO` with mostly unreachable, fractional or off-map targets, and then strolls.
+/// Tries `MOVE_TO`, mostly to unreachable, fractional or off-map targets, and then strolls.
 fn commute(world: &World, state: &State) -> Vec<Action> {
     let (width, height) = (f64::from(world.layout().width), f64::from(world.layout().height));
     let leg = f64::from(state.tick() / 25);
@@ -550,7 +550,7 @@ mod command {
     #[test]
     fn no_jump_option_selects_the_variant() {
         let folder = tempfile::tempdir().unwrap();
-        // In tick 5, player and goldfish swap tiles, which is a catch in the no-jump variant.
+        // In tick 5, the player and the goldfish swap tiles, which ends the game in the variant.
         let layout = Layout::parse("#####\n#P.g#\n#####").unwrap();
         let right = vec![Action::Move(Direction::Right)];
         let lines = record(&layout, 8, |_, state| if [1, 5].contains(&state.tick()) { right.clone() } else { vec![] });

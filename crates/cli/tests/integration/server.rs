@@ -94,7 +94,7 @@ async fn full_disk_gives_one_note_and_the_game_continues() {
     let recording = folder.path().join("game.jsonl");
     let mut shell = Command::new("sh");
     // Limits files to 32 blocks of 512 bytes. The program inherits the ignored SIGXFSZ, so a
-    // longer write fails instead of killing the program.
+    // write beyond the limit fails instead of killing the program.
     shell.args(["-c", r#"trap "" XFSZ; ulimit -f 32; exec "$0" "$@""#, env!("CARGO_BIN_EXE_getaway")]);
     let mut program = Program::start(shell, &["roundabout", "--games", "1", "--record", recording.to_str().unwrap()]);
     program.play().await;

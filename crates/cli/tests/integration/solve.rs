@@ -147,7 +147,7 @@ fn verified_certificate_is_about_the_rules_that_the_answer_names() {
     let map = save(dir.path(), "trap", "######\n#P..S#\n######");
     let path = |name: &str| dir.path().join(name).to_str().unwrap().to_owned();
     let (rules, others, proof) = (path("rules.json"), path("others.json"), path("trap.proof"));
-    // The second file changes only the server's messages: they omit the personalities.
+    // The second file differs only in the server's messages, which omit the personalities.
     std::fs::write(&rules, r#"{"no_jump": true, "period_ticks": {"lazy": 1}}"#).unwrap();
     let quiet = r#"{"no_jump": true, "period_ticks": {"lazy": 1}, "wire": {"personalities": "missing"}}"#;
     std::fs::write(&others, quiet).unwrap();
@@ -167,7 +167,7 @@ fn verified_certificate_is_about_the_rules_that_the_answer_names() {
     );
 }
 
-/// A map and an option for which the prover needs a moment to find and prove the best line.
+/// A map on which the prover needs a moment until the bound meets the line.
 const DOOMED: [&str; 2] = ["benchmark/maps/labyrinth-15x13-250-00.txt", "--no-jump"];
 
 fn solve(map: &[&str], file: &Path, time_limit_ms: &str) -> std::process::Command {
@@ -266,7 +266,7 @@ fn interrupted_search_is_saved() {
         sleep(Duration::from_millis(20));
     }
     let created = fs::metadata(&file).unwrap().len();
-    // The handler of the signal is installed after the file is created.
+    // The search needs time to find more than the first save contains.
     sleep(Duration::from_secs(1));
     assert!(std::process::Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
     let output = run.wait_with_output().unwrap();
