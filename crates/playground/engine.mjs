@@ -10,7 +10,7 @@ export class Engine {
     this.exports = new WebAssembly.Instance(module, { page }).exports;
   }
 
-  // A view must not be kept, because the buffer is replaced when the memory grows.
+  // Do not keep the returned view: its buffer is replaced when the memory grows.
   bytes(start, length) {
     return new Uint8Array(this.exports.memory.buffer, start, length);
   }
@@ -19,7 +19,7 @@ export class Engine {
     return new TextDecoder().decode(this.bytes(start, length));
   }
 
-  /** Answers a request with bytes. `file` is the request's attachment. Throws an `EngineError`. */
+  /** Returns the answer as bytes, or throws an `EngineError`. `file` is the attachment. */
   ask(name, args = null, file = new Uint8Array()) {
     const request = new TextEncoder().encode(`${name}\n${JSON.stringify(args)}`);
     this.bytes(this.exports.reserve_request(request.length), request.length).set(request);

@@ -89,7 +89,7 @@ export class Judge {
     if (at === null) return this.stop();
     const key = this.before(at);
     if (this.asked !== null) {
-      // Only the displayed position justifies interrupting the judgement of another.
+      // Interrupt the judgement of another position only to judge the displayed one.
       if (this.asked === key || at !== this.session.index) return;
       this.stop();
     }
@@ -108,7 +108,7 @@ export class Judge {
     } catch (error) {
       if (error instanceof Stopped) return;
       this.asked = null;
-      // Ignored if the position is gone: moves after a catch may have been dropped meanwhile.
+      // Ignore the error if the position is gone: moves after a catch may have been dropped.
       if (at < this.count && this.before(at) === key) {
         element("judge-status").textContent = error.message;
         return;

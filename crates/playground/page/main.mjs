@@ -9,7 +9,7 @@ import { RulesForm } from "./rules.mjs";
 import { Session } from "./session.mjs";
 import { Autopilot, Prove, Why } from "./tasks.mjs";
 
-/** The chase of the demonstration. It opens where threats begin to move in every tick. */
+/** The demonstration's game. It opens just after threats have begun to move in every tick. */
 const DEMO = { map: "market-square", planner: "show-off", budget_ticks: 2000, index: 904 };
 const ADDRESS_DELAY_MS = 400;
 

@@ -225,7 +225,7 @@ export class Editor {
     element("editor-height").value = this.rows.length;
   }
 
-  /** Changes the size. A wall around the whole map stays around it. */
+  /** Changes the size. If a wall surrounds the whole map, it also surrounds the resized map. */
   resize() {
     const side = (id) => Math.max(3, Math.min(SIDE_MAX, Math.round(Number(element(id).value)) || 3));
     const [width, height] = [side("editor-width"), side("editor-height")];

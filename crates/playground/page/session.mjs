@@ -6,7 +6,7 @@ const LETTERS = { ArrowLeft: "L", ArrowRight: "R", ArrowUp: "U", ArrowDown: "D",
 const MOVES = "LRUD.";
 const HISTORY_MAX = 5000;
 
-/** The viewer's player with marks for judged moves. It does not change the page's address. */
+/** The viewer's `Player`, with marks for judged moves. It does not change the page's address. */
 class Board extends Player {
   constructor() {
     super();
@@ -55,7 +55,7 @@ class Board extends Player {
 
 /**
  * Events: `game` after a change of the map or the rules, `moves` after a change of the moves,
- * `position` after a change of the tick.
+ * `position` after a change of the tick, `history` after `remember` and `undo`.
  */
 export class Session extends EventTarget {
   constructor(client) {
@@ -63,14 +63,14 @@ export class Session extends EventTarget {
     this.client = client;
     this.board = new Board();
     this.board.takeOver = this;
-    // The plan would tell the user the moves.
+    // The plan layer would show the user the game's next moves.
     this.board.setLayer("plan", false);
     this.board.onTexts = () => this.notice();
-    /** `{ name, map, rules, moves }`, or null while the board is empty. */
+    /** `{ name, map, rules, moves }`; null for an empty board or a recording that starts late. */
     this.game = null;
-    /** The displayed recording, `{ file, name }`, or null. It is read-only until the user moves. */
+    /** The displayed recording, `{ file, name }`, or null. A move replaces it with a game. */
     this.recording = null;
-    /** True until the user's first action. Until then, the address stays empty. */
+    /** True for the demonstration until the user acts. Until then, the address has no fragment. */
     this.isDemo = false;
     this.wasTaken = false;
     this.history = [];
@@ -141,7 +141,7 @@ export class Session extends EventTarget {
     this.emit("game");
   }
 
-  /** Moves in the displayed position. Drops later moves, unless the move equals the next one. */
+  /** Moves in the displayed position. Drops later moves, unless `letter` is the next move. */
   move(letter) {
     const { board, game, index } = this;
     if (!board.replay) return;

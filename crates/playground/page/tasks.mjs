@@ -1,4 +1,4 @@
-// The long tasks. Each kind runs one task at a time, in a worker that a stop button terminates.
+// The long tasks. They share one worker, which is terminated when a task starts or is stopped.
 
 /* global Replay, element, showBanner, theme, dark */
 
@@ -223,7 +223,7 @@ export class Prove {
     const status = element("solve-status");
     status.textContent = "Solving…";
     const request = { game: this.game, seed: 0, budget_ticks: Number(element("solve-budget").value) };
-    // Keeps the line and the bound that were found so far on display.
+    // Keep showing the line and the bound found so far.
     const fail = (text) => (status.textContent = this.reports.length ? `${status.textContent} ${text}` : text);
     const solved = await this.task.run((client) => client.json("solve", request, { report: (found) => this.show(found) }), fail);
     if (!solved) return;

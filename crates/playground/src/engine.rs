@@ -21,7 +21,7 @@ use crate::rules::Form;
 
 /// Maximum number of simulated ticks between two reports of a solution.
 const SLICE_TICKS: u64 = 1_000_000;
-/// Decisions between two reports of a planner's moves.
+/// Number of decisions between two reports of a planner's moves.
 const REPORT_TICKS: usize = 20;
 /// Maximum steps of a verification. The command line allows more, because its users wait longer.
 const VERIFY_STEPS_MAX: u64 = 10_000_000_000;
@@ -114,9 +114,9 @@ impl Engine {
     /// |---|---|---|
     /// | `start` | null | the bundled maps, the planners and the server's rules |
     /// | `generate` | kind, width, height, threats, styles, braid_permille, seed | a map |
-    /// | `drawing` | the text | a layout |
+    /// | `drawing` | a map as text | a layout |
     /// | `png` | null, with a file | a layout |
-    /// | `encode_drawing` | a layout | the text |
+    /// | `encode_drawing` | a layout | the map as text |
     /// | `encode_png` | a layout | the image |
     /// | `rules` | rules | a form |
     /// | `replay` | game, is_whole | a packed replay |

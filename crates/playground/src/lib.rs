@@ -3,7 +3,7 @@
 //! Guarantees: an answer depends only on its request, except that a replay omits unchanged frames.
 //! So a page can terminate a worker during a request, and send the request to another worker. An
 //! answer has the same bytes in a browser and in a native program, because work is limited in
-//! simulated ticks, never in time. For invalid input, the error is one sentence.
+//! simulated ticks or steps, never in time. For invalid input, the error is one sentence.
 
 mod address;
 mod engine;
