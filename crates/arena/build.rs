@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use fnv::FnvHasher;
 
-/// Paths relative to this crate. The lock file is included because it names the dependencies.
+/// Paths relative to this crate. The lock file is included because it pins the dependencies.
 const SOURCES: [&str; 7] = [
     "../../src",
     "src",

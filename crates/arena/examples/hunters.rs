@@ -28,8 +28,8 @@ const MINIMAX_DEPTH: u16 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hunter {
-    /// The first hunter and hunters within 3 tiles of the player chase it. Each other hunter goes
-    /// to the crossing nearest to the player, among those to which no other hunter is closer.
+    /// The first hunter, and hunters within 3 tiles, chase the player. Each other hunter goes to
+    /// the crossing nearest to the player to which no hunter is closer, and then chases the player.
     Pincer,
     /// Minimises the distance to a fleeing player, [`MINIMAX_DEPTH`] moves ahead.
     Minimax,
@@ -222,7 +222,7 @@ impl Settings {
         })
     }
 
-    /// Returns the last tick of `smitsimax` with all threats unmodelled, even those of known style.
+    /// Returns `smitsimax`'s final tick with all threats unmodelled, even those of known style.
     fn play_unmodelled(&self, layout: &Layout, hunter: Hunter, known: usize) -> Result<u16, Box<dyn Error>> {
         let mut planner = by_name("smitsimax", 1)?;
         Ok(HunterGame::new(layout, hunter, known).play(|world, state, hunters| {

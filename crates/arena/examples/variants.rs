@@ -3,7 +3,7 @@
 //! the first.
 //!
 //! Skips games that the solver does not survive under the true rules. For each changed rule, the
-//! table shows the median tick from which the bot knew its value in the first game. `--true-rules`
+//! table shows the median tick from which the bot knew this rule in the first game. `--true-rules`
 //! adds games of a bot that knows the rules; `--trace` prints the estimated rules when they change.
 //! `--known` instead compares decision times with and without learning under the usual rules.
 //!
@@ -163,7 +163,7 @@ fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
 struct Played {
     last_tick: u16,
     bot: Bot,
-    /// For each changed parameter, the tick from which the bot had its true value until the end.
+    /// For each changed parameter, the tick from which the bot's value was correct until the end.
     known: Vec<Option<u16>>,
 }
 

@@ -1,8 +1,8 @@
 //! Datasets: states that planners reach, each with an observation and a verdict on every move.
 //!
 //! A dataset consists of shards of [`SHARD_STATES`] states. Each shard is a `.npy` file: an array
-//! of records in NumPy's format 1.0. Its content depends only on the dataset's settings and the
-//! shard's index, not on the number of threads, the machine or interruptions.
+//! of records in version 1.0 of NumPy's format. The content of a shard depends only on the
+//! dataset's settings and the shard's index, not on threads, the machine or interruptions.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -73,7 +73,7 @@ pub enum DatasetError {
     Planner { map: String, planner: String, source: PlannerFailure },
 }
 
-/// A run continues an existing dataset only if its settings equal those in the dataset's file.
+/// A run continues an existing dataset only if the run has the settings in the dataset's file.
 #[derive(Serialize, Deserialize)]
 struct Settings {
     build: String,
@@ -172,7 +172,7 @@ impl Dataset {
         Self::new(Series::from_spec(&spec.series, host)?, spec.dataset)
     }
 
-    /// Opens or creates the file of the dataset's settings, locks it, and returns its journal.
+    /// Opens or creates the dataset's settings file, locks it, and returns its journal.
     ///
     /// # Errors
     /// When the file cannot be read or written, is in use, or has other settings.
@@ -219,8 +219,8 @@ impl Dataset {
         self.shard_header(shard).len() + record * self.shard_states(shard) as usize
     }
 
-    /// Plays a shard's games and judges the moves. Returns the content of the shard's file, or
-    /// `None` as soon as `on_state`, which is called after each state, returns false.
+    /// Plays a shard's games, judges the moves, and returns the content of the shard's file. Calls
+    /// `on_state` after each state. If `on_state` returns false, stops and returns `None`.
     ///
     /// # Errors
     /// When a planner fails.

@@ -20,7 +20,7 @@ pub struct Entrant {
 
 impl Entrant {
     /// Parses `NAME=SPEC` or `SPEC`. A name has at most 40 letters, digits and `._@+-`, and starts
-    /// with a letter or digit; any other text before an equals sign belongs to the spec.
+    /// with a letter or digit. Text before the first `=` that is not a name is part of the spec.
     ///
     /// ```
     /// use getaway_arena::Entrant;
@@ -42,8 +42,8 @@ impl Entrant {
         self.name.as_deref().unwrap_or(&self.spec)
     }
 
-    /// Returns the given name, or otherwise possible names from the shortest to the whole spec. An
-    /// external bot's shorter names start with its program, without interpreter and folder.
+    /// Returns the given name; without one, possible names from the shortest to the whole spec. An
+    /// external bot's shorter names start with its program, without interpreter or folder.
     fn candidates(&self) -> Vec<String> {
         if let Some(name) = &self.name {
             return vec![name.clone()];

@@ -159,7 +159,7 @@ pub struct Cost {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GameRecord {
     pub map: String,
-    /// A fingerprint of tiles and spawns, which detects changes to a map under the same name.
+    /// A fingerprint of the tiles and spawns. It shows whether a map of this name has changed.
     pub layout: String,
     /// The name that the planner was given, or its spec.
     pub planner: String,

@@ -27,7 +27,7 @@ pub fn check_build(build: &str) -> Result<(), String> {
 pub struct Channel {
     pub input: Box<dyn BufRead + Send>,
     pub output: Box<dyn Write + Send>,
-    /// Dropping this value ends the other process.
+    /// Dropping this value kills the other process.
     pub process: Box<dyn Any + Send>,
 }
 
@@ -113,7 +113,6 @@ struct Stoppable<'a, J> {
     stop: &'a AtomicBool,
 }
 
-/// Breaks with `None` if stopped.
 impl<J: Jobs> Jobs for Stoppable<'_, J> {
     type Job = J::Job;
     type Result = J::Result;

@@ -201,7 +201,7 @@ impl Journal {
     ) -> Result<u64, JournalError> {
         let path = self.path.clone();
         let failed = |source| JournalError::File { path: path.clone(), source };
-        // Never reads beyond the file's size: reading a kernel file (such as in `/proc`) may block.
+        // Never reads beyond the file's size: reading a kernel file, as in `/proc`, may block.
         let size_bytes = self.file.metadata().map_err(failed)?.len();
         let mut reader = BufReader::new(self.file.try_clone().map_err(failed)?.take(size_bytes));
         let (mut bytes, mut text, mut check) = (0, Vec::new(), Some(check));

@@ -239,7 +239,7 @@ impl SprtMonitor {
         SprtReport { sprt: self.sprt, decision: self.decision, pairs, log_likelihood_ratio: ratio, ratios, low, high }
     }
 
-    /// Discards all games after the deciding pair. The series must have exactly two planners.
+    /// Discards all games after the deciding pair, if any. The series must have two planners.
     pub fn discard_unused(&self, games: &mut Games) {
         if let Some(pairs) = self.pairs_needed() {
             games.iter_mut().skip(2 * pairs).for_each(|game| *game = None);
@@ -265,12 +265,12 @@ pub struct SprtReport {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Match {
-    /// The planner that the counts of wins and losses and the verdict describe.
+    /// The planner whose wins and losses are counted, and which the verdict describes.
     pub left: String,
     pub right: String,
     pub overall: Comparison,
     pub maps: Vec<MapComparison>,
-    /// Names of the planners that played a map more than once, with identical games on each map.
+    /// Names of the planners that played some map repeatedly and whose games on a map are equal.
     #[serde(rename = "draw_nothing")]
     pub deterministic: Vec<String>,
     pub verdict: Verdict,
@@ -342,7 +342,7 @@ pub(super) fn wins_ties_losses(counts: WinDrawLoss) -> String {
     format!("{wins}, {ties} and {}", count(counts.losses, "loss", "losses"))
 }
 
-/// True if the planner played a map more than once, with identical games on each map.
+/// True if the planner played some map more than once, and its games on each map are identical.
 pub(crate) fn is_deterministic(series: &Series, games: &Games, planner: usize) -> bool {
     let on_map = |map: usize| series.games_of(games, planner, Some(map)).collect::<Vec<&GameRecord>>();
     let maps: Vec<Vec<&GameRecord>> = (0..series.maps().len()).map(on_map).collect();

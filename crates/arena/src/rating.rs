@@ -16,7 +16,7 @@ use super::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
 const POINTS_PER_LOGIT: f64 = 400.0 / std::f64::consts::LN_10;
 const PRIOR_PAIRS: f64 = 1.0;
 const STEPS_MAX: usize = 200;
-/// Maximum step in log odds: Newton's steps can be too long far from the maximum likelihood.
+/// Maximum step in log odds: far from the maximum of the likelihood, Newton's steps can overshoot.
 const STEP_MAX: f64 = 2.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

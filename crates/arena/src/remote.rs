@@ -1,7 +1,7 @@
 //! Plays the games of a series or a ladder in other processes.
 //!
 //! Guarantees: if the budget is in simulated ticks, a planner's game has the same record on every
-//! machine, except for its times and cost. A process of another version or build fails.
+//! machine, except for its times and cost. A process with another build refuses the work.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
@@ -111,7 +111,7 @@ impl Series {
         Ok(Self::with_host(&maps, options, host)?.with_external(external))
     }
 
-    /// In the calling thread, plays the games in a JSON array. Returns one line of JSON per game.
+    /// Plays the games listed in a JSON array, in this thread. Returns one line of JSON per game.
     pub fn play_lines(&self, games: &str, host: Option<&dyn PlannerHost>) -> Result<Vec<String>, SeriesError> {
         let games: Vec<RemoteGame> =
             serde_json::from_str(games).map_err(|error| SeriesError::Spec(error.to_string()))?;

@@ -28,7 +28,7 @@ use getaway::map::Map;
 use getaway::planner::{PlannerError, PlannerHost, PlannerSpec};
 use getaway::search::{Budget, Generator};
 
-/// Size of a seed in bits: JSON parsers that use doubles cannot read all larger integers exactly.
+/// Size of a seed in bits: JSON parsers that use doubles round some larger integers.
 const SEED_BITS: u32 = 53;
 
 #[derive(Clone, Debug)]

@@ -25,8 +25,8 @@ const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
-/// Further pairs on the same maps do not reduce the variance between maps. If it exceeds this
-/// share of the largest variance at which the margin can be detected, further maps are planned.
+/// Further pairs on the same maps do not reduce the variance between maps. If that variance
+/// exceeds this share of the largest at which the margin can be detected, further maps are planned.
 const BETWEEN_MAX: f64 = 0.7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -64,7 +64,7 @@ pub struct Verdict {
     pub outcome: Outcome,
     /// The smallest mean score difference that matters, in points.
     pub margin: f64,
-    /// Set only if there are too few games and no sequential test was run.
+    /// Set only if the outcome is `Undecided`, a pair was played, and no sequential test was run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub further: Option<FurtherGames>,
     pub troubles: Vec<String>,
@@ -132,21 +132,22 @@ impl Question<'_> {
     }
 
     /// Estimates how many further games a two-sided test of the mean needs to detect the margin
-    /// with probability [`POWER`]. Uses the standard errors of the games so far.
+    /// with probability [`POWER`], given the standard errors estimated from the games so far.
     fn further(&self, pairs: &Comparison) -> FurtherGames {
         let ClusteredMean { error, within_error, degrees, .. } = pairs.adjusted;
         let allowed = |quantile: f64| (self.margin / (quantile + normal_quantile(2.0 * POWER - 1.0))).powi(2);
         let (played, maps) = (pairs.pairs_played as f64, pairs.maps as f64);
         let within = within_error.unwrap_or(error).min(error).powi(2);
         let between = error.powi(2) - within;
-        // If most clusters are single pairs, further pairs add clusters and degrees of freedom.
+        // If most clusters are single pairs, further pairs add degrees of freedom, so Student's
+        // quantile approaches the normal quantile.
         let quantile = match within_error {
             Some(_) => students_quantile(CONFIDENCE, degrees),
             None => normal_quantile(CONFIDENCE),
         };
-        // The games so far repeat, and so would further games on the same maps.
+        // True if games repeat so often that further games on the same maps would repeat too.
         let repeats_games = 2 * pairs.units <= pairs.pairs_played;
-        // Plans at least half of the number played so far, even if the estimate is lower.
+        // Plans at least half as many as were played so far, even if the estimate is lower.
         let beyond = |needed: f64, so_far: f64| two_digits_up((needed - so_far).max(so_far / 2.0));
         if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
             let variance = ((maps + 2.0) * error.powi(2)).min(VARIANCE_MAX);

@@ -25,7 +25,7 @@ use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, s
 const LOG: FileKind = FileKind { name: "log", version: 1 };
 const STOP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A running piped bot without a game.
+/// A piped bot that is running but not playing.
 type IdleBot = (ExternalBot, Process, PipeChannel);
 
 #[derive(Debug)]
@@ -40,7 +40,7 @@ pub struct ExternalGame<'a> {
     pub world: &'a World,
     /// The seed of the game, passed to a new process in the environment variable `SEED`.
     pub seed: u64,
-    /// The file name of the log, which receives the bot's standard error.
+    /// The name of the game's log file in the folder [`ExternalOptions::logs`].
     pub log_name: &'a str,
 }
 
@@ -66,7 +66,7 @@ pub struct PlayedGame {
 /// failure, which are played without the bot.
 ///
 /// # Errors
-/// When the log cannot be written. A process that cannot be started is a failure of the bot.
+/// If the log cannot be written. If the process cannot be started, the bot fails instead.
 pub fn play_external(
     game: ExternalGame<'_>,
     options: &ExternalOptions,
@@ -310,7 +310,7 @@ impl<'a> Play<'a> {
         Ok(())
     }
 
-    /// Returns the bot's command, empty if it is late, or `None` if the bot has failed.
+    /// Returns the bot's command (empty if the bot is late), or `None` if the bot has failed.
     fn answer(
         &mut self,
         channel: &mut dyn Channel,
@@ -360,7 +360,7 @@ impl<'a> Play<'a> {
                     self.record.late_commands += 1;
                     self.wire.late.push(CommandNote { ms, tick: Some(found), actions });
                 }
-                // A late command shows that the bot is alive.
+                // A command for another tick still shows that the bot is alive.
                 self.silent_ticks = 0;
                 ControlFlow::Continue(())
             }
@@ -377,7 +377,7 @@ impl<'a> Play<'a> {
                 self.sent_garbage = true;
                 ControlFlow::Continue(())
             }
-            // The server closes the connection on an invalid message.
+            // The bot fails, because the server closes the connection on an invalid message.
             Err(error) => {
                 self.record.invalid_commands += 1;
                 let text = shortened(message);
@@ -400,7 +400,7 @@ impl<'a> Play<'a> {
         Some(Vec::new())
     }
 
-    /// Returns `Nothing` at the deadline or if the bot exceeds a limit; fails when stopped.
+    /// Returns the next message, or `Nothing` at the deadline or if the bot exceeds a limit.
     fn receive(&mut self, channel: &mut dyn Channel, deadline: Instant) -> Result<Received, Stopped> {
         loop {
             if (self.is_stopped)() {

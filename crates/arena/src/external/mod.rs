@@ -7,8 +7,8 @@
 //!
 //! Guarantees: after its first command, a bot has `tick_time` per tick, by default the server's
 //! 100 ms. A bot that crashes, falls silent or sends garbage loses the game, and the game's record
-//! names the reason. On Linux no process started by a bot outlives its games, even if this program
-//! is killed; elsewhere, processes that leave the bot's process group survive.
+//! names the reason. On Linux no process started by a bot outlives the bot's games, even if this
+//! program is killed; elsewhere, processes that leave the bot's process group survive.
 
 mod bridge;
 mod channel;
@@ -36,14 +36,14 @@ pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
 pub use program::{Program, ProgramEnd};
 
 /// Time limit for a program to start and connect, and then to register. A piped program instead has
-/// this time to start and send its first command. It is twice the server's registration timeout,
-/// because a program also needs time to start.
+/// this time to start and send its first command. The limit is twice the server's registration
+/// timeout, because a program also needs time to start.
 pub const STARTUP_TIME: Duration = Duration::from_secs(10);
 /// A bot that sends no command for this many consecutive ticks loses: 2 s at the server's pace.
 pub const SILENT_TICKS_MAX: u32 = 20;
-/// Maximum number of frames per tick, as on the server.
+/// Maximum number of messages from a bot per tick, as on the server.
 const FRAMES_PER_TICK_MAX: usize = 100;
-/// Time for a program to exit after its game before it is killed.
+/// Time that a program has to exit after its game. It is then killed.
 const EXIT_TIME: Duration = Duration::from_millis(500);
 /// Time for a program to exit after it has closed its connection: an interpreter on a busy
 /// machine can take this long to print an error and exit.
@@ -63,8 +63,8 @@ pub struct ExternalOptions {
     /// True to start a new process for every game. Otherwise a piped program plays one game after
     /// another and is restarted only after a failure. A websocket program is always restarted.
     pub restart: bool,
-    /// The folder for the bots' standard error, one file per game. If `None`, only the last line of
-    /// a failed game's output is kept, in its record.
+    /// The folder for the bots' logs, one file per game. If `None`, logs are discarded, except that
+    /// the record of a failed game keeps one line of its log.
     pub logs: Option<PathBuf>,
     /// Maximum total memory of a bot's processes; exceeding it is a failure.
     pub memory_mb_max: Option<u64>,
@@ -139,16 +139,16 @@ pub struct Failure {
     pub kind: FailureKind,
     /// The first tick without the bot.
     pub tick: u16,
-    /// A description, and the end of the bot's standard error.
+    /// A description and, from the bot's log, the line that most likely names the error.
     pub detail: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum FailureKind {
-    /// The bot could not be started, ended before it connected, or ended with an error.
+    /// The bot could not be started, exited before it connected, or exited with an error.
     Crash,
-    /// The bot ended without an error, or closed its connection, before the game was over.
+    /// The bot exited without an error, or closed its connection, before the game was over.
     Disconnect,
     /// The bot did not connect or register, or sent no command for [`SILENT_TICKS_MAX`] ticks.
     Silence,

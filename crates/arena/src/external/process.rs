@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::{LOG_BYTES_MAX, LOG_TAIL_CHARS, POLL_INTERVAL, Stopped};
 
-/// Time to wait for a bot's killed processes to end. Afterwards, the arena stops waiting, but the
+/// Time to wait for a bot's killed processes to exit. Afterwards, the arena stops waiting, but the
 /// supervisor continues to kill them.
 const KILL_TIME: Duration = Duration::from_millis(500);
 /// Time limit for reading the end of a log, because a surviving process may hold the log open.
@@ -19,7 +19,7 @@ const LOG_TIME: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
-    /// When this pipe closes, even because this program is killed, the supervisor kills the bot.
+    /// When this pipe closes, for example if this program is killed, the supervisor kills the bot.
     release_pipe: Option<PipeWriter>,
     released: Option<Instant>,
     log: Arc<Mutex<Vec<u8>>>,
@@ -34,7 +34,7 @@ pub(super) enum Streams {
     Piped,
 }
 
-/// A shell that runs `command`, and a pipe. Closing the pipe kills all processes of the shell.
+/// A shell that runs `command`, and a pipe. Closing the pipe kills the bot and its descendants.
 #[cfg(unix)]
 fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     use std::os::fd::AsRawFd;
@@ -103,7 +103,7 @@ impl Process {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Waits at most `limit` for the bot to end.
+    /// Waits at most `limit` for the bot to exit.
     pub fn wait(&mut self, limit: Duration, is_stopped: &dyn Fn() -> bool) -> Result<Option<ExitStatus>, Stopped> {
         self.wait_until(Instant::now() + limit, is_stopped)
     }
@@ -125,8 +125,8 @@ impl Process {
         }
         self.released = Some(Instant::now());
         match self.release_pipe.take() {
-            // Closing the pipe is not enough if a process forked at the same time holds it open, so
-            // writes a line first. Writing fails if the supervisor has already ended.
+            // A process that was forked at the same time may hold the pipe open, so write a line
+            // before closing the pipe. Writing fails if the supervisor has already exited.
             Some(mut release_pipe) => drop(release_pipe.write_all(b"\n")),
             None => drop(self.child.kill()),
         }

@@ -32,7 +32,7 @@ impl Program {
         Ok(Self { process, usage })
     }
 
-    /// Returns the exit status if the program has ended.
+    /// Returns the exit status if the program has exited.
     pub fn status(&mut self) -> Option<ExitStatus> {
         self.usage.poll();
         self.process.status()

@@ -38,7 +38,7 @@ impl Port {
         Ok(format!("ws://{}", self.0.local_addr()?))
     }
 
-    /// Waits for the bot; returns `None` at `deadline`, when the process ends, or if stopped.
+    /// Waits for the bot; returns `None` at `deadline`, when the process exits, or if stopped.
     pub fn accept(
         &self,
         process: &mut Process,
@@ -85,7 +85,7 @@ impl SocketChannel {
         Ok(Self(socket))
     }
 
-    /// Sends a closing frame and waits briefly for the bot to close the connection.
+    /// Sends a close frame and waits briefly for the other side to close the connection.
     pub fn close(mut self, is_stopped: &dyn Fn() -> bool) {
         let deadline = Instant::now() + CLOSE_TIME;
         let _ = self.0.close(None);
@@ -135,7 +135,7 @@ fn refuse_pages(port: u16) -> impl Callback {
 
 impl Channel for SocketChannel {
     fn send(&mut self, message: &str) {
-        // Unsent data is sent with the next message, and `receive` reports a lost connection.
+        // Ignores errors: the next call sends unsent data, and `receive` reports a lost connection.
         let _ = self.0.send(Message::text(message));
     }
 
@@ -145,7 +145,7 @@ impl Channel for SocketChannel {
             let text = match self.0.read() {
                 Ok(Message::Text(text)) => text.to_string(),
                 Ok(Message::Binary(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
-                // The library answers pings and closing frames.
+                // The library answers pings and close frames.
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => continue,
                 Ok(Message::Close(_)) => {
                     let _ = self.0.flush();

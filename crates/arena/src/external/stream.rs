@@ -1,8 +1,8 @@
 //! Byte streams to and from a bot over any transport, with arrival times.
 //!
 //! Guarantees: a read returns only bytes that arrived before its deadline, even if this thread runs
-//! late, and never waits longer. After the deadline, reads return at most about as many bytes as
-//! the largest message, so a flood of data cannot keep the reader busy. A write never waits.
+//! late, and never waits longer. After the deadline, reads return at most about
+//! `MAX_CLIENT_FRAME_BYTES` in total, so a flood cannot keep the reader busy. A write never waits.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -39,7 +39,7 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// Connects to a bot. The threads end after the bot has ended and the stream is dropped.
+    /// Connects to a bot. The threads end after the bot has exited and the stream is dropped.
     pub fn new(input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> io::Result<Self> {
         let (to_bot, messages) = mpsc::sync_channel(UNREAD_MESSAGES_MAX);
         let (chunks, from_bot) = mpsc::sync_channel(UNREAD_CHUNKS_MAX);
@@ -123,7 +123,7 @@ impl Write for Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let Some(connection) = &self.connection {
-            // Fails only if the bot has already closed the connection.
+            // Fails only if the other side has already closed the connection.
             let _ = connection.shutdown(Shutdown::Both);
         }
     }

@@ -29,8 +29,8 @@ exec 4<&-
 code=$?
 exec </dev/null >/dev/null 3>&-
 
-# Kills the children that are left in rounds, until two rounds in a row list the same children, and
-# all of these had exited in the first.
+# Kills the remaining children in rounds, until two rounds in a row list the same children, all of
+# which had exited in the first.
 round=0 ended= before=
 while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
   found=
@@ -43,7 +43,7 @@ while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
     read -r stat <"/proc/$pid/stat"
     set -- "/proc/$pid/task/"*
     case "$# ${stat##*) }" in
-      # A zombie with one thread has ended. If it has more threads, the others may still run.
+      # A zombie with one thread has exited. If it has more threads, the others may still run.
       '1 ' | '1 Z'*) ;;
       *) ended= ;;
     esac

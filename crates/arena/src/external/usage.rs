@@ -8,7 +8,7 @@ use crate::game::Cost;
 /// Interval between two samples. A sample of a few processes takes a few tenths of a millisecond.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 const PROCESSES_MAX: usize = 256;
-/// The unit of processor time in `/proc`: Linux reports it at 100 Hz.
+/// The unit of processor time in `/proc`: a hundredth of a second on Linux.
 const TICK_MS: u64 = 10;
 
 #[derive(Debug)]

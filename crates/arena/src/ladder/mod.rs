@@ -79,7 +79,7 @@ pub(crate) enum Event {
 pub enum EntrantState {
     Active,
     Retired,
-    /// The entrant failed too often. Holds the reason, which includes its last failure.
+    /// The entrant failed too often. The text is the reason, including the last failure.
     SetAside(String),
 }
 
@@ -178,7 +178,7 @@ impl Ladder {
     }
 
     /// The name of a new entrant: its given name, or its shortest name with hyphens in place of
-    /// invalid characters. If the name is taken, a free version such as `@2` is added.
+    /// invalid characters. If the name is taken, its version becomes the first free one, from `@2`.
     pub fn free_name(&self, entrant: &Entrant) -> String {
         let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
         let is_taken = |name: &str| self.members.iter().any(|member| member.name == name);

@@ -133,12 +133,12 @@ pub fn run_ladder(
         }
         let result = watch(options, &shared, &is_stopped, report);
         ended.store(true, Ordering::Relaxed);
-        // Ends the other process, so that this process does not wait for games in progress.
+        // Kills the other process, so that this process does not wait for games in progress.
         drop(process);
         result
     });
     let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Retry the events that could not be written, and report the games since the last pass.
+    // Retry the events that could not be written, and report the games that `watch` has not.
     shared.save_again();
     let standing = shared.ladder.standing();
     for NumberedGame { number, record } in std::mem::take(&mut shared.news) {
@@ -181,7 +181,7 @@ fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn()
 fn play_remotely(channel: Channel, spec: &str, shared: &Mutex<Shared>, is_stopped: &dyn Fn() -> bool) {
     let mut games = RemoteGames { shared, is_stopped, in_progress: 0 };
     if let Err(error) = channel.run(spec, &mut games) {
-        // After a stop request, the process may end early, which is not an error.
+        // After a stop request, the process may exit early, which is not an error.
         if !is_stopped() {
             lock(shared).error = Some(error.into());
         }

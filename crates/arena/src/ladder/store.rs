@@ -130,7 +130,7 @@ impl Store {
 
     /// Removes the file of a request that was carried out or refused.
     pub fn remove(&self, id: &str) {
-        // A failure is harmless: the journal holds the id, so the request is not carried out again.
+        // A failure cannot repeat a request that was carried out, because the journal holds its id.
         let _ = fs::remove_file(self.folder.join("inbox").join(id));
     }
 }
