@@ -1,7 +1,7 @@
 //! Solves small maps that are hard to survive (the bank), each on one thread, and writes a CSV row
 //! for each map: `cargo bench --bench bank -- --out benches/bank.csv`. Options:
-//! - `--set no-jump|jump|crowd|generated`: 192 maps in that variant, 20 no-jump maps with 32
-//!   threats, or 2,000 maps of many kinds in either variant. Default: the first three sets.
+//! - `--set SET`: `no-jump` or `jump` (192 maps in that variant), `crowd` (20 no-jump maps with 32
+//!   threats), or `generated` (2,000 maps of many kinds, both variants). Default: the first three.
 //! - `--time-ms MS`: processor time per map (default: 10000).
 //! - `--only WORDS`: only maps with one of the space-separated WORDS in their first five columns.
 //! - `--part K/N`: only every Nth map, from the Kth on; the rows of other maps stay in the file.
@@ -11,8 +11,8 @@
 //!
 //! `cargo test --bench bank` solves and verifies only every 64th map.
 //!
-//! Guarantees: the bench replays every line before it writes its row. With `--verify 1`, the run
-//! fails if the literal model refuses a certificate.
+//! Guarantees: the bench replays the line of every map before it writes the row. With `--verify 1`,
+//! the run fails if the literal model refuses a certificate.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

@@ -1,8 +1,8 @@
 //! Measures the time to solve a whole game, and the rollouts per second of the search grammar.
 //!
 //! `solve/MAP` and `solve_no_jump/MAP` solve the map with a different seed each time. Before that,
-//! the bench solves the map once with each of [`SEEDS`] seeds, and prints the median and the 99th
-//! percentile of the times, which exclude building the [`World`], and of the simulated ticks. `rollouts/MAP` measures
+//! the bench solves the map once with each of [`SEEDS`] seeds, and prints quantiles of the times
+//! and of the simulated ticks. The times exclude building the [`World`]. `rollouts/MAP` measures
 //! evaluations per second of the planner `uct-greedy`. The bench uses the bundled maps, and the
 //! challenge's own maps if their folder exists. Every result is checked, so a fast search that
 //! finds nothing does not look like an improvement.
@@ -37,7 +37,7 @@ fn solve(world: &World, seed: u64) -> Solution {
     survival.solve(world, &world.start(), Budget::ticks(TICKS_MAX))
 }
 
-/// Prints statistics over all seeds, or returns `false` if seed 0 finds no surviving line.
+/// Prints statistics over all seeds. If seed 0 finds no surviving line, returns false instead.
 fn report(id: &str, world: &World, seeds: u64) -> bool {
     if solve(world, 0).outcome != Outcome::Survives {
         println!("{id}: skipped, seed 0 does not survive");

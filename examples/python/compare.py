@@ -4,7 +4,7 @@
 
 Prints a table with each planner's mean final tick, its standard error over the maps, and the mean
 regret: the number of ticks by which the best possible game is longer. The regret covers only maps
-whose best game is found and proven within the budget. The generated maps are from the split `test`,
+whose best game is found and proven within the budget. The generated maps are from the `test` split,
 which `evolve.py`, `imitate.py` and `ppo.py` do not use.
 """
 

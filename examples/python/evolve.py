@@ -4,8 +4,8 @@
 
 The cross-entropy method (Rubinstein, 1999) draws small networks from a normal distribution, lets
 each play the same games on generated maps, and moves the distribution towards the networks whose
-games lasted longest. Every generation plays different games and begins with different random moves,
-so no game is learnt by heart. A running average of the distribution's means plays validation maps
+games lasted longest. Every generation draws new games, which begin with new random moves, so no
+game is learnt by heart. A running average of the distribution's means plays validation maps
 every few generations. The result is the average that survives longest.
 
 `getaway play roundabout --planner model:FILE.json` plays games with the written model.

@@ -49,7 +49,7 @@ def inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, npt.NDArray[np.bool
 
 
 def generated_maps(count: int, split: levels.Split, seed: int) -> list[getaway.Map]:
-    """Returns maps of a split: mazes, cities and labyrinths of many sizes, with 3 to 8 threats."""
+    """Returns maps from a split: mazes, cities and labyrinths of many sizes with 3 to 8 threats."""
     rng = np.random.default_rng(seed)
     found: list[getaway.Map] = []
     for number in range(count):
