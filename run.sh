@@ -96,8 +96,8 @@ if [ -z "$url" ] && [ ${#server_options[@]} -eq 0 ] && is_port_taken; then
   url=ws://127.0.0.1:8765
   echo "playing on the server at $url"
 elif [ -z "$url" ]; then
-  # The competition allows 100 ms per tick. Here the bot has longer, so that a busy machine does not
-  # lose the game. This does not slow down the game, because a tick ends when the command arrives.
+  # The competition allows 100 ms per tick. Here the bot has longer, so that it does not lose on a
+  # busy machine. This does not slow down the game, because a tick ends when the command arrives.
   start_server --tick-ms 1000 --games "$games" ${seed_option[@]+"${seed_option[@]}"} ${server_options[@]+"${server_options[@]}"}
 fi
 

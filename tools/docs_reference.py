@@ -110,7 +110,7 @@ def is_property(node: ast.FunctionDef) -> bool:
 
 
 def annotation(node: ast.expr | None) -> str:
-    """Returns a type as text without quotes, module names and underscores of private aliases."""
+    """Returns a type as text without quotes, module names or the underscores of private aliases."""
     text = ast.unparse(node) if node else ""
     # Remove the quotes of forward references, but keep those in Literal["..."].
     quoted = re.sub(r"Literal\[.*?\]", lambda match: match[0].replace("'", '"'), text)
@@ -284,7 +284,7 @@ def run_cell(source: str, namespace: dict[str, Any]) -> list[str]:
         value = eval(compile(ast.Expression(last.value), "cell", "eval"), namespace) if isinstance(last, ast.Expr) else None
     shown = [code(printed.getvalue().rstrip(), "text")] if printed.getvalue() else []
     # An empty line would end the HTML block in Markdown. Line ends in a framed page are encoded,
-    # because the page's security policy contains hashes of its style and script.
+    # not removed, because the page's security policy contains hashes of its style and script.
     for form, line_end in (("_repr_html_", "&#10;"), ("_repr_svg_", " ")):
         drawn = getattr(value, form)() if value is not None and hasattr(value, form) else None
         if drawn:

@@ -103,7 +103,7 @@ prepare_python() {
 }
 
 # start_server ARGUMENT...: starts `getaway serve` on a free port in the background. Sets server_pid
-# and url. The server's output goes to $scratch/results, and its messages go to $scratch/log.
+# and url. The server's stdout goes to $scratch/results, and its stderr to $scratch/log.
 start_server() {
   # Create the files first, because this shell may read them before the background shell opens them.
   : >"$scratch/results"

@@ -105,7 +105,7 @@ def manifests() -> dict[str, tuple[Path, dict]]:
 
 
 def check_direct() -> list[str]:
-    """Returns errors for direct dependencies without a purpose or unused by their package."""
+    """Returns errors for direct dependencies that lack a purpose or are unused in their package."""
     purpose_of = purposes()
     problems = []
     for package, (folder, manifest) in manifests().items():
