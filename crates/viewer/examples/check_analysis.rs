@@ -1,5 +1,5 @@
 //! Checks the analysis of games that weak planners lose on survivable maps. An exhaustive search
-//! that shares no code with the solver confirms the tick that lost each game.
+//! that shares only the simulator with the solver confirms the tick that lost each game.
 //!
 //! `cargo run --release --package getaway-viewer --example check_analysis -- --games 60 [--maps
 //! DIR] [--seconds 60]`. The exit code is 1 if a check fails.

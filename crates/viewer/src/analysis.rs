@@ -5,13 +5,13 @@
 //! therefore searches from single ticks: first backwards from the end in growing strides, then by
 //! bisection.
 //!
-//! *Room left* is the number of tiles on which the player can be alive [`ROOM_TICKS`] ticks later.
-//! The search for these tiles keeps only one state per tile and tick, so it can miss some. The tile
-//! that the game itself, or a known surviving line, reaches is always counted.
+//! The *room left* in a tick is the number of tiles on which the player can be alive [`ROOM_TICKS`]
+//! ticks later. The search for these tiles keeps one state per tile and tick, so it can miss some.
+//! It always finds the player's tile in the game or, if the game ended earlier, on the line.
 //!
-//! Guarantees: the line, when played, survives to the end. If a lost game has `is_proven`, no line
-//! survives from any tick after the last savable tick. With a budget in ticks, the analysis is
-//! deterministic.
+//! Guarantees: the line, when played, survives to the end. If `is_proven` is true for a lost game,
+//! no line survives from any tick after the last savable tick. With a budget in ticks, the analysis
+//! is deterministic.
 
 use std::collections::BTreeMap;
 
@@ -41,7 +41,7 @@ pub const ANALYSIS_TICKS: u64 = 16_000_000;
 #[non_exhaustive]
 pub enum LossKind {
     BotGone,
-    /// The command of the last savable tick arrived too late.
+    /// The command for the last savable tick arrived too late.
     LateCommand,
     /// No command arrived in the last savable tick.
     MissingCommand,
@@ -72,7 +72,7 @@ pub struct Fall {
 pub struct CommandCounts {
     /// Commands that arrived after their tick.
     pub late: usize,
-    /// Ticks without a command while the bot was connected.
+    /// Ticks in which the bot was connected, but no readable command arrived in time.
     pub missing: usize,
     pub unreadable: usize,
     /// Commands that the server did not play, for reasons that are not recorded.
@@ -86,7 +86,7 @@ pub struct Analysis {
     pub map: Option<String>,
     #[serde(serialize_with = "serialize_end")]
     pub end: Status,
-    /// The tick in which the game or its recording ended: 2001 if the player survived every tick.
+    /// The tick of the last known state; 2001 if the player survived the game.
     pub final_tick: u16,
     /// The last tick from which a surviving line was found; `None` if there is no such tick.
     pub last_savable_tick: Option<u16>,
@@ -103,11 +103,11 @@ pub struct Analysis {
     pub played: Option<Move>,
     /// The styles of the threats that caught the player.
     pub catchers: Vec<String>,
-    /// The styles of the threats at most one tile from the player before its last move, or from the
-    /// tile to which this move led.
+    /// The styles of the threats that, before the player's last move, were at most one tile from
+    /// the player, or from the tile to which this move led.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// If no surviving line was found: the last tick of the longest known line, the game included.
+    /// The longest known line's last tick, or the game's if later; `None` if a line survives.
     pub longest_tick: Option<u16>,
     /// The room left at the start of each tick from `first_tick` on.
     pub room: Vec<u16>,
@@ -116,8 +116,8 @@ pub struct Analysis {
     pub first_tick: u16,
     pub falls: Vec<Fall>,
     pub commands: CommandCounts,
-    /// The first tick with an uncertain state: the recording begins after the start, a message is
-    /// missing, or a prediction failed.
+    /// The first tick whose state is uncertain, because the recording begins after the start, a
+    /// message is missing, or a prediction failed.
     pub uncertain_tick: Option<u16>,
     pub simulated_ticks: u64,
 }
@@ -194,7 +194,7 @@ impl Analysis {
             (_, Some(index)) => Some(index + 1).filter(|&next| next < states.len()),
             (_, None) => Some(0),
         };
-        // No proof is needed if the game was survived or if its last state is savable.
+        // No proof is needed if the player survived the game, or if the last state is savable.
         let is_proven = first_doomed.is_none_or(|next| boundary.doomed.is_some_and(|doomed| doomed <= next));
         let exact = ticks.iter().take_while(|tick| tick.is_exact).count();
         let uncertain_tick = ticks.get(exact).and_then(|tick| u16::try_from(tick.tick).ok());
@@ -642,7 +642,7 @@ impl PlayedGame<'_> {
     }
 
     fn room(&self, boundary: &Boundary) -> Vec<u16> {
-        // Only the first `ROOM_TICKS` moves of the line matter: the search for room ends there.
+        // Only the first `ROOM_TICKS` moves of the line matter: `room` looks no further ahead.
         let (surviving_from, surviving) = match &boundary.savable {
             Some((index, line)) => {
                 let line = &line[..line.len().min(usize::from(ROOM_TICKS))];

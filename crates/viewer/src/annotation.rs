@@ -102,7 +102,7 @@ impl Annotator {
         Self { caution: CautiousRules::new(), indices }
     }
 
-    /// The annotation of a state. `positions` includes the threats of unknown style.
+    /// `positions` holds the positions of all threats, including those of unknown style.
     pub fn annotate(&mut self, world: &World, state: &State, positions: &[Position]) -> Annotation {
         let pursuers: Vec<ObservedThreat> = positions.iter().copied().map(ObservedThreat::at).collect();
         let mut intents = vec![Intent::of(IntentKind::Unknown); positions.len()];

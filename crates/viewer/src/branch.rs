@@ -10,9 +10,9 @@ use getaway::planner::{Budget, PlannerError, PlannerSpec};
 
 /// Only this many frames at the end of a branch are annotated.
 const ANNOTATED_FRAMES: usize = 60;
-/// Budget of a planner per decision of a branch, in simulated ticks.
+/// A planner's budget per decision, in simulated ticks.
 const DECISION_TICKS: u64 = 20_000;
-/// Budget of a planner for a whole branch, in simulated ticks: a few seconds.
+/// A planner's budget for a whole branch, in simulated ticks: a few seconds.
 const BRANCH_TICKS: u64 = 20_000_000;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -30,9 +30,9 @@ pub enum BranchError {
 }
 
 impl Branch {
-    /// Parses a page's request. `moves` is an `m` and the letters of the moves; the `m` is needed
-    /// because browsers drop the address segment `.`. `planner` is a planner's name or expression,
-    /// or `-` for no planner.
+    /// Parses a page's request. `moves` is an `m` followed by the letters of the moves. Without the
+    /// `m`, browsers would drop the single move `.` from the address. `planner` is a planner's name
+    /// or expression, or `-` for no planner.
     pub fn parse(moves: &str, planner: &str) -> Result<Self, BranchError> {
         let moves = moves.strip_prefix('m').and_then(|moves| moves.parse::<Plan>().ok()).ok_or(BranchError::Moves)?.0;
         let planner = if planner == "-" { None } else { Some(planner.parse()?) };

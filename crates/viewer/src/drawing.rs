@@ -1,4 +1,4 @@
-//! The drawing style of replays. The page and the image renderer read it from the same file.
+//! The drawing style of replays. The page and the image renderers read it from the same file.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -97,7 +97,7 @@ pub(crate) struct LayerStyle {
     pub trail_ticks: usize,
     /// Tiles that threats need at least this many ticks to reach are not shaded.
     pub heat_ticks: f32,
-    /// Opacity of a tile that a threat can reach immediately.
+    /// Opacity of the shading on a threat's own tile.
     pub heat_opacity: f32,
     pub trail_opacity: f32,
     /// Radius of the oldest dot of the trail, and how much larger the latest dot is.

@@ -1,4 +1,4 @@
-//! A recorded game, with the moves actually made by the player and the threats.
+//! A recorded game: for each tick, the state, the commanded move and the move that was played.
 //!
 //! Guarantees: as long as the rules explain the recording, the state of a tick equals the server's.
 //! After a misprediction, visible fields are as recorded, and hidden fields are as predicted.

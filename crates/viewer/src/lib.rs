@@ -1,8 +1,8 @@
-//! Replays: a [`Replay`] holds the frames of a game with the simulator's annotations. It can be
-//! packed for the viewer page and rendered as images.
+//! Replays: a [`Replay`] holds the annotated frames of a game. It can be packed for the viewer page
+//! and rendered as images.
 //!
-//! Guarantees: all information about a game comes from the rules and planners that the bot uses.
-//! The page and the image renderer only draw it, in the style of `page/drawing.json`.
+//! Guarantees: all annotations come from the rules and planners that the bot uses. The page and the
+//! image renderers only draw them, in the style of `page/drawing.json`.
 
 mod analysis;
 mod annotation;

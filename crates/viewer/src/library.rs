@@ -117,7 +117,7 @@ impl GameLibrary {
         if entries.len() == GAMES_MAX {
             return Err(LibraryError::Full);
         }
-        // Names become file names in a gallery, next to its index, and some systems ignore case.
+        // Compares in lower case: in a gallery, names become file names, and case may not count.
         let is_free = |name: &str| {
             let name = name.to_lowercase();
             name != INDEX && entries.iter().all(|entry| entry.name.to_lowercase() != name)
@@ -167,7 +167,7 @@ impl GameLibrary {
         Some(to_json(game.analysis.get_or_init(|| Analysis::of_log(&game.log, analysis_budget()))))
     }
 
-    /// The states of a game up to frame `index`, from the last gap before it or from the start.
+    /// A game's states up to frame `index`, since the last gap or the start; `None` inside a gap.
     pub fn states(&self, number: u64, index: usize) -> Option<GameStates> {
         let LibraryGame { log, .. } = &*self.game(number)?;
         let ticks = log.ticks.get(..=index).unwrap_or(&log.ticks);

@@ -1,12 +1,12 @@
 //! The packed format of a replay: a JSON header and binary frames, unpacked by the page.
 //!
-//! Numbers are stored as differences from the previous frame, in zigzag-encoded 7-bit varints. The
-//! first frame of a range has differences from 0, so each range can be decoded separately.
+//! A number is stored as its difference from the last frame that contains it, in a zigzag-encoded
+//! varint. The packed range begins with differences from 0, so it can be decoded on its own.
 //!
 //! A frame holds a flags byte, the tick, the player's x and y, and each threat's x, y and
 //! direction. An annotation adds, for each threat, the intent's kind and count, the target's x and
-//! y (-1 for none), the path's length, and the path with two bits per step. After the threats, it
-//! holds the number of deadly tiles, their x and y, and the earliest arrival on each open tile.
+//! y (-1 for none), the path's length, and the path with two bits per step. Then it adds the number
+//! of deadly tiles, their x and y, and for each open tile the ticks until a threat can reach it.
 //! Paths and deadly tiles are not differences. A forecast frame holds positions and directions.
 
 use serde::Serialize;
@@ -17,7 +17,7 @@ use super::replay::{Frame, GameHeader, Mark, Replay, phases};
 use super::shared_game::Shareable;
 use getaway::game::{LAST_TICK, POINTS_PER_TICK, Status};
 
-/// The arrival on a tile that no threat can ever reach.
+/// Stands for the arrival on a tile that no threat can ever reach.
 const NEVER: i32 = 4096;
 const HAS_ANNOTATION: u8 = 1;
 

@@ -90,8 +90,8 @@ fn hash(text: &str) -> String {
 }
 
 /// The data for the script: `{"gallery": [...]}`, `{"library": true}`, `{"live": {"socket": true,
-/// "human": false}}`, or `{"header": ..., "data": <base64 of gzip>}`. The last form also has an
-/// `analysis` if the game was analysed, and a `line` if a surviving line was found.
+/// "human": false}}`, or `{"header": ..., "data": <base64 of gzip>}`. The last form may also
+/// contain `isInGallery`, an `analysis`, and the surviving line as `line`.
 pub fn game_json(source: PageSource) -> String {
     let (replay, analysis, line) = match source {
         PageSource::Live { socket, human } => return format!("{{\"live\":{{\"socket\":{socket},\"human\":{human}}}}}"),

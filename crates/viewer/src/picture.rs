@@ -16,7 +16,7 @@ use super::recorded::Positions;
 use super::replay::{Replay, phase};
 use getaway::game::{Direction, POINTS_PER_TICK, Position, State, Status, World};
 
-/// Frames per second of a GIF. A GIF stores delays in whole hundredths of a second.
+/// A divisor of 100, because a GIF stores delays in whole hundredths of a second.
 const GIF_FRAMES_PER_SECOND: f64 = 20.0;
 const GIF_FRAME_HUNDREDTHS: u16 = 5;
 const LAST_GIF_FRAME_HUNDREDTHS: u16 = 200;

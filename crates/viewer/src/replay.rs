@@ -1,4 +1,4 @@
-//! The frames of a recorded or played game, with the simulator's annotations.
+//! The frames of a recorded or played game, annotated by the simulator.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ pub struct Frame {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MarkKind {
-    /// The threats become faster.
+    /// A new phase begins, in which the threats move at another pace.
     Phase,
     Jump,
     CloseCall,
@@ -89,7 +89,7 @@ pub struct GameHeader {
     /// For each frame, if recorded, the delay of the command in milliseconds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
-    /// The bot's conclusions about the rules: for each frame with any, its index and sentences.
+    /// Pairs of a frame's index and the bot's new conclusions about the rules, as sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<(usize, Vec<String>)>,
 }
@@ -218,7 +218,7 @@ impl Replay {
         self.frames.last().map_or(0, |frame| frame.tick * getaway::game::POINTS_PER_TICK)
     }
 
-    /// The positions after frame `index`, at most 60 ticks ahead: first played, then forecast ones.
+    /// The positions after frame `index`, first as played, then as forecast; at most 60 ticks.
     pub fn following(&self, index: usize) -> impl Iterator<Item = &Positions> {
         let played = self.frames.iter().skip(index + 1).map(|frame| &frame.positions);
         played.chain(&self.forecast).take(FORECAST_TICKS)

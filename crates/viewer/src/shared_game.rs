@@ -1,4 +1,4 @@
-//! The form of a game in addresses of the playground.
+//! The form of a game in the playground's addresses.
 
 use std::sync::LazyLock;
 
@@ -64,7 +64,7 @@ fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
 pub struct Shareable {
     #[serde(flatten)]
     game: SharedGame,
-    /// The number of moves of a recording that follow the rules; `None` if there is no recording.
+    /// For a recording, the number of moves before the first that does not follow the rules.
     #[serde(skip_serializing_if = "Option::is_none")]
     move_count: Option<usize>,
 }

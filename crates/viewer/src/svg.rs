@@ -1,5 +1,5 @@
 //! Games as SVG that notebooks, browsers and most editors can draw and animate. The SVG has no
-//! script, loads no files, and has no identifiers that could clash with another drawing.
+//! script, loads no files, and has no `id` that could clash with one in another drawing.
 
 use std::fmt::Write;
 

@@ -13,8 +13,8 @@ class AnalysisPanel {
     /**
      * The displayed branch: `{ index, moves, wanted, replay, game, analysis, hadPlan, history }`.
      * It leaves the replay `game`, which has the analysis `analysis`, in frame `index`. `wanted`
-     * holds the moves that were requested from the server, or null. `hadPlan`: the plan was shown.
-     * `history`: the earlier `{ index, moves }`, for undoing.
+     * holds the moves that were requested from the server, or null. `hadPlan` is true if the plan
+     * was shown before. `history` holds the earlier `{ index, moves }`, for undoing.
      */
     this.branch = null;
     player.takeOver = this;
@@ -124,7 +124,7 @@ class AnalysisPanel {
     if (!source?.game || this.branch) return;
     const answer = await this.fetchBranch(index, "", "-");
     if (!answer || this.source !== source || this.branch) return;
-    // The plan layer would show the user which moves to make.
+    // Hide the plan layer, which would show the user which moves to make.
     const hadPlan = player.setLayer("plan", false);
     this.branch = { index, moves: "", wanted: null, replay: null, game: player.replay, analysis: this.analysis, hadPlan, history: [] };
     this.leaveGame(index, answer);

@@ -1,11 +1,11 @@
-// Loads what the page shows: the data in the page itself, or the game in progress.
+// Loads what the page shows: the data in the page itself, or the server's games.
 
 const POLL_INTERVAL_MS = 250;
-/** Close code of the websocket after the server's last game. */
+/** Close code of the websocket after the server's last game, and when the server shuts down. */
 const CLOSE_AWAY = 1001;
 const RECONNECT_DELAY_MS = 1000;
 
-/** Follows the server's game: the websocket delivers states, and requests fetch annotations. */
+/** Follows the server's game: the websocket delivers states; HTTP requests add annotations. */
 class Follower {
   constructor(player, panel, { socket: hasSocket, human }) {
     this.player = player;

@@ -181,7 +181,7 @@ class MapView {
     }
   }
 
-  /** Draws an actor between two frames. A step is interpolated; a jump is not. */
+  /** Draws an actor between two frames. Only a move to an adjacent tile is interpolated. */
   drawActor(name, positions, next, at, fraction, directions) {
     const [dx, dy] = [next[at] - positions[at], next[at + 1] - positions[at + 1]];
     const moves = Math.abs(dx) + Math.abs(dy) === 1;

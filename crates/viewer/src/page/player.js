@@ -62,7 +62,7 @@ class Player {
     return Math.max(0, Math.min(this.position, this.replay.last));
   }
 
-  /** The index of the playhead. It may lie beyond the first replay if the second is longer. */
+  /** The index of the playhead. If the second replay ends later, it may exceed `replay.last`. */
   get position() {
     return Math.floor(this.playhead + 1e-6);
   }
@@ -355,7 +355,7 @@ class Player {
     const { ratio, canvas, tile } = this.mapView;
     const [x, y, reach] = [place.x / ratio, place.y / ratio, tile / ratio];
     if (canvas.clientWidth < 480) {
-      // There is no room next to the threat, so the card moves to the other half of the map.
+      // A narrow map has no room beside the threat, so the card moves to the map's other half.
       card.style.transform = `translate(0, ${y > canvas.clientHeight / 2 ? 0 : canvas.clientHeight - card.offsetHeight}px)`;
       return;
     }
@@ -414,7 +414,7 @@ class Player {
 
   toggle() {
     if (!this.replay) return;
-    // If the page follows a live game, pausing stops at the displayed frame.
+    // While the page follows a live game, `toggle` pauses at the displayed frame.
     const wasFollowing = this.following && this.replay.header.isLive;
     this.follow(false);
     if (wasFollowing) {
@@ -437,7 +437,7 @@ class Player {
     this.refresh();
   }
 
-  /** Glides to an index: from the playhead if it is close enough, otherwise from a frame before. */
+  /** Glides to `index`. The playhead first jumps to `index - 1`, unless it lies between the two. */
   glide(index) {
     this.seek(Math.abs(index - 0.5 - this.playhead) <= 0.5 ? this.playhead : index - 1);
     this.target = index;

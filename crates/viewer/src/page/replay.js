@@ -1,4 +1,4 @@
-// Unpacks a replay that pack.rs packed. The page itself computes nothing about the game.
+// Unpacks a replay that pack.rs packed. The page itself never simulates the game.
 
 const element = (id) => document.getElementById(id);
 const DRAWING = JSON.parse(element("drawing").textContent);

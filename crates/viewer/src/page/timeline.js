@@ -1,6 +1,6 @@
 // The scrub bar, its marks, and the curve of the room left.
 
-/** Each kind of mark differs in height and shape as well as in colour. */
+/** All kinds but `unreadable` and `ignored` differ in shape or size, not only in colour. */
 const MARKS = {
   phase: { name: "threat speed", color: "#8a95a5", draw: (context, x, h) => context.fillRect(x - 1, 0, 2, h) },
   close_call: { name: "close calls", color: "#e69f00", draw: (context, x, h) => context.fillRect(x - 0.75, h * 0.55, 1.5, h * 0.45) },
@@ -79,7 +79,7 @@ class Timeline {
   /** Space at both ends of the range input's track, in pixels: half the width of its thumb. */
   static INSET = 8;
 
-  /** Width in pixels in which marks of one kind are joined. */
+  /** Marks of one kind within this width, in pixels, are joined. */
   static CLUSTER = 14;
 
   x(index, last) {
