@@ -100,8 +100,8 @@ class Bot:
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
         """The action for a state, or None to stay. The state is the server's JSON message, or a dict.
 
-        A state with another map or an earlier tick starts a new game. Releases the interpreter
-        lock; Ctrl-C is handled after the decision.
+        A state with an earlier tick, another map or another number of threats starts a new game.
+        Releases the interpreter lock; Ctrl-C is handled after the decision.
 
         Raises:
             ValueError: if the state is invalid or inconsistent, or if a Python planner fails; the
@@ -300,7 +300,7 @@ class Game:
         """A game on a map that is given as a drawing; see `Map`.
 
         Raises:
-            ValueError: if the drawing is invalid.
+            ValueError: if the drawing or a rule is invalid, or if the map cannot be played.
         """
 
     def step(self, action: _Action = None, /) -> Move:
@@ -344,7 +344,7 @@ class Game:
 
     @property
     def rows(self) -> list[str]:
-        """The map with all start positions, as a drawing that `parse` accepts."""
+        """The map as a drawing, one string per row."""
 
     @property
     def moves(self) -> str:
@@ -409,7 +409,7 @@ class Batch:
         games: number of games; by default one per map.
         observation: the form of the observations: "compact", "features" or "state" (int16),
             "planes" or "window" (uint8), or None for empty observations.
-        window: the side length of the observation "window" in tiles, an odd number up to 63.
+        window: the side length of "window" observations in tiles, an odd number up to 63.
         threads: number of threads, including the calling thread; it does not affect results.
         no_jump: whether to play the no-jump variant.
         rules: a dict of the rules that differ from the server's.
@@ -454,7 +454,7 @@ class Batch:
 
     @property
     def observation(self) -> Literal["compact", "features", "planes", "state", "window"] | None:
-        """The kind of observation."""
+        """The form of the observations; None if they are empty."""
 
     @property
     def observation_shape(self) -> tuple[int, ...]:
@@ -462,7 +462,7 @@ class Batch:
 
     @property
     def window(self) -> int:
-        """The side length of the observation "window" in tiles."""
+        """The side length of "window" observations in tiles."""
 
     @property
     def threads(self) -> int:
@@ -486,7 +486,7 @@ class Batch:
 
     def get_state(self) -> npt.NDArray[np.int16]:
         """Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats). Each
-        row is an observation "state" of `getaway.gymnasium`; `set_state` accepts the array.
+        row is a "state" observation of `getaway.gymnasium`; `set_state` accepts the array.
         """
 
     def set_state(self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
@@ -616,7 +616,7 @@ def solve(
     seed: int = 0,
     memory_max_bytes: int = 268435456,
 ) -> Solution:
-    """Solve a whole game before the first move, from the start of a map or from a state.
+    """Solve a game, from the start of a map or from a state.
 
     The search ends when it finds a line that survives, when it proves that no line is longer than
     the longest one found, or at a limit. The same seed gives the same moves unless the time limit
@@ -630,7 +630,7 @@ def solve(
         budget_ticks: limit in simulated ticks; if it is reached before the time limit, the answer
             is the same on every machine.
         seed: the seed of the search.
-        memory_max_bytes: maximum memory of the search, and of the proof that follows it.
+        memory_max_bytes: maximum memory of the search; the proof after it has the same limit.
 
     Raises:
         FileNotFoundError: if the map does not exist.

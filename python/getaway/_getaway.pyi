@@ -1,4 +1,4 @@
-"""The extension module. The package documents its exports; other items are internal."""
+"""The extension module. Items that the package `getaway` does not re-export are internal."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, final

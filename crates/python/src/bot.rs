@@ -158,8 +158,8 @@ impl Bot {
 
     /// The action for a state, or None to stay. The state is the server's JSON message, or a dict.
     ///
-    /// A state with another map or an earlier tick starts a new game. Releases the interpreter
-    /// lock; Ctrl-C is handled after the decision.
+    /// A state with an earlier tick, another map or another number of threats starts a new game.
+    /// Releases the interpreter lock; Ctrl-C is handled after the decision.
     ///
     /// Raises:
     ///     ValueError: if the state is invalid or inconsistent, or if a Python planner fails; the

@@ -1,5 +1,5 @@
 //! Planners that are Python callables, `(state) -> move`. A planner or bot keeps its callable
-//! alive. A thread that holds a lock of this file stays attached to the interpreter and runs no
+//! alive. A thread that holds a lock in this file stays attached to the interpreter and runs no
 //! Python code, so the locks are free in a forked process.
 
 use std::cell::Cell;

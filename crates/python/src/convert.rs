@@ -28,7 +28,7 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
 }
 
-/// A `ValueError` with the error's text on one line, because the text may quote external text.
+/// A `ValueError` with the error's text on one line: the text may quote input with line breaks.
 pub(crate) fn value_error(error: impl std::fmt::Display) -> PyErr {
     PyValueError::new_err(one_line(&error.to_string()))
 }

@@ -351,7 +351,7 @@ impl Game {
     /// A game on a map that is given as a drawing; see `Map`.
     ///
     /// Raises:
-    ///     ValueError: if the drawing is invalid.
+    ///     ValueError: if the drawing or a rule is invalid, or if the map cannot be played.
     #[staticmethod]
     #[pyo3(signature = (drawing, *, no_jump = Rules::BLITZ_2025, rules = None),
         text_signature = "(drawing, *, no_jump=False, rules=None)")]
@@ -421,7 +421,7 @@ impl Game {
         self.board.world.rules().no_jump
     }
 
-    /// The map with all start positions, as a drawing that `parse` accepts.
+    /// The map as a drawing, one string per row.
     #[getter]
     fn rows(&self) -> Vec<String> {
         self.board.map.rows()

@@ -319,7 +319,7 @@ pub(crate) fn to_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'p
 
 /// Converts a Python value to JSON. Fails if it is too large, nested too deeply or contains itself.
 pub(crate) fn from_value(name: &str, value: &Bound<'_, PyAny>, values_max: usize) -> PyResult<Value> {
-    // The values are counted first, because converting a million values takes a second.
+    // Count first, to reject a large value at once: converting a million values takes a second.
     JsonReader { name, values_max, values: 0 }.measure(value, 0)?;
     JsonReader { name, values_max, values: 0 }.read(value, 0)
 }

@@ -123,7 +123,7 @@ impl Observations {
 ///     games: number of games; by default one per map.
 ///     observation: the form of the observations: "compact", "features" or "state" (int16),
 ///         "planes" or "window" (uint8), or None for empty observations.
-///     window: the side length of the observation "window" in tiles, an odd number up to 63.
+///     window: the side length of "window" observations in tiles, an odd number up to 63.
 ///     threads: number of threads, including the calling thread; it does not affect results.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: a dict of the rules that differ from the server's.
@@ -461,7 +461,7 @@ impl Batch {
         self.observations.array(py)
     }
 
-    /// The kind of observation.
+    /// The form of the observations; None if they are empty.
     #[getter]
     fn observation(&self) -> Option<&'static str> {
         self.observations.output.name()
@@ -473,7 +473,7 @@ impl Batch {
         PyTuple::new(py, self.observations.output.shape(self.batch.shape()))
     }
 
-    /// The side length of the observation "window" in tiles.
+    /// The side length of "window" observations in tiles.
     #[getter]
     fn window(&self) -> usize {
         self.batch.shape().window
@@ -513,7 +513,7 @@ impl Batch {
     }
 
     /// Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats). Each
-    /// row is an observation "state" of `getaway.gymnasium`; `set_state` accepts the array.
+    /// row is a "state" observation of `getaway.gymnasium`; `set_state` accepts the array.
     fn get_state<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i16>>> {
         let (games, length) = (self.batch.len(), self.batch.shape().state());
         let mut numbers = vec![0; games * length];

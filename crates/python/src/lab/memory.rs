@@ -31,7 +31,7 @@ pub(crate) struct SharedMemory<T> {
     len: usize,
 }
 
-// SAFETY: only `lend` uses the pointer, and `lend` has the only reference to `self`.
+// SAFETY: only `lend` uses the pointer, and `lend` has an exclusive reference to `self`.
 unsafe impl<T: Send> Send for SharedMemory<T> {}
 // SAFETY: no method with `&self` reads or writes the memory.
 unsafe impl<T: Sync> Sync for SharedMemory<T> {}

@@ -15,7 +15,7 @@ const MEMORY_MAX_BYTES: usize = 256 << 20;
 /// Simulated ticks per slice, about 0.1 s. A slice in seconds would make the answer vary.
 const SLICE_TICKS: u64 = 1_000_000;
 
-/// Solve a whole game before the first move, from the start of a map or from a state.
+/// Solve a game, from the start of a map or from a state.
 ///
 /// The search ends when it finds a line that survives, when it proves that no line is longer than
 /// the longest one found, or at a limit. The same seed gives the same moves unless the time limit
@@ -29,7 +29,7 @@ const SLICE_TICKS: u64 = 1_000_000;
 ///     budget_ticks: limit in simulated ticks; if it is reached before the time limit, the answer
 ///         is the same on every machine.
 ///     seed: the seed of the search.
-///     memory_max_bytes: maximum memory of the search, and of the proof that follows it.
+///     memory_max_bytes: maximum memory of the search; the proof after it has the same limit.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.
