@@ -22,7 +22,7 @@ def name_of(planner: Planner) -> str:
 
 
 def names_of(planners: Iterable[str | Planner]) -> tuple[list[str], dict[str, Planner]]:
-    """Returns a name for each planner, unique to its callable, and the callables by name."""
+    """Returns the planners' names, and the callables by name. Each callable has its own name."""
     names: list[str] = []
     callables: dict[str, Planner] = {}
     known: dict[int, str] = {}
@@ -41,7 +41,7 @@ def names_of(planners: Iterable[str | Planner]) -> tuple[list[str], dict[str, Pl
 
 
 def find(name: str) -> Planner:
-    """Imports the callable `MODULE:NAME`, from `sys.path` or the working directory."""
+    """Imports the callable `MODULE:NAME`, from the working directory or `sys.path`."""
     module, _, path = name.partition(":")
     folder = os.getcwd()
     if folder not in sys.path and "" not in sys.path:

@@ -9,10 +9,10 @@
     results.frame().groupby("planner").score.mean()
 
 A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a
-`getaway.State` and returns a move. Each map is played `samples` times. In each sample, all planners
-play with the same seed, so their games are paired. If the budget is in ticks and each planner's
-moves depend only on the state and its seed, the games do not depend on the number of threads.
-Python planners run one at a time, because of Python's global interpreter lock.
+`getaway.State` and returns a move. Each planner plays each map `samples` times. In each sample, all
+planners play with the same seed, so their games are paired. If the budget is in ticks and each
+planner's moves depend only on the state and its seed, the games do not depend on the number of
+threads. Python planners run one at a time, because of Python's global interpreter lock.
 """
 
 from __future__ import annotations

@@ -46,7 +46,7 @@ BATCHES_PER_CPU = 3
 ASK_INTERVAL_S = 1.0
 # Time limit for a connection to the cluster's head node.
 CONNECT_S = 5.0
-# Matches entrants such as `bots:hunter` and `mine=bots:hunter`; group 1 is `bots:hunter`.
+# Matches entrants such as `bots:hunter` or `mine=bots:hunter`; group 1 is then `bots:hunter`.
 PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
 
 
@@ -76,7 +76,7 @@ def ladder(
 
 
 def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Finds the best search algorithm for a problem. The cluster does not affect the result."""
+    """Discovers and ranks search algorithms for a problem, independently of the cluster."""
     return _run("discover", [], address, options, ["--problem", problem])
 
 
@@ -121,7 +121,7 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Runs games, searches, shards or instances; returns their results and the total time in seconds."""
+    """Runs games, searches, shards or instances. Returns the results and the time in seconds."""
     from getaway._getaway import play_games, play_searches, play_shards, solve_instances
 
     start = time.perf_counter()
@@ -293,7 +293,7 @@ def check_address(address: str) -> None:
 
 
 def main(arguments: Iterable[str]) -> int:
-    """Runs the jobs of a command with the option `--ray ADDRESS`; `arguments` holds the address."""
+    """Runs the jobs of a command that has `--ray ADDRESS`; `arguments` holds the address."""
     (address,) = arguments
     series = sys.stdin.readline()
     # Ray's output goes to stderr, so that stdout carries only the messages to the command.

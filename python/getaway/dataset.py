@@ -6,8 +6,8 @@ an exact search's verdict on every move.
     records = dataset.load("states")
     safe = records["outcomes"] == dataset.SURVIVES
 
-`getaway dataset --states 10000 --out states` writes a dataset as NumPy files. `python -m getaway.dataset states` then
-adds a Parquet file with the same records; this needs pyarrow.
+`getaway dataset --states 10000 --out states` writes a dataset as NumPy files. `python -m
+getaway.dataset states` then adds a Parquet file with the same records; this needs pyarrow.
 
 `load` returns a structured array with one record per state:
 
@@ -15,9 +15,9 @@ adds a Parquet file with the same records; this needs pyarrow.
 - `map`, `planner`: indices in the lists `maps` and `planners` of `describe`.
 - `state`: the state, in the form of a row of `Batch.get_state`.
 - `observation`: the observation, in a shape that fits the largest map of the dataset.
-- `outcomes`: for each action (left, right, up, down, stay) `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
-- `final_ticks`: for each action, the last tick of the longest line found that begins with it; 0 if it is blocked.
-- `bounds`: for each action, a proven upper bound on the last tick of all lines that begin with it; 0 if it is blocked.
+- `outcomes`: for each `getaway.Move`: `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
+- `final_ticks`: for each move, the last tick of the longest line found that begins with it.
+- `bounds`: for each move, a proven upper bound on that tick for any line; both are 0 if blocked.
 """
 
 from __future__ import annotations

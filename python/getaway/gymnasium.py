@@ -33,14 +33,14 @@ lengths are in tiles, and all times are in ticks.
   each style, in the order above; four planes with the threats of each direction; a constant plane
   with the ticks until the threats move; and a constant plane with the tick, scaled to 0 to 255.
 - `"window"`: `Box(0, 255, (14, window, window), uint8)`. The same planes without the player's
-  plane, for the square of tiles around the player, whose side `window` is odd.
+  plane, for the square of tiles around the player. The side `window` of the square is odd.
 - `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. The complete state: the tick, the
   ticks since the threats last moved, and the player's x and y. Then for each threat: x, y,
   direction, style, the number of its picks, the kind of position that it remembers (0 none, 1 the
   player's, 2 a hawk's post), the x and y of this position (-1 for none), and its idle moves.
 
-**Rewards**: 1 for each step, but 0 for a step onto a threat in the no-jump variant, or a step that
-resets a game. The final tick of a whole game is its return plus 1. The score is 5 times that tick.
+**Rewards**: 1 for each step, but 0 if the step resets a game, or leads onto a threat in the no-jump
+variant. The final tick of a whole game is its return plus 1. The score is 5 times that tick.
 
 **Ends**: an episode is terminated when the player is caught, or after tick 2000, the last of the
 game. Only `max_episode_steps` truncates an episode. A step after the end raises
@@ -66,8 +66,8 @@ list of maps, each reset of a `ChaseEnv` draws one. Nothing else is random. Opti
   all games, a list with one per game, or an array that `get_state` returned.
 - `moves`: moves to play before the episode begins, such as "RRDD". Vector environments accept one
   text for all games, or a list with one per game.
-- `reset_mask`: an array of bool that marks the games of a vector environment to reset. These keep
-  their maps. With `map`, `no_jump` or `rules`, the mask is ignored, and all games are reset.
+- `reset_mask`: an array of bool: true for each game of a vector environment to reset. These games
+  keep their maps. With `map`, `no_jump` or `rules`, all games are reset despite the mask.
 
 **Copies**: environments can be copied, deep-copied and pickled in the middle of an episode. A copy
 shares nothing with the original, and its random generator continues from the same state.
@@ -156,9 +156,9 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         each reset draws one; or None to generate a map in each reset.
     no_jump, rules: as for `getaway.Game`.
     observation: "compact", "features", "planes", "state" or "window".
-    window: the number of rows and columns of "window", an odd number up to 63.
+    window: the side length of "window" observations in tiles, an odd number up to 63.
     render_mode: None, "rgb_array" or "ansi".
-    render_tile: the side of a tile in a picture "rgb_array", in pixels.
+    render_tile: the side of a tile in "rgb_array" pictures, in pixels.
     """
 
     metadata = {"render_modes": _RENDER_MODES, "render_fps": 10}
@@ -388,7 +388,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return [int(self.np_random.integers(1 << 32)) if each is None else int(each) for each in seed]
 
     def get_state(self) -> npt.NDArray[np.int16]:
-        """Returns the states of all games, each in the form of the observation "state"."""
+        """Returns the states of all games, each as a "state" observation."""
         return self._batch.get_state()
 
     def set_state(
@@ -511,7 +511,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return tuple(getattr(_GameView(self, game), name) for game in range(self.num_envs))
 
     def set_attr(self, name: str, values: Any) -> None:
-        """Set the attribute `state` of every game. `values`: one state, or a list of one per game.
+        """Set the `state` of every game. `values` is one state, or a list with one per game.
 
         Raises:
             AttributeError: for any other attribute.

@@ -70,11 +70,11 @@ class Level:
         return getaway.Game(self.map, no_jump=self.no_jump)
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write the level as a folder in the challenge's format, with `level.json` and, if the
-        level has a certificate, `certificate.txt`.
+        """Write a folder as `getaway.Map.save` does, with `level.json` and any `certificate.txt`.
 
         Raises:
-            OSError: if a file cannot be written.
+            ValueError: if `getaway.Map.save` fails.
+            OSError: if another file cannot be written.
         """
         self.map.save(folder)
         values = {"no_jump": self.no_jump, "best_tick": self.best_tick, "moves": self.moves}
@@ -116,7 +116,7 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 
     Args:
         split: "train", "validation" or "test".
-        seed: the seed of the first generated map; the next maps have the following seeds.
+        seed: the seed of the first generated map; it increases by 1 per generated map.
         map_options: options of `getaway.generate_map`.
 
     Raises:
@@ -135,7 +135,7 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 
 
 def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLVE_TICKS) -> Level | None:
-    """Solve a map and return its level, or None if the budget is too small to prove it."""
+    """Solve a map and return its level; None if the budget is too small to prove the best tick."""
     solution = getaway.solve(map, no_jump=no_jump, time_limit_ms=3_600_000, budget_ticks=budget_ticks)
     if not solution.is_optimal or (solution.certificate is None and solution.final_tick <= 2000):
         return None
@@ -178,7 +178,7 @@ def generate(
     Args:
         count: number of levels.
         split: "train", "validation" or "test".
-        seed: the seed of the first generated map; the next maps have the following seeds.
+        seed: the seed of the first generated map; it increases by 1 per generated map.
         no_jump: whether to use the no-jump variant, in which more maps are doomed.
         best_tick: the smallest and the largest best tick.
         safe_share: the smallest and the largest `Difficulty.safe_share`.
@@ -188,7 +188,7 @@ def generate(
 
     Raises:
         ValueError: for an unknown split, or an invalid value of a map option; or if 1,000 maps of
-            the split in a row do not have the requested difficulty.
+            the split in a row are not solved or do not have the requested difficulty.
     """
     levels: list[Level] = []
     missed = 0

@@ -34,9 +34,9 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
 
     num_envs, map, options: as for `getaway.gymnasium.ChaseVectorEnv`; `autoreset_mode` is fixed.
 
-    A step returns one info dict per game. It is empty unless the game ended; it then contains
-    `terminal_observation`, `TimeLimit.truncated`, `episode` with the return `r` and the length `l`,
-    and `tick`, `score` and, on levels, `regret` as in `getaway.gymnasium`.
+    A step returns one info dict per game. Unless the step ended the game, the dict is empty.
+    Otherwise it contains `terminal_observation`, `TimeLimit.truncated`, `episode` with the return
+    `r` and the length `l`, and the infos `tick`, `score` and `regret` of `getaway.gymnasium`.
     """
 
     def __init__(self, num_envs: int, map: Any = None, **options: Any) -> None:
