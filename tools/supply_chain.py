@@ -110,19 +110,19 @@ def check_direct() -> list[str]:
     problems = []
     for package, (folder, manifest) in manifests().items():
         source = "".join(path.read_text() for path in (folder / "src").rglob("*.rs"))
-        for name in external(manifest["dependencies"]):
+        dependencies = external(manifest, "dependencies")
+        for name in sorted(dependencies | external(manifest, "dev-dependencies")):
             if name not in purpose_of:
                 problems.append(f"Cargo.toml: {name}: needs a comment that gives its purpose")
-            if not re.search(rf"\b{name.replace('-', '_')}\b", source):
+            if name in dependencies and not re.search(rf"\b{name.replace('-', '_')}\b", source):
                 problems.append(f"{package}: {name}: not used by the package")
-        for name in external(manifest.get("dev-dependencies", {})):
-            if name not in purpose_of:
-                problems.append(f"Cargo.toml: {name}: needs a comment that gives its purpose")
     return problems
 
 
-def external(names: Iterable[str]) -> list[str]:
-    return [name for name in names if not name.startswith("getaway")]
+def external(manifest: dict, kind: str) -> set[str]:
+    """Returns the external dependencies in a manifest's tables of a kind, for any target."""
+    tables = [manifest, *manifest.get("target", {}).values()]
+    return {name for table in tables for name in table.get(kind, {}) if not name.startswith("getaway")}
 
 
 def check_python() -> list[str]:
@@ -144,12 +144,9 @@ def table() -> str:
     users: dict[str, list[str]] = {}
     test_users: dict[str, list[str]] = {}
     for package, (_, manifest) in manifests().items():
-        for name in external(manifest["dependencies"]):
+        for name in external(manifest, "dependencies"):
             users.setdefault(name, []).append(package.removeprefix("getaway-"))
-        dev = dict(manifest.get("dev-dependencies", {}))
-        for target in manifest.get("target", {}).values():
-            dev.update(target.get("dev-dependencies", {}))
-        for name in external(dev):
+        for name in external(manifest, "dev-dependencies"):
             test_users.setdefault(name, []).append(package)
 
     def rows(names: Iterable[str], used_by: Callable[[str], str]) -> list[str]:

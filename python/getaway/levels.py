@@ -45,7 +45,7 @@ class Difficulty:
     of the best line. A move is safe if the best tick can provably still be reached after it."""
 
     safe_share: float
-    """The share of the possible moves in all samples that are safe, from 0 to 1."""
+    """The share of safe moves among the legal moves in all samples, from 0 to 1."""
     narrowest: int
     """The smallest number of safe moves in a sample, 1 to 5."""
 

@@ -67,7 +67,7 @@ fn print_all(kind: &str, found: impl Iterator<Item = (&'static str, Calibration)
 fn print_margins(found: impl Iterator<Item = (&'static str, MarginCalibration)>) {
     let print = |name: &str, found: &MarginCalibration| {
         println!(
-            "{name:<45} {:>6} {:>7} {:>7} {:>8} {:>7}  {:.0} games promised on average",
+            "{name:<45} {:>6} {:>7} {:>7} {:>8} {:>7}  {:.0} further pairs planned on average",
             found.tournaments,
             percent(found.equal_rate()),
             percent(found.worse_rate()),
