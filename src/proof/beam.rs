@@ -17,8 +17,8 @@ use super::tile_set::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// Width of the first starts, in combinations: a narrow beam finds easy lines quickly. Whenever
-/// every [`Feature`] has been used once more, the width quadruples, up to `WIDTH_LATER`.
+/// Width of the beam in the first starts, in combinations: a narrow beam finds easy lines quickly.
+/// Whenever every [`Feature`] has been used once more, the width quadruples, up to `WIDTH_LATER`.
 const WIDTH_MIN: usize = 4;
 const WIDTH_LATER: usize = 64;
 /// After 2^`NARROW_DOUBLINGS` starts, the width doubles whenever the number of starts doubles.
@@ -29,7 +29,7 @@ const BACKTRACK_TICKS_MAX: usize = 256;
 /// The beam counts as past a dead end this many ticks after it.
 const WIDE_TICKS: usize = 8;
 
-/// A property of combinations that moves rarely change. A beam that has lost the right value rarely
+/// A property by which combinations are grouped. A beam that has lost the right value rarely
 /// regains it, so a layer keeps equally many combinations for each value, if possible. Every
 /// feature includes the hawks' numbers of draws, because they decide the next posts. The starts use
 /// the features in turn: all features at once would leave few combinations for each value.
@@ -79,8 +79,8 @@ fn width_at(start: usize) -> usize {
     width << start.ilog2().saturating_sub(NARROW_DOUBLINGS)
 }
 
-/// Returns `width` items of `order`, which must have more: the first ones of each kind, and equally
-/// many of each kind if possible.
+/// Returns `width` items of `order`, which must be longer: equally many of each kind if possible,
+/// and the first ones of each kind.
 pub(super) fn keep_evenly(order: &[usize], width: usize, kind: impl Fn(usize) -> Combination) -> Vec<usize> {
     let (mut index, mut kinds, mut counts) = (Index::default(), Vec::new(), Vec::new());
     index.clear(0);

@@ -11,7 +11,7 @@ use super::tile_set::TileSet;
 /// A step from a run to a run of the next layer, by all threats except the widest.
 #[derive(Clone, Copy, Debug)]
 struct Edge<const N: usize> {
-    /// The first run is `start..end` in its layer. `before` is the previous edge to the second run.
+    /// Leads from the run at `start..end`. `before` is the previous edge to the same next run.
     start: u32,
     end: u32,
     before: u32,
@@ -60,7 +60,7 @@ impl<const N: usize> Table<N> {
         }
     }
 
-    /// Returns the index of an own key in `own`. The error is the free entry for a new key.
+    /// Returns an own key's index in `own`. The error is the index of the free entry for a new key.
     #[inline(always)]
     fn find(&self, own: u32) -> Result<usize, usize> {
         let mask = self.entries.len() - 1;

@@ -37,7 +37,7 @@ impl ClosureBuilder {
 
     pub fn advance<const N: usize>(&mut self, model: &Model<N>, automaton: &Automaton<N>) -> bool {
         let Automaton::Chaser { branches, .. } = automaton else { return true };
-        // At the start of a tick, the player is not on the threat's tile: the game would be over.
+        // At the start of a tick, the player cannot be on the threat's tile, so ignore this place.
         let next = |key: u32| {
             let own = TileSet::of(model.place(automaton, key));
             let branches = branches[key as usize].iter();

@@ -107,7 +107,7 @@ impl MemorySlots {
         self.slots.iter().fold(key, |key, (_, bits)| key | bits)
     }
 
-    /// True if combinations that differ only in memories can stand for the same state of the game.
+    /// True if two combinations that differ only in memories can stand for the same game state.
     #[inline]
     pub fn overlap(&self, one: Combination, other: Combination) -> bool {
         let memory = |key: Combination, &(shift, bits): &(u32, Combination)| ((key & bits) >> shift) as u32;
@@ -115,7 +115,7 @@ impl MemorySlots {
     }
 }
 
-/// Bits of a combination available to threats. The verifier needs the rest for the player.
+/// Number of bits for the threats in a combination. The verifier needs the rest for the player.
 const SLOT_BITS: u32 = 115;
 /// Minimum bits for a hawk. The verifier needs this many.
 const HAWK_BITS_MIN: u32 = 26;

@@ -9,7 +9,7 @@ const IDLE_ROUNDS: usize = 11;
 const IDLE_FIRST: i8 = -5;
 const IDLE_LAST: i8 = 5;
 pub(super) const POSTS_MAX: usize = 10;
-/// Minimum moves of a hawk per draw: six idle ones, and one to reach a goal or see the player.
+/// Minimum moves of a hawk per draw: six idle moves, and one to reach a goal or see the player.
 pub(super) const MOVES_PER_DRAW: usize = 7;
 
 impl<const N: usize> Model<N> {
@@ -104,7 +104,7 @@ impl<const N: usize> Model<N> {
     }
 }
 
-/// Finds all sets of memories that can occur. It starts from the memories `on` and `any_post`.
+/// Finds all sets of memories that can develop from those in `on` and from `any_post`.
 #[derive(Debug, Default)]
 pub(super) struct MemoriesBuilder {
     pub memories: Memories,

@@ -84,7 +84,7 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// Returns the end of the chunk after `done` combinations. Adds a new chunk to the meter.
+    /// Returns the end of the chunk that contains `done`. Adds a chunk to the meter at its start.
     pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
         let end = len.min((done / CHUNK + 1) * CHUNK);
         if done.is_multiple_of(CHUNK) {
@@ -267,9 +267,9 @@ impl<const N: usize> Join<N> {
         Ok(narrow)
     }
 
-    /// Joins the threat with the bits `added`: each state gets every key that the threat has in a
-    /// state of `known` with the same place and the same bits in `common`, except that `memories`
-    /// need only overlap. Returns `None` if the result would exceed `max_len` combinations.
+    /// Joins the threat with the bits `added`. Each state gets the threat's keys in those states of
+    /// `known` that have the same place and the same bits in `common` (`memories` need only
+    /// overlap). Returns `None` if the result would exceed `max_len` combinations.
     pub fn join_known(
         &mut self,
         layer: &Layer<N>,

@@ -7,7 +7,7 @@ use super::layer::Lookup;
 pub(super) struct Known<const N: usize> {
     pub mask: Combination,
     pub states: u64,
-    /// The number of states over just the target's first threat; `states` if the mask lacks it.
+    /// Number of states of just the target's first threat; `states` if the mask lacks this threat.
     pub first_states: u64,
     pub lookup: Arc<Lookup<N>>,
 }
@@ -28,7 +28,7 @@ impl<const N: usize> Knowledge<N> {
         self.by_tick.resize(until_tick + 1, Vec::new());
     }
 
-    /// Returns the known sets of a tick; no sets after the last tick.
+    /// Returns the known sets of a tick; none for ticks after the target.
     pub fn at(&self, tick: usize) -> &[Arc<Known<N>>] {
         self.by_tick.get(tick).map_or(&[], |sets| &sets[..])
     }

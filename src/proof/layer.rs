@@ -98,7 +98,7 @@ impl<const N: usize> Layer<N> {
         Ok(())
     }
 
-    /// Joins a threat to the layer, with all of `keys`. The set of each key holds the places where
+    /// Joins a threat to the layer, with all of `keys`. Each key comes with the set of places where
     /// the player can be. Returns `None` if the result would exceed `max_len` combinations.
     pub fn widen(
         &self,
@@ -125,7 +125,7 @@ impl<const N: usize> Layer<N> {
     }
 }
 
-/// Returns the numbers below `len`, sorted by `rank`. A merge sort can stop early at the deadline.
+/// Returns the numbers below `len`, sorted by `rank`. A merge sort, so it can stop at the deadline.
 fn sorted<R: Ord>(len: usize, rank: impl Fn(u32) -> R, meter: &mut BudgetMeter) -> Result<Vec<u32>, StopReason> {
     const PART_LEN: usize = 1024;
     let mut order: Vec<u32> = (0..len as u32).collect();
@@ -252,7 +252,7 @@ impl Chains {
         }
     }
 
-    /// Returns the indices of combinations that equal `key` in the mask, with overlapping memories.
+    /// Returns the index of each combination in `key`'s chain whose memories overlap with `key`'s.
     pub fn matches(&self, key: Combination, keys: &[Combination]) -> impl Iterator<Item = usize> {
         let first = self.entries[self.entry(self.without_memories(key), keys)];
         let next = |&at: &u32| Some(self.next[at as usize]).filter(|&at| at != Self::FREE);

@@ -46,7 +46,7 @@ pub(crate) struct Resources {
 #[derive(Debug)]
 pub(super) struct Lines<const N: usize> {
     plain: Box<dyn LineSearch>,
-    /// `None` before the first slice of the beam. A new target does not invalidate its layers.
+    /// The beam; `None` before its first slice. A new target does not invalidate the beam's layers.
     sets: Option<SetBeam<N>>,
     seed: u64,
     memory_max_bytes: usize,

@@ -12,13 +12,13 @@
 //! * *Place*: the index of a tile's bit in a set of tiles.
 //! * *State*: a combination of the threats in a mask, and the player's place.
 //! * *Layer*: the states of one tick, stored as a set of the player's places for each combination.
-//!   *Run*: the combinations of a layer that differ only in the key of the *widest* threat, the one
-//!   whose keys take the most bits.
+//!   *Run*: the combinations of a layer that differ only in the key and the counted draws of the
+//!   *widest* threat, the one whose keys take the most bits.
 //! * *Target*: a tick for which the prover decides whether the player can be alive at its start.
 //! * *Known set*: for one tick and some of the threats, a set that contains every state through
 //!   which a line can reach the target. The known sets are the *knowledge* about the target.
-//! * *Join*: a threat that joins is added to a layer, with its known states if it has any,
-//!   otherwise with every key that it can have under some sequence of player moves (its *closure*).
+//! * *Join*: adding a threat to a layer, with its known states of the tick if it has any, otherwise
+//!   with every key that it can have under some sequence of player moves (its *closure*).
 //! * *Sweep*: a computation that steps a layer forwards from tick to tick and drops states outside
 //!   the known sets. A sweep that runs out of states proves that the target is out of reach. A
 //!   sweep that reaches the target turns back and drops the states that do not lead to its last
@@ -26,9 +26,9 @@
 //! * *Bottleneck*: a tick at which a known set has few states. A *narrow* sweep starts at a
 //!   bottleneck, and threats join it on the way. A *wide* or *whole* sweep has all of its threats
 //!   from the first tick.
-//! * *Reachable layer*: the states of one tick that can be reached from the first tick, with no
-//!   regard to a target.
-//! * *Projection*: for each tick and tile of a shark, the places where the player can survive it.
+//! * *Reachable layer*: the states of one tick that can be reached from the first tick, regardless
+//!   of any target.
+//! * *Projection*: for each tick and tile of a shark, the places from which the player can survive.
 //! * *Counted draws*: a sweep from the first tick can count how often each hawk has drawn a post.
 //!   The count determines the next post. If a sweep does not count, a hawk may draw any post.
 //! * *Work*: the number of processed combinations, which a [`BudgetMeter`] counts as ticks.
@@ -160,9 +160,9 @@ pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Optio
     sizes.into_iter().find_map(|sized| sized(world, root, &mut resources))
 }
 
-// As methods of the trait, these two functions would be part of every program that uses provers.
+// As methods of the trait, these two functions would be linked into every program with a prover.
 
-/// Writes the knowledge and the schedule of a prover; nothing if its model is not yet complete.
+/// Writes a prover's knowledge and schedule. Writes nothing if its model is not yet complete.
 pub(crate) fn save(prover: &dyn Prover, out: &mut dyn Write) -> io::Result<()> {
     fn sized<const N: usize>(prover: &dyn Any, out: &mut dyn Write) -> Option<io::Result<()>> {
         prover.downcast_ref::<Stage<N>>().map(|stage| stage.save(out))

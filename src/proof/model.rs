@@ -63,11 +63,11 @@ pub(super) struct Paths<const N: usize> {
     pub owl_reciprocal: u64,
 }
 
-/// The keys that a threat can have after each number of moves. Each step of a shark or deer changes
-/// the colour of its tile, as on a chessboard, so a layer holds about half of the keys.
+/// The keys that a threat can have after each number of moves. Each step of a shark or deer leads
+/// to a tile of the other chessboard colour, so a layer holds about half of the keys.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
-    /// The keys before the first move if this move is in tick 1; otherwise, `layers[0]` holds them.
+    /// For a shark or deer whose first move is in tick 1: the keys before this move.
     pub first: Option<Vec<u32>>,
     /// The keys after each number of moves: from 0 moves on, or from 1 on if `first` is present.
     pub layers: Vec<Vec<u32>>,
@@ -76,7 +76,7 @@ pub(super) struct Closure {
 }
 
 impl Closure {
-    /// If this many layers do not repeat, one more layer holds all keys that can occur later.
+    /// After this many layers without repetition, a last layer holds all keys that can occur later.
     pub const LAYERS_MAX: usize = 256;
 
     pub fn after(&self, moves: usize) -> &[u32] {
@@ -166,7 +166,7 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// Returns true if the key is valid, so that the tables contain the threat's next keys.
+    /// Returns true if the key is valid: the tables contain the threat's next keys.
     pub fn has_key(&self, automaton: &Automaton<N>, key: u32) -> bool {
         let is_hawk = matches!(automaton, Automaton::Hawk { .. });
         let has_memory = || self.has_memory(self.hawk_tile(key), (key & self.memory_mask()) as usize);
@@ -189,7 +189,7 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// Returns true if owls look when they next move, from `tick` on. A look resets their memory.
+    /// True if owls look when they next move, in or after `tick`. A look resets their memory.
     #[inline]
     pub fn forgets(&self, tick: usize) -> bool {
         self.times.owl_moves[tick] == 0
@@ -221,7 +221,7 @@ impl<const N: usize> Model<N> {
         ((u64::from(key) * self.paths.owl_reciprocal) >> OWL_SHIFT) as usize
     }
 
-    /// Moves an owl that does not look. `forgets` is true if it looks when it moves again.
+    /// Moves an owl that does not look. `forgets` is true if the owl looks at its next move.
     #[inline]
     pub fn owl_step(&self, key: u32, forgets: bool) -> u32 {
         let row = self.tiles() as u32 + 1;

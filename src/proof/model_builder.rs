@@ -124,12 +124,12 @@ impl<const N: usize> Model<N> {
             let next = world.deer_after(&deer, home, tick as u16, stale, stale).expect("open tiles");
             tile_of(next.position) * DIRECTIONS as u32 + next.direction as u32
         };
-        // After tick 1, a deer's step is the same in all ticks in which threats move.
+        // After tick 1, a deer's step is the same in all ticks in which threats move: use the last.
         let later = self.times.moves.iter().rposition(|&moves| moves).unwrap_or(1);
         (self.board.branches(|target| step(later, positions[target])), first(step(1, from)))
     }
 
-    /// Marks the tile of a bull or goldfish as taken in each tick, as far as it can be computed.
+    /// Marks the tile of a bull or goldfish as taken in each tick, as long as its moves are valid.
     fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) {
         let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
         for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
@@ -142,7 +142,7 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// Returns `None` for a hawk with an unknown post, which occurs only in states built by hand.
+    /// Returns `None` if a hawk's post is not in `posts`: possible only in states built by hand.
     fn key_of(&self, threat: &Threat, tick: usize) -> Option<u32> {
         let tile_of = |p: Position| self.board.positions.binary_search(&p).expect("an open tile") as u32;
         let tile = tile_of(threat.position);
@@ -230,7 +230,7 @@ impl<const N: usize> ModelBuilder<N> {
         if matches!(threat.style, Style::Bull | Style::Goldfish) {
             model.add_fixed(world, index, threat);
         } else if let Some(key) = model.key_of(&threat, model.first_tick) {
-            // A threat that has no key is omitted. Proofs stay valid, because the game gets easier.
+            // A threat without a key is omitted: fewer threats make an easier game, so proofs hold.
             model.origins.push(Origin { key, draws: threat.draws });
             model.automata.push(Model::automaton(index, threat.style));
             self.is_branching = matches!(threat.style, Style::Shark | Style::Deer);

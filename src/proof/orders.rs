@@ -13,8 +13,8 @@ pub(super) struct Orders {
 
 impl Orders {
     /// Sharks come first: they follow the player most closely, and soon all stand on one tile. Then
-    /// come one owl, one deer and one hawk, a second of each, and so on. If one combination cannot
-    /// hold the keys of all threats, early targets order them by distance from the player instead.
+    /// come one owl, one deer and one hawk, a second of each, and so on. If the threats do not fit
+    /// into one combination, early targets order the threats by distance from the player.
     pub fn new<const N: usize>(model: &Model<N>) -> Self {
         let rank = |automaton: &Automaton<N>| match automaton {
             Automaton::Chaser { style: Style::Deer, .. } => 2,

@@ -16,7 +16,7 @@ use super::target::Target;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;
 
-/// Ticks of the kept layers. Those of 906, 606 and 306 are small, because owls have just looked.
+/// Ticks of the kept layers. Layers 906, 606 and 306 are small, because owls have just looked.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
 /// Maximum number of combinations in a kept layer, except the layer of the last tick.
 const KEPT_LEN: usize = 20_000;
@@ -92,7 +92,7 @@ impl<const N: usize> Reach<N> {
         SavedReach { layer, kept: kept.collect() }
     }
 
-    /// `target` must have the order of threats of late targets.
+    /// `target` must order its threats as late targets do.
     pub fn restored(
         model: &Model<N>,
         target: &Target<N>,

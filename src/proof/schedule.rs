@@ -1,5 +1,5 @@
 //! Narrow and wide sweeps take turns. The first wide sweeps restrict the states of one or two
-//! threats, so that these join larger sweeps in fewer states. A target up to
+//! threats, so that these threats join larger sweeps in fewer states. A target up to
 //! `INSANE_TICK + FLOOR_TICKS` starts with a *trial*, a short wide sweep with all threats.
 
 use std::io;
@@ -42,9 +42,9 @@ const INSANE_TICK: usize = 903;
 const LATE_TICKS: usize = 50;
 /// Initial work limit of a narrow sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// Work on a target before its first wide sweep. The trial does not wait for it.
+/// Work on a target before its first wide sweep. The trial does not count as a wide sweep here.
 const WIDE_DELAY: u64 = 1_000_000;
-/// The same while the end of the game is open: narrow sweeps may rule it out with less work.
+/// Replaces `WIDE_DELAY` while `is_end_open`: narrow sweeps may rule out the end with less work.
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
 /// Work limit of the trial. It suffices to decide most targets in the first few hundred ticks.
 const TRIAL_WORK_MAX: u64 = 500_000;
@@ -117,8 +117,8 @@ impl<const N: usize> Schedule<N> {
         Self { narrow: Narrow::new(model, target.tick), wide: Wide::new(model, target), slices: 0 }
     }
 
-    /// Returns the schedule for a later target, without the used `whole_masks`. If a line reaches
-    /// the earlier target, a wide sweep that has not turned back continues to the later one.
+    /// Returns the schedule for a later target, with the unused `whole_masks`. If a line reaches
+    /// this target, its wide sweep continues, unless it has turned back or is a trial.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
         let is_taken = is_reached && !self.wide.is_trial;
@@ -315,7 +315,7 @@ impl<const N: usize> Narrow<N> {
         meter: &mut BudgetMeter,
     ) -> Result<Option<Start>, StopReason> {
         loop {
-            // An early start is better: knowledge about its ticks also restricts all later ticks.
+            // An early start is better: knowledge about early ticks also restricts all later ticks.
             let mut found = None;
             if self.tried.is_empty() {
                 let early = self.floor..self.floor + WINDOW_TICKS;
@@ -388,7 +388,7 @@ impl<const N: usize> Wide<N> {
         let model = situation.model;
         let limits = situation.limits().doubled();
         let is_late = is_late(model, target.tick);
-        // Earlier reachable layers mainly help to extend the best line: use them only at its end.
+        // Earlier reachable layers mainly help to extend the best line: use them for its end only.
         let is_early_due = target.tick == situation.final_tick;
         loop {
             if let Some(&mask) = self.reach_masks.first() {

@@ -8,7 +8,7 @@ use super::model::Model;
 use super::target::{KEPT_TICKS, Target};
 use crate::search::{BudgetMeter, StopReason};
 
-/// A narrow sweep starts more than this many ticks before the target: shorter ones prove little.
+/// Narrow sweeps start more than this many ticks before the target: shorter sweeps prove little.
 const START_MARGIN_TICKS: usize = 20;
 const START_DISTANCE_TICKS: usize = 30;
 
@@ -52,16 +52,16 @@ impl<const N: usize> Target<N> {
         distinct
     }
 
-    /// Returns the masks of reachable layers: the first threat with each other threat except hawks,
-    /// and then each hawk alone, with counted draws.
+    /// Returns the masks of reachable layers: the first threat that is not a hawk, paired with each
+    /// other such threat; then each hawk alone, with counted draws.
     pub fn reach_masks(&self) -> Vec<Combination> {
         let (hawks, others): (Vec<&Slot>, Vec<&Slot>) = self.slots.iter().partition(|slot| slot.draws_mask() != 0);
         let pairs = others.iter().skip(1).map(|slot| others[0].mask() | slot.mask());
         pairs.chain(hawks.iter().map(|hawk| hawk.mask() | hawk.draws_mask())).collect()
     }
 
-    /// Returns the bottleneck at which one more threat can join with the fewest states, and the
-    /// estimated number of these states. Skips those near a start in `tried` with the same mask.
+    /// Returns the bottleneck at which one more threat can join with the fewest states, and an
+    /// estimate of their number. Skips bottlenecks near a start in `tried` with the same mask.
     pub fn bottleneck(
         &self,
         model: &Model<N>,
@@ -75,7 +75,7 @@ impl<const N: usize> Target<N> {
             if tried.iter().any(was_tried) {
                 return None;
             }
-            // If a known set over more threats follows soon, a sweep would turn back there.
+            // If a set over these and more threats follows soon, a sweep would turn back there.
             let covers = |other: &Known<N>| known.mask & !other.mask == 0 && other.mask != known.mask;
             if (tick + 1..=(tick + KEPT_TICKS).min(self.tick)).any(|after| self.known(after).any(covers)) {
                 return None;

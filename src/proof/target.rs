@@ -80,7 +80,7 @@ impl<const N: usize> Target<N> {
         target
     }
 
-    /// Returns a later target. It inherits the knowledge: its lines must pass through this target.
+    /// Returns a later target, which inherits the knowledge: lines to it pass through this target.
     pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
         let earlier_allowed = self.allowed[..=self.tick].to_vec();
         let mut later = Self {
@@ -268,7 +268,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Chooses a known set with the threat of `slot`, if possible with counted draws, and with as
-    /// many bits of `mask` as possible. Returns its mask and layer, without any other threats.
+    /// many bits of `mask` as possible. Returns its mask and layer within `mask` and `slot`.
     fn candidates(
         &self,
         tick: usize,

@@ -158,7 +158,7 @@ impl<const N: usize> Targets<N> {
         low
     }
 
-    /// Returns the work for a turn. The earliest target gets more: its sweeps continue beyond it.
+    /// Returns the work for one turn of a target.
     fn share(&self, tick: usize, best: &Bracket) -> u64 {
         if tick == usize::from(LAST_TICK) && best.bound > LAST_TICK {
             self.work_limit.saturating_mul(END_FACTOR).max(WORK_LIMIT_END)

@@ -5,7 +5,7 @@ use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
 /// Once a whole sweep has done this much work, its backward pass ends when a segment's first layer
-/// is too wide, because few narrow sweeps start earlier. The maximum is `RETURN_LEN` combinations,
+/// is too wide, because few narrow sweeps start earlier. The limit is `RETURN_LEN` combinations, or
 /// twice as many if at least 1 / `DROPPED_DIVISOR` of the segment's states were dropped.
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_DIVISOR: u64 = 20;

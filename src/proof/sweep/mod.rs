@@ -22,8 +22,8 @@ pub(super) use saved::SavedSweep;
 
 /// Initial number of ticks between two checkpoints, and maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
-/// Beyond the target, a sweep may do as much work as up to it (a whole sweep, only
-/// 1 / `WHOLE_BEYOND_DIVISOR` as much), or `BEYOND_WORK_MIN` if this is more.
+/// Beyond the target, a sweep may do as much work as before it (a whole sweep, only
+/// 1 / `WHOLE_BEYOND_DIVISOR` as much), but at least `BEYOND_WORK_MIN`.
 const BEYOND_WORK_MIN: u64 = 200_000;
 const WHOLE_BEYOND_DIVISOR: u64 = 4;
 #[derive(Debug)]
@@ -114,7 +114,7 @@ pub(super) struct Sweep<const N: usize> {
 }
 
 impl<const N: usize> Sweep<N> {
-    /// Unless `known` is 0, the target must have a known set over this mask at the tick `from`.
+    /// Unless `known` is 0, the target must have a known set with this mask at the tick `from`.
     pub fn new(target: &Target<N>, from: usize, known: Combination, limits: SweepLimits) -> Self {
         let layer = Layer { keys: vec![0], sets: vec![target.allowed[from]] };
         Self {
