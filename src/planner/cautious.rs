@@ -1,7 +1,7 @@
 //! `cautious`: does not predict the threats, but allows for everything that they *could* do. A
-//! *safe path* enters every tile before the *earliest arrival* of any threat. A sequence of filters
-//! narrows down the moves, each by one criterion: safe in this tick, safe for long, not into a dead
-//! end, with much room, not backwards, and onto a tile where threats arrive late.
+//! *safe path* enters every tile before the *earliest arrival* of any threat. Filters narrow down
+//! the moves, one criterion after another: safe in this tick, safe for long, not into a dead end,
+//! with much room, not backwards, and onto a tile where threats arrive late.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,7 +14,7 @@ const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
 /// Moves that are safe for at least this long count as equally safe.
 const LONG_LIFE_TICKS: u16 = 4;
-/// Maximum *lead* to count on a tile: the ticks from the player's arrival to the first threat's.
+/// Limit of a tile's *lead*: the ticks from the player's arrival to the first threat's arrival.
 pub(super) const LEAD_TICKS_MAX: u16 = 4;
 
 /// The observed position and pace of a threat.
@@ -66,7 +66,7 @@ impl Default for CautiousRules {
 #[derive(Clone, Copy, Debug)]
 struct MoveCriteria {
     player_move: Move,
-    /// The length, in ticks, of the longest safe path with this first move; 0 if the move is fatal.
+    /// The length, in ticks, of the longest safe path with this first move; 0 if there is none.
     life_ticks: u16,
     avoids_dead_end: bool,
     /// The sum of the player's leads over the threats on all tiles of safe paths. With predictions,
@@ -144,10 +144,10 @@ impl CautiousRules {
             .collect()
     }
 
-    /// Chooses a move by a search of at most 40 ticks, if some threats are predictable. `world` and
-    /// `state` (see [`World::state_at`]) contain only the predictable threats. The search assumes
-    /// that the `unmodelled` threats can go anywhere at their pace. If no threat is predictable,
-    /// the result is the same as that of [`choose`](Self::choose).
+    /// Chooses a move by a search of at most 40 ticks. `world` and `state` (see
+    /// [`World::state_at`]) contain only the modelled threats, whose moves are predicted. The
+    /// search assumes that the `unmodelled` threats can go anywhere at their pace. Without modelled
+    /// threats, the result is the same as that of [`choose`](Self::choose).
     pub fn choose_with_predictions(
         &mut self,
         world: &World,
@@ -246,7 +246,7 @@ fn choice_of(tick: u16, criteria: &[MoveCriteria]) -> Choice {
     }
 }
 
-/// Safe paths: no predicted threat catches the player, and unmodelled threats cannot arrive first.
+/// Safe paths: no modelled threat catches the player, and unmodelled threats cannot arrive first.
 struct Paths<'a> {
     world: &'a World,
     arrivals: &'a [u16],

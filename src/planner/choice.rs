@@ -39,7 +39,7 @@ pub struct Choice {
     pub player_move: Move,
     /// How the move was found.
     pub source: Source,
-    /// The tick in which the planner's line ends, if there is a line; above 2000 if it survives.
+    /// The tick in which the planner's line, if any, ends; above 2000 if the line survives.
     pub planned_tick: Option<u16>,
     /// The number of simulated ticks in this call, which [`Budget::ticks`] limits.
     pub simulated_ticks: u64,

@@ -1,5 +1,5 @@
 //! Plays expressions of the search grammar. Keeps the best sequence and the search trees between
-//! ticks. After it has found a sequence that survives the game, it searches no further.
+//! ticks. Once a sequence survives the game, the planner searches no further.
 
 use super::follower::{self, PlanFollower};
 use super::problem::SurvivalProblem;

@@ -1,6 +1,6 @@
 //! `paranoid`: minimax search against threats that cooperate and see the player's move. Threats may
 //! turn back or stay, but keep their pace. The search is depth-first, with alpha-beta pruning and
-//! iterative deepening. Threats that are too far away to catch the player do not move.
+//! iterative deepening. Threats too far away to catch the player within the depth do not move.
 
 use super::distances::Distances;
 use super::safest::SafestPlanner;

@@ -87,7 +87,7 @@ pub enum PlannerError {
         /// The host's error.
         source: PlannerFailure,
     },
-    /// The budget limits evaluations, but the planner is not an expression.
+    /// The budget limits evaluations, but the planner does not run an expression.
     #[error("{name} does not evaluate sequences: expected a budget in ticks or milliseconds")]
     Evaluations {
         /// The planner's name.

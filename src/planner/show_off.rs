@@ -1,6 +1,6 @@
 //! `show-off`: survives, and lets the threats come close. In each tick, it tries variations of its
 //! plan: the first moves of the plan, then moves that approach the threats, then a survival search.
-//! A variation that survives replaces the plan if the threats come closer.
+//! A variation that survives replaces the plan if it lets the threats come closer.
 
 use super::follower::successor;
 use super::lookahead::threat_distance;
@@ -24,7 +24,7 @@ pub struct ShowOffPlanner {
 }
 
 impl ShowOffPlanner {
-    /// Creates a planner. The `options` apply to the first plan; variations use only their seed.
+    /// Creates a planner. The `options` apply to the first plan; variations use only the seed.
     pub fn new(options: SurvivalOptions) -> Self {
         Self { survival: SurvivalPlanner::new(options), random: Generator::from_seed(options.seed) }
     }
@@ -79,7 +79,7 @@ impl ShowOffPlanner {
     }
 }
 
-/// Returns a number that is higher if threats come closer, or `None` if the budget is used up.
+/// Returns a number that grows as the threats come closer; `None` if the budget is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();

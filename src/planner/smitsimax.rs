@@ -1,14 +1,14 @@
 //! `smitsimax`: a search in which the player and each *unmodelled* threat (one with unknown rules)
 //! choose their own moves, as in decoupled UCT (Tak, Lanctot and Winands, 2014).
 //!
-//! Each of these agents has its own rewards and its own tree of bandits. In each playout, an agent
-//! chooses its move by the confidence bounds of the bandit for its current observation. The player
-//! observes all threats. A threat observes its own tile and, as on the server, the player's tile
-//! after the player's move. Threats with known rules are simulated exactly.
+//! Each of these agents has its own rewards and its own tree of bandits. In each tick of a playout,
+//! an agent chooses its move by the confidence bounds of the bandit for its current observation.
+//! The player observes all threats. A threat observes its own tile and, as on the server, the
+//! player's tile after the player's move. Modelled threats are simulated exactly.
 //!
 //! A playout ends when the player is caught, makes a new observation or reaches the horizon. Unless
 //! the player is caught, the playout's value is the best prior of a next move. A move's prior is
-//! the *room* after it: the tiles that the player reaches before any threat, weighted by its lead.
+//! the *room* after it: the tiles that the player reaches before any threat, weighted by the lead.
 //!
 //! A threat that stays on its tile several times in a row, although it could move, is *waiting*. It
 //! is expected to stay until the player comes nearer than at any of these times.
@@ -37,7 +37,7 @@ const ATTACK_SHARE: f32 = 0.9;
 const CLOSENESS_REWARD: f32 = 0.02;
 const CATCH_COST: f32 = 0.3;
 const DEAD_END_SHARE: f32 = 0.5;
-/// To evaluate the end of a playout, the predictable threats are simulated for this many ticks.
+/// To evaluate the end of a playout, the modelled threats are simulated for this many ticks.
 const PREDICTED_TICKS: u16 = 6;
 
 /// Threats on the server's clock are assumed to reach no tile more than this many moves away.
@@ -92,7 +92,7 @@ impl SmitsimaxRules {
         }
     }
 
-    /// Returns the player's move. `world` and `state` contain only the predictable threats (see
+    /// Returns the player's move. `world` and `state` contain only the modelled threats (see
     /// [`World::state_at`]). Each of the `unmodelled` threats is an agent.
     pub fn choose(&mut self, world: &World, state: &State, unmodelled: &[ObservedThreat], budget: Budget) -> Choice {
         self.observe(world, state, unmodelled);
@@ -309,7 +309,7 @@ struct Agents<'a> {
     survived_ticks: u64,
     arrivals: Vec<u16>,
     steps: Vec<u16>,
-    /// Pairs `(ticks, tile)`: after `ticks` more ticks, a predictable threat is on the tile.
+    /// Pairs `(ticks, tile)`: after `ticks` more ticks, a modelled threat is on the tile.
     occupied: Vec<(u16, u16)>,
 }
 
