@@ -52,7 +52,7 @@ impl Learner {
         } else {
             rules.shark_path_order = nearest(orders, expected.shark_path_order);
         }
-        // Deer limit the option order of the picks, and the picks' seed and scale affect the posts.
+        // Deer limit the option order of the picks; the picks' seed and scale determine the posts.
         let deer_orders = deer.orders(0).or(deer.orders(1));
         let picks = self.explanations.found.iter().filter(|one| deer_orders.contains(one.order)).take(PICKS_MAX);
         let mut picks: Vec<Option<&PickExplanation>> = picks.map(Some).collect();
@@ -313,7 +313,7 @@ impl Learner {
         found
     }
 
-    /// True if the phase of the tick before `tick` was expected to end before `tick`.
+    /// True if the phase after that of tick `tick - 1` was expected to begin by `tick`.
     pub fn is_overdue(&self, tick: u16) -> bool {
         phase_after(&self.best_clock(), tick)
             .is_some_and(|next| phase_clock(self.expected.phase_clocks, next).saturating_add(1) < tick)

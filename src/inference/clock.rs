@@ -86,7 +86,7 @@ impl ClockFilter {
         self.alive.iter().any(|row| !row.is_empty())
     }
 
-    /// Advances the explanations by one tick, and drops those that contradict its evidence.
+    /// Advances the explanations by one tick, and drops those that contradict the evidence.
     pub fn update(&mut self, evidence: &ClockEvidence) {
         self.clock = evidence.tick - 1;
         let expected = PeriodsAndClocks::from_rules(&self.expected);
@@ -162,7 +162,7 @@ impl ClockFilter {
 }
 
 impl ClockFilter {
-    /// Guesses the start of a phase that has not begun. Rarely changes it, to keep plans valid.
+    /// Guesses the start of a future phase. The guess rarely changes, so that plans stay valid.
     fn next_guess(&self, expected: u16) -> u16 {
         match self.clock.checked_sub(expected) {
             None | Some(0) => expected,

@@ -17,7 +17,7 @@ const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
 /// Replaces the rank of a post if the hawk saw the player on its way to the post.
 const FORGOTTEN: u16 = u16::MAX;
 
-/// The target of a hawk, or the number of moves for which it has waited (at a post if it `rests`).
+/// The target of a hawk, or the number of moves for which it has waited (`rests`: at a post).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aim {
     Unknown,

@@ -7,7 +7,7 @@ use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
-/// The bounds of an unknown number, in twelfths: these are exact for picks from up to four options.
+/// The bounds of an unknown number, in twelfths, which are exact for picks from up to four options.
 const UNBOUNDED: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
 /// Maximum number of intervals to check per step of a search. A step takes about a millisecond.
@@ -361,7 +361,7 @@ impl ScaleSearch {
         for (low, high) in intervals.skip(before).take(INTERVALS_PER_STEP) {
             let scale = if (low..=high).contains(&expected) { expected } else { simplest(low, high) };
             let middle = (low + high) / 2.0;
-            // Near an interval's ends, rounding may move a number across its bound, so check it.
+            // Near an interval's end, rounding may push a number past its bound: check the scale.
             let exact = [scale, middle].into_iter().find(|&scale| picks.explains(order, self.first_seed, scale));
             self.found.extend(exact.map(|scale| (scale, (low, high))));
             self.checked += 1;
