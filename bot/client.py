@@ -184,7 +184,7 @@ class Game:
         recorder: Recorder | None = None,
         header: dict[str, Any] | None = None,
     ) -> None:
-        """`header` is recorded with each state, up to the first state without an error."""
+        """`header` is recorded with each state, up to and including the first without an error."""
         self.summary = Summary()
         self._header = header
         self._mispredictions = 0

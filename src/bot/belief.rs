@@ -32,9 +32,9 @@ const HYPOTHESES_MAX_LATE: usize = 64;
 /// Maximum number of times that the best hypothesis may be wrong while another one is right.
 const BEST_WRONG_MAX: u32 = 8;
 
-/// Maximum hidden states per threat to check against a path. This takes about a millisecond.
+/// Maximum hidden states per threat to check against a path. The check takes about a millisecond.
 const STATES_TRIED_MAX: usize = 600;
-/// Maximum draw counts to try if unknown. The counts 1 to 24 cover every pick of a direction.
+/// Maximum draw counts to try if the count is unknown. Counts 1 to 24 cover every possible pick.
 const DRAWS_TRIED_MAX: u16 = 24;
 const CATCHES_MAX: usize = 3;
 
@@ -118,7 +118,7 @@ impl Beliefs {
         self.message_indices.iter().any(|&index| is_ambiguous(&self.threats[index]))
     }
 
-    /// Draws a random hypothesis for each predictable threat. The first hypotheses, which are the
+    /// Draws a random hypothesis for each modelled threat. The first hypotheses, which are the
     /// likeliest, are drawn more often. A deer's home is not drawn, because the world contains it.
     pub fn draw(&self, tick: u16, random: &mut Generator) -> Vec<Threat> {
         let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
@@ -132,7 +132,7 @@ impl Beliefs {
         self.message_indices.iter().filter_map(&mut draw).collect()
     }
 
-    /// The spawn and the best hypothesis of each predictable threat. A deer's spawn is its home.
+    /// The spawn and the best hypothesis of each modelled threat. A deer's spawn is its home.
     pub fn likeliest(&self) -> Vec<(Spawn, Threat)> {
         let hypotheses = self.message_indices.iter().filter_map(|&index| {
             let threat = &self.threats[index];
@@ -141,8 +141,8 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// Hidden states that lead to a catch on `path`, which starts in `tick`. Each has the number of
-    /// moves before the catch, the spawn (a deer's home), and the threat. `None` after `deadline`.
+    /// A few hidden states that lead to a catch on `path`, which starts in `tick`: the moves before
+    /// the catch, the spawn (a deer's home), and the threat. `None` after `deadline`.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -370,7 +370,7 @@ impl HypothesisLimit {
 }
 
 impl StyleTrial {
-    /// Predicts one tick. Returns true once the style explains the whole log, false if it fails.
+    /// Predicts one tick. Returns whether the style explains the log; `None` if not yet decided.
     fn advance(&mut self, log: &[Observation], scratch: &World) -> Option<bool> {
         let next = log.partition_point(|observation| observation.tick <= self.tick);
         let Some(before) = next.checked_sub(1).map(|before| &log[before]) else { return Some(false) };

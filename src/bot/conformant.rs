@@ -10,7 +10,7 @@ use crate::search::BudgetMeter;
 use super::lines::longest_survival;
 
 const FUTURE_TICKS: u16 = 40;
-/// Most checks need far fewer states. If a search reaches this limit, the move counts as fatal.
+/// Most searches in a future need far fewer states. At this limit, the move counts as fatal.
 const FUTURE_STATES_MAX: u64 = 1_000;
 /// Limit of a search to the end of the game, under the best explanation.
 const END_STATES_MAX: u64 = 20_000;

@@ -30,7 +30,7 @@ pub struct Decision {
     pub player_move: Move,
     /// How the move was found.
     pub source: Source,
-    /// The tick in which the bot's plan ends, if it has one; above 2000 if it survives the game.
+    /// The tick in which the bot's plan, if any, ends; above 2000 if the plan survives the game.
     pub planned_tick: Option<u16>,
     /// The number of mispredictions since the previous message, over all threats.
     pub mispredictions: u32,

@@ -2,7 +2,7 @@ use crate::game::{LAST_TICK, State, World};
 use crate::planner::{Budget, Outcome, SurvivalOptions, SurvivalSearch};
 use crate::search::BudgetMeter;
 
-/// Returns the last tick of the longest line found, at most `target_tick`, or `LAST_TICK + 1` if
+/// Returns the final tick of the longest line found, at most `target_tick`, or `LAST_TICK + 1` if
 /// the line survives the game.
 pub(super) fn longest_survival(
     world: &World,

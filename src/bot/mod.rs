@@ -42,7 +42,7 @@ pub use memory::Memory;
 pub use options::{BUDGET_DEFAULT, BotOptions, OptionsError};
 use tracker::Tracking;
 
-/// Time held back from a budget (at most a quarter of it), as the system may preempt the process.
+/// Time held back from a budget (at most a quarter of it): the system may preempt the process.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
 /// Gap reconstruction and style identification may take 1 / `INFERENCE_DIVISOR` of the budget.
@@ -156,7 +156,7 @@ impl Bot {
     }
 
     /// Like [`Bot::memory`], for a game that ended with a catch. If the bot's plan should have
-    /// prevented the catch, the memory has rules that explain it, provided that any are found.
+    /// prevented the catch, the memory holds rules that explain the catch, if any are found.
     pub fn memory_after_catch(&self) -> Memory {
         let planned = self.game.as_ref().filter(|game| game.has_ended_unexpectedly());
         let explained = planned.and_then(|game| game.explain_loss(&self.options));

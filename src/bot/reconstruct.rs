@@ -23,8 +23,8 @@ pub(super) struct Gap<'a> {
 
 /// Returns the first path that explains the moves of all threats, or else the path that explains
 /// the most threats. Tries all commands as sent, no command, one late command, and then random
-/// paths. If no path fits the gap, the returned path stays, and jumps in the last tick. `threats`
-/// holds each threat before the gap (in world order) and its observation after the gap.
+/// paths. If no path fits the gap, the player stays, and jumps to `gap.to` in the last tick.
+/// `threats` holds each threat before the gap (in world order) and its observation after the gap.
 pub(super) fn reconstruct(
     gap: &Gap<'_>,
     sent: &[Sent],

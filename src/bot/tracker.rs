@@ -24,7 +24,7 @@ const GRACE_TICKS: u16 = 100;
 /// A tile is closed once the probability that all its refusals were late commands falls below this
 /// minimum. With the initial share of late commands, two refusals suffice.
 const LATE_CHANCE_MIN: f64 = 1e-3;
-/// The share of late commands starts as if this many timely and one late command had been seen.
+/// The share of late commands starts as if one late and this many timely commands had been seen.
 const PRIOR_COMMANDS: u32 = 50;
 /// After a gap of at least this length, the tracker rejoins the game. It reconstructs shorter gaps.
 const REJOIN_TICKS: u16 = 200;
@@ -210,8 +210,8 @@ impl Tracker {
         }
     }
 
-    /// If the player would have no exit left, its commands must have been lost, and not refused by
-    /// the tile. In this case, only forgets the refusals.
+    /// Marks a tile as see-through, unless the player would then have no exit left. In this case,
+    /// its commands must have been lost, so only forgets the refusals.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
