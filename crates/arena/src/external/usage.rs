@@ -31,7 +31,7 @@ impl UsageMeter {
         if self.sampled.elapsed() >= SAMPLE_INTERVAL { self.measure() } else { self.cost }
     }
 
-    /// Measures the cost so far. Keeps the maximum, because a sample may miss processes that exited.
+    /// Measures the cost so far. Keeps the maximum: a sample may miss processes that have exited.
     pub fn measure(&mut self) -> Cost {
         let Cost { cpu_ms, memory_kib } = sample(self.supervisor);
         let cpu_ms = cpu_ms.saturating_sub(self.before_ms);
