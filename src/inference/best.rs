@@ -4,7 +4,7 @@ use crate::search::Deadline;
 use super::hawk::{Hawk, HawkExplanation, HawkSets, POSTS_MAX, PostDraws, distinguishable_posts, explanations_of_all};
 use super::learner::{Learner, Sets, post_counts};
 use super::orders::Orders;
-use super::paths::{Deer, Owls};
+use super::paths::{Deer, OWL_MINUTE_MAX, Owls};
 use super::picks::{PickExplanation, pick};
 use super::variants::{period_mut, phase_clock, phase_clock_mut};
 
@@ -264,6 +264,9 @@ impl Learner {
             let hawk_orders = self.sets.hawks.orders[view_order(best.hawk_view)];
             for order in owl_orders.and(hawk_orders).nearest_to(best.shared_path_order).into_iter().take(breadth) {
                 let mut rules = Rules { shared_path_order: order, ..*best };
+                if deadline.is_past() {
+                    break;
+                }
                 if let Some(owls) = &self.sets.owls {
                     best_owls(owls, &mut rules, best);
                 }
@@ -386,25 +389,102 @@ fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
     }
 }
 
+/// Returns the values (view, minute, window) with the fewest and smallest changes to `rules`. Visits
+/// minutes by their distance from that of `rules`, to skip the many that are too far away.
 fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
+    let expected = rules.owl_minute_ticks;
     let mut found = Vec::with_capacity(OWL_CHOICES_MAX + 1);
     for (view, minutes) in owls.minutes.iter().enumerate() {
-        for (minute, windows) in (1..).zip(minutes) {
-            for window in windows.iter().filter(|window| window.orders.contains(rules.shared_path_order)) {
-                let length = rules.owl_window_ticks.clamp(window.from, window.to);
-                let changes = usize::from(view != view_order(rules.owl_view))
-                    + usize::from(minute != rules.owl_minute_ticks)
-                    + usize::from(length != rules.owl_window_ticks);
-                let distance = u32::from(minute.abs_diff(rules.owl_minute_ticks))
-                    + u32::from(length.abs_diff(rules.owl_window_ticks));
-                let choice = (changes, distance, (view, minute, length));
-                let place = found.partition_point(|known| *known < choice);
-                if place < OWL_CHOICES_MAX {
-                    found.insert(place, choice);
-                    found.truncate(OWL_CHOICES_MAX);
+        let is_other_view = usize::from(view != view_order(rules.owl_view));
+        for difference in 0..=expected.max(OWL_MINUTE_MAX) {
+            let least = (is_other_view + usize::from(difference > 0), u32::from(difference));
+            if found.len() == OWL_CHOICES_MAX
+                && found.last().is_some_and(|&(changes, distance, _)| (changes, distance) < least)
+            {
+                break;
+            }
+            let later = (difference > 0).then(|| expected.saturating_add(difference));
+            for minute in expected.checked_sub(difference).into_iter().chain(later) {
+                let windows = minute.checked_sub(1).and_then(|index| minutes.get(usize::from(index)));
+                for window in windows.into_iter().flatten() {
+                    if !window.orders.contains(rules.shared_path_order) {
+                        continue;
+                    }
+                    let length = rules.owl_window_ticks.clamp(window.from, window.to);
+                    let changes = least.0 + usize::from(length != rules.owl_window_ticks);
+                    let distance = least.1 + u32::from(length.abs_diff(rules.owl_window_ticks));
+                    let choice = (changes, distance, (view, minute, length));
+                    let place = found.partition_point(|known| *known < choice);
+                    if place < OWL_CHOICES_MAX {
+                        found.insert(place, choice);
+                        found.truncate(OWL_CHOICES_MAX);
+                    }
                 }
             }
         }
     }
     found.into_iter().map(|(_, _, choice)| choice).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::SmallRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::super::streets::Streets;
+    use super::*;
+    use crate::game::Layout;
+
+    fn all_owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
+        let mut found = Vec::new();
+        for (view, minutes) in owls.minutes.iter().enumerate() {
+            for (minute, windows) in (1_u16..).zip(minutes) {
+                for window in windows.iter().filter(|window| window.orders.contains(rules.shared_path_order)) {
+                    let length = rules.owl_window_ticks.clamp(window.from, window.to);
+                    let differences =
+                        [minute.abs_diff(rules.owl_minute_ticks), length.abs_diff(rules.owl_window_ticks)];
+                    let changes = usize::from(view != view_order(rules.owl_view))
+                        + differences.iter().filter(|&&difference| difference > 0).count();
+                    let distance = differences.map(u32::from).iter().sum::<u32>();
+                    found.push((changes, distance, (view, minute, length)));
+                }
+            }
+        }
+        found.sort_unstable();
+        found.into_iter().take(OWL_CHOICES_MAX).map(|(_, _, choice)| choice).collect()
+    }
+
+    #[test]
+    fn owl_choices_are_the_nearest_of_all() {
+        let streets = Streets::new(&Layout::parse("P.o").expect("a drawing")).expect("streets");
+        let mut random = SmallRng::seed_from_u64(1);
+        for share in [0.9, 0.05, 0.001, 0.0] {
+            let mut owls = Owls::new(&streets);
+            for (minutes, minute) in owls.minutes.iter_mut().flat_map(|minutes| minutes.iter_mut().zip(1..)) {
+                let all = minutes[0];
+                minutes.clear();
+                while random.random_bool(share) && minutes.len() < 4 {
+                    let from = minutes.last().map_or(0, |window| window.to + 1);
+                    if from > minute {
+                        break;
+                    }
+                    let orders = if random.random_bool(0.5) { Orders::ALL } else { Orders::NONE };
+                    let mut window = all;
+                    (window.from, window.to, window.orders) = (from, random.random_range(from..=minute), orders);
+                    minutes.push(window);
+                }
+            }
+            for (minute, window) in [(60, 10), (1, 0), (2000, 2000), (5000, 7), (u16::MAX, 1), (1000, 300)] {
+                for owl_view in [View::Stale, View::Present] {
+                    let rules =
+                        Rules { owl_view, owl_minute_ticks: minute, owl_window_ticks: window, ..Rules::BLITZ_2025 };
+                    assert_eq!(
+                        owl_choices(&owls, &rules),
+                        all_owl_choices(&owls, &rules),
+                        "{share}, {minute}, {window}"
+                    );
+                }
+            }
+        }
+    }
 }
