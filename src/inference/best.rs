@@ -316,7 +316,7 @@ impl Learner {
         found
     }
 
-    /// True if the phase after that of tick `tick - 1` was expected to begin by `tick`.
+    /// True if the phase that follows the phase of `tick - 1` was expected to begin by `tick`.
     pub fn is_overdue(&self, tick: u16) -> bool {
         phase_after(&self.best_clock(), tick)
             .is_some_and(|next| phase_clock(self.expected.phase_clocks, next).saturating_add(1) < tick)

@@ -50,7 +50,7 @@ pub struct ClockFilter {
     clock: u16,
 }
 
-/// A history in which `phase` ends, `since` ticks after the last move.
+/// A history in which `phase` has just ended. The threats last moved `since` ticks ago.
 #[derive(Clone, Copy, Debug)]
 struct PhaseEntry {
     history: History,
@@ -140,8 +140,9 @@ impl ClockFilter {
         entries
     }
 
-    /// Returns the expected rules with the cheapest periods and phases, or `None` if no explanation
-    /// is left. A phase that has not begun keeps its expected start unless it is overdue.
+    /// Returns the expected rules with the periods and phase starts of the cheapest history, or
+    /// `None` if no history is left. A phase that has not begun keeps its expected start unless it
+    /// is overdue.
     pub fn best(&self) -> Option<Rules> {
         let expected = PeriodsAndClocks::from_rules(&self.expected);
         let total = |&(phase, history): &(usize, &History)| {

@@ -11,9 +11,10 @@ use super::tile_set::TileSet;
 /// A step from a run to a run of the next layer, by all threats except the widest.
 #[derive(Clone, Copy, Debug)]
 struct Edge<const N: usize> {
-    /// Leads from the run at `start..end`. `before` is the previous edge to the same next run.
+    /// The first run is at `start..end` in its layer.
     start: u32,
     end: u32,
+    /// The index of the edge added before this one that leads to the same run.
     before: u32,
     from: TileSet<N>,
     to: TileSet<N>,

@@ -17,7 +17,7 @@ pub(super) struct Slot {
     memory_bits: Combination,
     /// For a hawk: the lowest bit of its number of draws since the root.
     draws_shift: Option<u32>,
-    /// For a hawk with counted draws: its number of draws at the root.
+    /// For a hawk whose draws are counted: its number of draws in the prover's first state.
     pub draws: Option<u16>,
 }
 
@@ -115,7 +115,7 @@ impl MemorySlots {
     }
 }
 
-/// Number of bits for the threats in a combination. The verifier needs the rest for the player.
+/// Number of bits for the threats in a combination.
 const SLOT_BITS: u32 = 115;
 /// Minimum bits for a hawk. The verifier needs this many.
 const HAWK_BITS_MIN: u32 = 26;

@@ -339,7 +339,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(state)
     }
 
-    /// Moves the tree along the current path, expanding nodes. Returns false if the tree is full.
+    /// Descends the tree along the current path, and expands nodes. Returns false if it is full.
     fn follow_path(&mut self, component: usize) -> Result<bool, Stop> {
         let mut replayed: Option<P::State> = None;
         loop {

@@ -19,8 +19,8 @@ pub const MARGIN_DEFAULT: f64 = 500.0;
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// Two one-sided tests at [`SIGNIFICANCE`] are equivalent to an interval with this confidence.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
-/// The number of further games is planned so that they show a difference as large as the margin
-/// with this probability. Undecided runs tend to be unlucky, so the planned number suffices less
+/// Enough further games are planned to detect a difference as large as the margin with this
+/// probability. Undecided runs tend to be unlucky, so the planned number suffices less
 /// often in practice (see `docs/records/benchmarks.md#calibration`).
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.

@@ -190,8 +190,8 @@ thread_local! {
     static PLANNER_CALLS: Cell<u32> = const { Cell::new(0) };
 }
 
-/// True if this thread runs a planner. Such a thread must not wait for a bot, because the bot may
-/// be waiting for this planner.
+/// True if this thread is running a planner. Such a thread must not wait for a bot, because the bot
+/// may be waiting for this planner.
 pub(crate) fn is_in_planner() -> bool {
     PLANNER_CALLS.get() > 0
 }

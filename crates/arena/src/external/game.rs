@@ -377,7 +377,7 @@ impl<'a> Play<'a> {
                 self.sent_garbage = true;
                 ControlFlow::Continue(())
             }
-            // The bot fails, because the server closes the connection on an invalid message.
+            // Too long, or not JSON: the bot fails, because the server would close the connection.
             Err(error) => {
                 self.record.invalid_commands += 1;
                 let text = shortened(message);

@@ -18,8 +18,8 @@ pub(crate) struct BudgetArgs {
     /// {n}and tournament: 20000 if no other limit is given]
     #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
     budget_ticks: Option<u64>,
-    /// Maximum evaluations of whole sequences per decision; for
-    /// {n}expressions only
+    /// Maximum evaluations of complete sequences of moves per decision;
+    /// {n}only for search expressions
     #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
     budget_evals: Option<u64>,
 }

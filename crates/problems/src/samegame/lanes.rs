@@ -261,7 +261,8 @@ impl Lanes {
         }
     }
 
-    /// Marks complete groups as gone if their first cell is the drawn cell, and returns the moves.
+    /// In each lane, marks the group as gone if it is complete and its first cell is the drawn
+    /// cell. Returns each lane's move, or [`REJECTED`].
     #[inline]
     fn accept(&mut self) -> Vector {
         let Self { column: at, row, found, is_growing, gone, .. } = self;

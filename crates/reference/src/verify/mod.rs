@@ -41,8 +41,9 @@
 //! - All threats move in the same ticks, and the player can reverse its moves ([`Board::new`]
 //!   checks both).
 //! - A move depends only on the key of the threat and on whether and where it notices the player.
-//!   To check this, a *twin* with the same key and, for example, another seed repeats each step,
-//!   and must make the same move ([`Pursuer::compute_steps`]). Bulls and goldfish notice nothing.
+//!   To check this, each step is repeated with a *twin* that has the same key, but for example
+//!   another seed: its next key must be the same ([`Pursuer::compute_steps`]). Bulls and goldfish
+//!   notice nothing.
 //! - A threat with a stale view sees the player's tile at the start of the tick. In the first tick,
 //!   it sees a position off the grid.
 //! - When a threat moves, it is not on the tile where it sees the player: otherwise the game would

@@ -386,7 +386,7 @@ impl<const N: usize> Pursuer<N> {
         if covered {
             Ok(hawks)
         } else {
-            Err("a hawk's start or step gives it a memory outside the merged set".to_owned())
+            Err("a hawk can have a memory outside the set of possible memories".to_owned())
         }
     }
 
