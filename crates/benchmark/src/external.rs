@@ -34,8 +34,8 @@ pub fn execute(
     std::fs::write(rules.path(), text).map_err(failed(rules.path()))?;
     let seconds = limits.time.as_secs_f64().ceil() as u64;
     let script = format!(
-        "ulimit -v {} && ulimit -t {seconds} && ulimit -f {} && exec >\"$GETAWAY_ANSWER\" && {command} \"$GETAWAY_MAP\" \
-         \"$GETAWAY_RULES\"",
+        "ulimit -v {} && ulimit -t {seconds} && ulimit -f {} && exec >\"$GETAWAY_ANSWER\" && \
+         set -- \"$GETAWAY_MAP\" \"$GETAWAY_RULES\" && {command} \"$@\"",
         limits.memory_mib * 1024,
         ANSWER_BYTES_MAX / 512,
     );
@@ -89,6 +89,8 @@ mod tests {
         let answer = |command: &str| execute(&benchmark, &instance, command, limits).expect("a shell");
         assert!(answer("sleep 100 #").expect_err("no answer").starts_with("hangs: "));
         assert_eq!(answer("echo RRR; sleep 100 #"), Ok("RRR\n".to_owned()));
+        let map = folder.path().join("n.txt");
+        assert_eq!(answer("test -s $2 && echo $1 #"), Ok(format!("{}\n", map.display())));
         assert_eq!(answer("echo oops >&2; exit 3 #"), Err("failed: exit code 3: oops".to_owned()));
         #[cfg(target_os = "linux")]
         {
