@@ -57,7 +57,12 @@ impl<const N: usize> Sweep<N> {
             begin: self.begin,
             limits: self.limits,
             work: self.work,
-            phase: self.phase,
+            phase: match self.phase {
+                // The pass was interrupted after it had recorded `after`: it ends with this layer,
+                // because the next one is under construction.
+                Phase::Backwards if self.after.is_none() => Phase::Over,
+                phase => phase,
+            },
             front: layers.add(front.tick, front.mask, &front.layer),
             is_ready: front.is_ready,
             joins: self.joins.clone(),
