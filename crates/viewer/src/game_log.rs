@@ -28,7 +28,7 @@ pub struct LoggedTick {
     /// The move that the recorded actions resolve to.
     pub commanded: Option<Move>,
     pub played: Option<Move>,
-    /// What the server received from the bot in this tick, if recorded.
+    /// The frames that the server received from the bot in this tick, if recorded.
     pub wire: Option<Box<WireNotes>>,
     pub decision: Option<Box<DecisionNotes>>,
 }
