@@ -325,25 +325,25 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         self._max_episode_steps = max_episode_steps
         self._observation, self._window = observation, window
         self._threads, self._copy = threads, copy
-        self._map = map
-        self._rules: dict[str, Any] = {"no_jump": no_jump, "rules": rules}
         self._elapsed = np.zeros(num_envs, dtype=np.int64)
         self._over = np.zeros(num_envs, dtype=np.bool_)
         self._headings = np.ones(num_envs, dtype=np.int64)
         self._started = False
         self.single_action_space = spaces.Discrete(5)
         self.action_space = batch_space(self.single_action_space, num_envs)
-        self._make(range(num_envs))
+        self._make(map, {"no_jump": no_jump, "rules": rules}, range(num_envs))
 
-    def _make(self, seeds: Iterable[int]) -> None:
-        if self._map is None:
-            boards = [_boards(None, seed, **self._rules) for seed in seeds]
+    def _make(self, map: MapLike | Sequence[MapLike] | None, rules: dict[str, Any], seeds: Iterable[int]) -> None:
+        """Makes new games. After an error, the environment has not changed."""
+        if map is None:
+            boards = [_boards(None, seed, **rules) for seed in seeds]
             games, best = [games[0] for games, _ in boards], [best[0] for _, best in boards]
         else:
-            games, best = _boards(self._map, 0, **self._rules)
+            games, best = _boards(map, 0, **rules)
         self._batch = getaway.Batch(
             games, self.num_envs, observation=self._observation, window=self._window, threads=self._threads
         )
+        self._map, self._rules = map, rules
         best_ticks = [-1 if tick is None else tick for tick in best]
         self._best_ticks = np.array([best_ticks[game * len(best) // self.num_envs] for game in range(self.num_envs)])
         self.single_observation_space = _space(self._observation, self._batch.observation_shape)
@@ -364,9 +364,8 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         mask = options.get("reset_mask")
         is_changed = bool(options.keys() & set(_BOARD_OPTIONS))
         if is_changed or (self._map is None and mask is None):
-            self._map = options.get("map", self._map)
-            self._rules |= {name: options[name] for name in ("no_jump", "rules") if name in options}
-            self._make(seeds)
+            rules = self._rules | {name: options[name] for name in ("no_jump", "rules") if name in options}
+            self._make(options.get("map", self._map), rules, seeds)
             mask = None
         self._batch.reset(mask)
         marked = ... if mask is None else mask

@@ -339,6 +339,14 @@ def test_options_of_reset_change_the_map_and_the_rules() -> None:
         envs.reset(options={"level": 3})
 
 
+def test_reset_with_a_refused_map_keeps_the_map_and_the_rules() -> None:
+    envs = getaway.gymnasium.ChaseVectorEnv(2, PATHS[0])
+    with pytest.raises(FileNotFoundError, match="no such map"):
+        envs.reset(options={"map": "no/such/map", "no_jump": True})
+    envs.reset(options={"rules": None})
+    assert envs.get_attr("state") == (Game(PATHS[0]).state,) * 2
+
+
 @pytest.mark.parametrize("options", [{"map": PATHS[0]}, {}])
 def test_masked_reset_leaves_the_other_games_as_they_are(options: dict[str, Any]) -> None:
     envs = gymnasium.make_vec("getaway/Chase-v0", num_envs=3, max_episode_steps=4, **options).unwrapped
