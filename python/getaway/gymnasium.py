@@ -399,31 +399,40 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         marked row is not a state of its game's map, raises ValueError and changes no game.
         """
         self._check_open()
-        self._started = True
         self._continue_from(states, mask)
         return self._out(), self._infos(np.ones(self.num_envs, np.bool_))
 
     def _continue_from(self, states: Any, mask: npt.NDArray[np.bool_] | None) -> None:
-        marked = np.ones(self.num_envs, np.bool_) if mask is None else mask
+        """Continues the marked games from the states. After an error, no game has changed."""
         if isinstance(states, np.ndarray) and states.dtype != object:
             self._batch.set_state(states, mask)
         else:
-            for game, state in self._per_game("state", states, getaway.State, marked):
-                self._batch[game] = state
+            replaced: list[tuple[int, getaway.State]] = []
+            try:
+                for game, state in self._per_game("state", states, getaway.State, mask):
+                    before = self._batch[game]
+                    self._batch[game] = state
+                    replaced.append((game, before))
+            except Exception:
+                for game, before in replaced:
+                    self._batch[game] = before
+                raise
+        marked = ... if mask is None else mask
         self._over[marked] = self._batch.is_over[marked]
+        self._started = True
 
     def _play(self, moves: Any, mask: npt.NDArray[np.bool_] | None) -> None:
-        marked = np.ones(self.num_envs, np.bool_) if mask is None else mask
-        for game, each in self._per_game("moves", moves, str, marked):
-            self._batch[game] = self._batch[game].play(each)
-        self._over[marked] = self._batch.is_over[marked]
+        states: list[getaway.State | None] = [None] * self.num_envs
+        for game, each in self._per_game("moves", moves, str, mask):
+            states[game] = self._batch[game].play(each)
+        self._continue_from(states, mask)
 
-    def _per_game(self, name: str, values: Any, single: type, marked: npt.NDArray[np.bool_]) -> list[tuple[int, Any]]:
+    def _per_game(self, name: str, values: Any, single: type, mask: npt.NDArray[np.bool_] | None) -> list[tuple[int, Any]]:
         """Returns the index and the value of each marked game."""
         each = [values] * self.num_envs if isinstance(values, single) else list(values)
         if len(each) != self.num_envs:
             raise ValueError(f"{name}: expected one value or a list of {self.num_envs} values, found a list of {len(each)}")
-        return [(int(game), each[game]) for game in np.flatnonzero(marked)]
+        return [(game, each[game]) for game in range(self.num_envs) if mask is None or mask[game]]
 
     def step(
         self, actions: npt.NDArray[np.integer[Any]]
@@ -514,10 +523,10 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
 
         Raises:
             AttributeError: for any other attribute.
+            ValueError: if a state does not have its game's map and rules; no game has then changed.
         """
         if name != "state":
             raise AttributeError(f"{name}: expected 'state', the only attribute of a game that can be set")
-        self._started = True
         self._continue_from(values, None)
 
     def render(self) -> Any:

@@ -177,6 +177,19 @@ def test_games_of_a_vector_environment_have_attributes() -> None:
         envs.get_attr("speed")
 
 
+def test_list_with_a_refused_state_or_move_changes_no_game() -> None:
+    envs = ChaseVectorEnv(3, PATHS[1])
+    envs.reset()
+    starts = envs.get_attr("state")
+    later = starts[0].play("RRDD")
+    with pytest.raises(ValueError, match="game 2: expected a state with the map and the rules of this game"):
+        envs.set_attr("state", [later, later, Game(PATHS[0]).state])
+    assert envs.get_attr("state") == starts and envs.batch.observations[:, 0].tolist() == [1, 1, 1]
+    with pytest.raises(ValueError, match=r"moves\[2\]: expected L, R, U, D or \."):
+        envs.reset(options={"moves": ["RR", "RR", "RRx"]})
+    assert envs.get_attr("state") == starts
+
+
 def test_pictures_are_the_viewers_at_any_size() -> None:
     pictures = {}
     for tile in (4, 16, 40):
