@@ -20,6 +20,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from os import PathLike
@@ -70,7 +71,8 @@ class Level:
         return getaway.Game(self.map, no_jump=self.no_jump)
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write a folder as `getaway.Map.save` does, with `level.json` and any `certificate.txt`.
+        """Write a folder as `getaway.Map.save` does, with `level.json` and any `certificate.txt`. If
+        a file cannot be written, no folder is left.
 
         Raises:
             ValueError: if `getaway.Map.save` fails.
@@ -78,9 +80,13 @@ class Level:
         """
         self.map.save(folder)
         values = {"no_jump": self.no_jump, "best_tick": self.best_tick, "moves": self.moves}
-        Path(folder, "level.json").write_text(json.dumps(values) + "\n")
-        if self.certificate is not None:
-            Path(folder, "certificate.txt").write_text(self.certificate)
+        try:
+            Path(folder, "level.json").write_text(json.dumps(values) + "\n")
+            if self.certificate is not None:
+                Path(folder, "certificate.txt").write_text(self.certificate)
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
 
 
 def load(folder: str | PathLike[str]) -> Level:

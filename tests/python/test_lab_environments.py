@@ -266,6 +266,16 @@ def test_levels_have_certified_best_ticks_and_environments_report_regret(tmp_pat
         ChaseEnv(made[0], no_jump=True)
 
 
+def test_level_that_cannot_be_saved_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(Path, "write_text", fail)
+    with pytest.raises(OSError, match="the disk is full"):
+        levels.Level(SHORT, False, 2001, "." * 2000, None).save(tmp_path / "level")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_splits_share_no_map() -> None:
     drawn = {split: levels.candidates(split, width=9, height=9) for split in ("train", "validation", "test")}
     maps = {split: {tuple(next(found).rows) for _ in range(30)} for split, found in drawn.items()}
