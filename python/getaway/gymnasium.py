@@ -466,7 +466,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         else:
             self._over = ended
             infos = self._infos(np.ones(self.num_envs, np.bool_))
-            self._add_regret(infos, infos["tick"], terminations)
+            self._add_regret(infos, terminations)
         return self._out(), rewards, terminations, truncations, infos
 
     def _reset_within_step(self, ended: npt.NDArray[np.bool_], terminations: npt.NDArray[np.bool_]) -> dict[str, Any]:
@@ -474,7 +474,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         for game in np.flatnonzero(ended):
             final_obs[game] = self._batch.observations[game].copy()
         final_info = self._infos(ended)
-        self._add_regret(final_info, final_info["tick"], terminations)
+        self._add_regret(final_info, terminations)
         self._batch.reset(ended)
         self._elapsed[ended] = 0
         self._headings[ended] = 1
@@ -492,10 +492,10 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
             infos[key], infos[f"_{key}"] = value, games.copy()
         return infos
 
-    def _add_regret(self, infos: dict[str, Any], ticks: npt.NDArray[np.int64], terminations: npt.NDArray[np.bool_]) -> None:
+    def _add_regret(self, infos: dict[str, Any], terminations: npt.NDArray[np.bool_]) -> None:
         known = terminations & (self._best_ticks >= 0)
         if known.any():
-            infos["regret"], infos["_regret"] = np.where(known, self._best_ticks - ticks, 0), known
+            infos["regret"], infos["_regret"] = np.where(known, self._best_ticks - infos["tick"], 0), known
 
     def _out(self) -> npt.NDArray[Any]:
         observations = self._batch.observations
