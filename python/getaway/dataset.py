@@ -96,6 +96,7 @@ def to_parquet(folder: str | os.PathLike[str]) -> Path:
     import pyarrow
     from pyarrow import parquet
 
+    describe(folder)
     path = Path(folder) / _NAME
     try:
         is_ours = not path.exists() or _MARK.items() <= (parquet.read_schema(path).metadata or {}).items()

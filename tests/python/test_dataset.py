@@ -104,3 +104,5 @@ def test_parquet_needs_pyarrow_or_has_the_same_records(judged: Path) -> None:
     for name, column in table.items():
         assert np.array_equal(np.array(column), dataset.load(judged)[name].reshape(1100, -1).squeeze())
     assert done.stdout == f"{judged / 'dataset.parquet'}\n"
+    with pytest.raises(ValueError, match="no-such-folder/dataset.jsonl: expected the description of a dataset"):
+        dataset.to_parquet(judged / "no-such-folder")
