@@ -85,7 +85,7 @@ def test_foreign_and_missing_files_are_named(judged: Path, tmp_path: Path) -> No
         dataset.load(partial)
 
 
-def test_workers_make_the_same_shards(judged: Path) -> None:
+def test_worker_refuses_a_description_of_other_work() -> None:
     play_shards = getaway._getaway.play_shards
     with pytest.raises(ValueError, match="the dataset: "):
         play_shards("{}", [0], {})
