@@ -239,9 +239,9 @@ def command_line_page(help_of: dict[str, Help]) -> str:
 
 def cluster_options(help_of: dict[str, Help]) -> str:
     """Returns the options of the cluster's functions: those of the commands with the same names."""
-    parts = ["## Options", "Keyword arguments of eval, battle, tournament and discover, in addition to those in their signatures:"]
-    without = {"--ray", "--json", "--maps", "--planner", "--map", "--problem", "--markdown"}
-    for name in ("eval", "battle", "tournament", "discover"):
+    parts = ["## Options", "Keyword arguments of each function, in addition to those in its signature:"]
+    without = {"--ray", "--json", "--maps", "--planner", "--map", "--add", "--problem", "--states", "--out", "--markdown"}
+    for name in ("eval", "battle", "tournament", "ladder", "discover", "dataset"):
         options = [
             (f"`{term.split()[0].removeprefix('--').replace('-', '_')}`", escape(text))
             for entries in help_of[name].sections.values()
