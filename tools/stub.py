@@ -35,11 +35,9 @@ def with_docstrings(source: str) -> str:
         indent = "" if isinstance(node, ast.Module) else " " * (node.col_offset + 4)
         start = end = first_line(node)
         first = node.body[0]
-        if ast.get_docstring(node) is not None:
-            start, end = first.lineno - 1, first.end_lineno or first.lineno
-        elif not isinstance(node, ast.Module):
-            # The body is `...`; the docstring replaces it.
-            start, end = first.lineno - 1, first.end_lineno or first.lineno
+        if isinstance(first, ast.Expr):
+            # The docstring replaces an older one, or a body that is `...`.
+            end = first.end_lineno or first.lineno
         lines[start:end] = block(text, indent)
     return "\n".join(lines) + "\n"
 
