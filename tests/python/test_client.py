@@ -330,7 +330,7 @@ def test_large_frame_is_accepted(scripted_server: Serve, run_bot: RunBot) -> Non
     assert run_bot(scripted_server(script)).stdout.startswith("score 10, last tick 1")
 
 
-def test_connecting_is_retried_until_the_timeout(scripted_server: Serve) -> None:
+def test_connecting_is_retried_until_the_timeout() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     # The listener is closed, so connections to its port are refused.
@@ -352,7 +352,7 @@ def test_bot_can_be_started_before_the_server(getaway_program: Path) -> None:
     assert "trying again" in log
 
 
-def test_existing_recording_is_not_overwritten(scripted_server: Serve, run_bot: RunBot, tmp_path: Path) -> None:
+def test_existing_recording_is_not_overwritten(run_bot: RunBot, tmp_path: Path) -> None:
     recording = tmp_path / "game.jsonl"
     recording.write_text("precious\n")
     done = run_bot("ws://127.0.0.1:1", SAVE_JSONL_PATH=str(recording))
