@@ -1,3 +1,4 @@
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
@@ -39,12 +40,11 @@ pub fn execute(
         limits.memory_mib * 1024,
         ANSWER_BYTES_MAX / 512,
     );
-    let path = |path: &Path| path.to_string_lossy().into_owned();
-    let environment = [
-        ("GETAWAY_TIME_LIMIT_S", seconds.to_string()),
-        ("GETAWAY_MAP", path(&benchmark.map_path(instance))),
-        ("GETAWAY_RULES", path(rules.path())),
-        ("GETAWAY_ANSWER", path(answer.path())),
+    let environment: [(&str, OsString); 4] = [
+        ("GETAWAY_TIME_LIMIT_S", seconds.to_string().into()),
+        ("GETAWAY_MAP", benchmark.map_path(instance).into()),
+        ("GETAWAY_RULES", rules.path().into()),
+        ("GETAWAY_ANSWER", answer.path().into()),
     ];
     let begun = Instant::now();
     let mut program = Program::start(&script, &environment).map_err(failed("sh"))?;
@@ -79,14 +79,18 @@ mod tests {
     use super::*;
     use getaway::game::Rules;
 
+    fn execute_in(folder: &Path, command: &str) -> Result<String, String> {
+        let instance =
+            Instance { name: "t/n".into(), map: "n.txt".into(), sha256: String::new(), rules: Rules::NO_JUMP };
+        let benchmark = Benchmark { folder: folder.to_owned(), instances: Vec::new() };
+        let limits = Limits { time: Duration::from_millis(20), memory_mib: 1024 };
+        execute(&benchmark, &instance, command, limits).expect("a shell")
+    }
+
     #[test]
     fn hanging_solver_is_named_and_its_last_line_counts() {
         let folder = tempfile::tempdir().expect("a folder");
-        let instance =
-            Instance { name: "t/n".into(), map: "n.txt".into(), sha256: String::new(), rules: Rules::NO_JUMP };
-        let benchmark = Benchmark { folder: folder.path().to_owned(), instances: Vec::new() };
-        let limits = Limits { time: Duration::from_millis(20), memory_mib: 1024 };
-        let answer = |command: &str| execute(&benchmark, &instance, command, limits).expect("a shell");
+        let answer = |command: &str| execute_in(folder.path(), command);
         assert!(answer("sleep 100 #").expect_err("no answer").starts_with("hangs: "));
         assert_eq!(answer("echo RRR; sleep 100 #"), Ok("RRR\n".to_owned()));
         let map = folder.path().join("n.txt");
@@ -99,5 +103,18 @@ mod tests {
             thread::sleep(Duration::from_millis(1500));
             assert!(!file.exists(), "a detached process outlives its solver");
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn solver_finds_a_map_whose_path_is_not_utf_8() {
+        use std::ffi::OsStr;
+        use std::os::unix::ffi::OsStrExt;
+
+        let outer = tempfile::tempdir().expect("a folder");
+        let folder = outer.path().join(OsStr::from_bytes(b"caf\xe9"));
+        std::fs::create_dir(&folder).expect("a folder");
+        std::fs::write(folder.join("n.txt"), "P..\n").expect("a map");
+        assert_eq!(execute_in(&folder, "cat \"$1\" #"), Ok("P..\n".to_owned()));
     }
 }

@@ -1,5 +1,6 @@
 //! The process tree of a bot, and its log.
 
+use std::ffi::OsStr;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -67,10 +68,11 @@ fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
 
 impl Process {
     /// Starts a shell command with these environment variables; an empty value unsets a variable.
-    pub fn start(command: &str, streams: Streams, environment: &[(&str, String)]) -> io::Result<Self> {
+    pub fn start(command: &str, streams: Streams, environment: &[(&str, impl AsRef<OsStr>)]) -> io::Result<Self> {
         let (log_end, log_start) = io::pipe()?;
         let (mut shell, release_pipe) = supervisor(command)?;
         for (name, value) in environment {
+            let value: &OsStr = value.as_ref();
             if value.is_empty() {
                 shell.env_remove(name)
             } else {

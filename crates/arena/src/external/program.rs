@@ -1,3 +1,4 @@
+use std::ffi::OsStr;
 use std::io;
 use std::process::ExitStatus;
 
@@ -26,7 +27,7 @@ impl Program {
     ///
     /// # Errors
     /// When the shell cannot be started.
-    pub fn start(command: &str, environment: &[(&str, String)]) -> io::Result<Self> {
+    pub fn start(command: &str, environment: &[(&str, impl AsRef<OsStr>)]) -> io::Result<Self> {
         let process = Process::start(command, Streams::Logged, environment)?;
         let usage = UsageMeter::new(process.id());
         Ok(Self { process, usage })
