@@ -3,15 +3,13 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 use std::process::ExitStatus;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use getaway_arena::Program;
 use tempfile::NamedTempFile;
 
 use crate::{Benchmark, BenchmarkError, Instance, Limits, failed};
 
-const POLL: Duration = Duration::from_millis(5);
 /// A solver that hangs is killed after this many times its time limit, plus [`START`].
 const ELAPSED_FACTOR: u32 = 10;
 const START: Duration = Duration::from_secs(1);
@@ -46,13 +44,8 @@ pub fn execute(
         ("GETAWAY_RULES", rules.path().into()),
         ("GETAWAY_ANSWER", answer.path().into()),
     ];
-    let begun = Instant::now();
     let mut program = Program::start(&script, &environment).map_err(failed("sh"))?;
-    let mut status = program.status();
-    while status.is_none() && begun.elapsed() < limits.time * ELAPSED_FACTOR + START {
-        thread::sleep(POLL);
-        status = program.status();
-    }
+    let status = program.wait(limits.time * ELAPSED_FACTOR + START);
     let end = program.end();
     let text = read(answer.path()).map_err(failed(answer.path()))?;
     Ok(match status {
@@ -100,7 +93,7 @@ mod tests {
         {
             let file = folder.path().join("detached");
             let _ = answer(&format!("setsid sh -c 'sleep 1; touch {}' & #", file.display()));
-            thread::sleep(Duration::from_millis(1500));
+            std::thread::sleep(Duration::from_millis(1500));
             assert!(!file.exists(), "a detached process outlives its solver");
         }
     }

@@ -1,6 +1,7 @@
 use std::ffi::OsStr;
 use std::io;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use super::process::{Process, Streams, exit_words, last_log_line};
 use super::usage::UsageMeter;
@@ -37,6 +38,12 @@ impl Program {
     pub fn status(&mut self) -> Option<ExitStatus> {
         self.usage.poll();
         self.process.status()
+    }
+
+    /// Waits at most `limit` for the program to exit. Returns the exit status if it has exited.
+    /// Does not measure the cost: use [`Self::status`] for this.
+    pub fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
+        self.process.wait(limit, &|| false).unwrap_or_default()
     }
 
     pub fn end(mut self) -> ProgramEnd {
