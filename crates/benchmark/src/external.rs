@@ -15,7 +15,8 @@ const ELAPSED_FACTOR: u32 = 10;
 const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;
 /// Exit codes of a shell whose last command was killed by SIGKILL or SIGXCPU: the system sends one
-/// of these signals to a solver that exceeds its limit on processor time.
+/// of these signals to a solver that exceeds its limit on processor time. SIGKILL may have another
+/// cause, such as a lack of memory; the solver's last complete line counts all the same.
 const OUT_OF_TIME: [i32; 2] = [128 + 9, 128 + 24];
 
 /// Runs a solver's shell command. Returns its output, or the reason why the output does not count.
@@ -48,10 +49,10 @@ pub fn execute(
     let status = program.wait(limits.time * ELAPSED_FACTOR + START);
     let end = program.end();
     let text = read(answer.path()).map_err(failed(answer.path()))?;
+    let is_empty = text.trim().is_empty();
     Ok(match status {
-        None if text.trim().is_empty() => {
-            Err("hangs: no answer, although the solver had ten times its time limit".to_owned())
-        }
+        None if is_empty => Err("hangs: no answer, although the solver had ten times its time limit".to_owned()),
+        Some(status) if is_out_of_time(status) && is_empty => Err(format!("no answer: {}", end.words)),
         Some(status) if !is_out_of_time(status) && !status.success() => Err(format!("failed: {}", end.words)),
         _ => Ok(text),
     })
@@ -89,6 +90,9 @@ mod tests {
         let map = folder.path().join("n.txt");
         assert_eq!(answer("test -s $2 && echo $1 #"), Ok(format!("{}\n", map.display())));
         assert_eq!(answer("echo oops >&2; exit 3 #"), Err("failed: exit code 3: oops".to_owned()));
+        let killed = "no answer: exit code 137, signal 9: oops";
+        assert_eq!(answer("echo oops >&2; kill -9 $$ #"), Err(killed.to_owned()));
+        assert_eq!(answer("echo RRR; kill -9 $$ #"), Ok("RRR\n".to_owned()));
         #[cfg(target_os = "linux")]
         {
             let file = folder.path().join("detached");
