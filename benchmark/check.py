@@ -840,8 +840,8 @@ STYLE_NAMES = ("server", "unknown")
 PERSONALITIES = ("server", "missing", "mismatched")
 
 
-def parse_object(text, line, keys, optional=()):
-    """Parses a line of JSON: an object with all of `keys`, and possibly some of `optional`."""
+def parse_object(text, line, keys):
+    """Parses a line of JSON: an object with exactly these keys."""
 
     def unique(pairs):
         if len({key for key, _ in pairs}) < len(pairs):
@@ -855,7 +855,7 @@ def parse_object(text, line, keys, optional=()):
         value = json.loads(text, object_pairs_hook=unique, parse_constant=refuse)
     except (ValueError, RecursionError) as error:
         raise Refused(f"line {line}: invalid JSON: {error}") from None
-    if not isinstance(value, dict) or not value.keys() - set(optional) == keys:
+    if not isinstance(value, dict) or value.keys() != keys:
         raise Refused(f"line {line}: expected an object with the keys {', '.join(sorted(keys))}")
     return value
 
@@ -871,10 +871,10 @@ class Certificate:
             lines.pop()
         if len(lines) < 2:
             raise Refused(f"line {first_line}: expected a certificate of at least two lines")
-        header = parse_object(lines[0], first_line, HEADER_KEYS - {"rules"}, ("rules",))
+        header = parse_object(lines[0], first_line, HEADER_KEYS)
         if not is_integer(header["certificate"]) or header["certificate"] != 4:
             raise Refused(f"line {first_line}: expected version 4 of the format")
-        self.rules = full_rules(header.get("rules", {}), f"line {first_line}")
+        self.rules = full_rules(header["rules"], f"line {first_line}")
         self.final_tick, self.bound_tick = header["final_tick"], header["bound_tick"]
         self.actions = header["actions"]
         if not is_integer(self.final_tick) or not is_integer(self.bound_tick):

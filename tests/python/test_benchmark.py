@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import benchmark_runs
+import pytest
 from conftest import ROOT, TIMEOUT_S
 
 BENCHMARK = ROOT / "benchmark"
@@ -14,6 +16,21 @@ BENCHMARK = ROOT / "benchmark"
 
 def test_both_checkers_agree_on_changed_records(getaway_program: Path) -> None:
     assert benchmark_runs.run(getaway_program.resolve(), count=40, seed=2, max_steps=10_000)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement"),
+    [(r'"rules":\{.*?\}\},', "")],
+    ids=["no-rules"],
+)
+def test_both_checkers_refuse_wrong_rules(getaway_program: Path, tmp_path: Path, pattern: str, replacement: str) -> None:
+    record = (BENCHMARK / "records" / "real-like" / "snail-jump.txt").read_text("utf-8")
+    path = tmp_path / "changed.txt"
+    path.write_text(re.sub(pattern, replacement, record, count=1), "utf-8")
+    own = [str(getaway_program), "benchmark", "check", "--benchmark", str(BENCHMARK), str(path)]
+    for command in (own, [sys.executable, str(BENCHMARK / "check.py"), str(path)]):
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+        assert (done.returncode, "0 records hold, 1 are refused" in done.stdout) == (1, True), done
 
 
 def test_records_are_checked_from_the_command_line() -> None:
