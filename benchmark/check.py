@@ -926,7 +926,7 @@ def same_rules(some, others):
 
     def text(rules):
         scale = rules["pick_scale"]
-        scale = float(scale) if type(scale) in (int, float) else scale
+        scale = float(scale) if is_integer(scale, -(2**53), 2**53) else scale
         return json.dumps(rules | {"pick_scale": scale, "wire": None}, sort_keys=True)
 
     wire = some["wire"]

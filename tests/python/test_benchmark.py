@@ -20,8 +20,8 @@ def test_both_checkers_agree_on_changed_records(getaway_program: Path) -> None:
 
 @pytest.mark.parametrize(
     ("pattern", "replacement"),
-    [(r'"rules":\{.*?\}\},', "")],
-    ids=["no-rules"],
+    [(r'"rules":\{.*?\}\},', ""), (r'"pick_scale":[^,]+', '"pick_scale":1' + 400 * "0")],
+    ids=["no-rules", "huge-number"],
 )
 def test_both_checkers_refuse_wrong_rules(getaway_program: Path, tmp_path: Path, pattern: str, replacement: str) -> None:
     record = (BENCHMARK / "records" / "real-like" / "snail-jump.txt").read_text("utf-8")
