@@ -13,6 +13,8 @@ use crate::{Benchmark, BenchmarkError, failed};
 const RECORD_BYTES_MAX: u64 = 1 << 22;
 const FIRST_LINE: &str = "bench-1 record ";
 const CREDITS: [&str; 2] = ["line by: ", "bound by: "];
+/// Number of lines before the certificate.
+const HEADER_LINES: usize = 1 + CREDITS.len();
 
 /// In text form, the first three fields take one line each, and the certificate follows.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,7 +53,7 @@ impl Record {
         let (line_by, bound_by) = (next(2, CREDITS[0])?, next(3, CREDITS[1])?);
         let certificate: Result<Certificate, _> = parts.next().unwrap_or("").parse();
         let certificate =
-            certificate.map_err(|error| format!("line {}: {}", error.line + CREDITS.len() + 1, error.message))?;
+            certificate.map_err(|error| format!("line {}: {}", HEADER_LINES + error.line, error.message))?;
         Ok(Self { instance, line_by, bound_by, certificate })
     }
 
@@ -63,14 +65,20 @@ impl Record {
     /// Replays the line and repeats the proof in the literal model, `getaway_reference`. Returns an
     /// error with the reason if the record is wrong.
     pub fn check(&self, benchmark: &Benchmark) -> Result<(), String> {
+        self.check_after(HEADER_LINES, benchmark)
+    }
+
+    /// Like [`Self::check`], but counts lines as if only `lines` lines preceded the certificate.
+    pub(crate) fn check_after(&self, lines: usize, benchmark: &Benchmark) -> Result<(), String> {
         let instance = benchmark.find(&self.instance).map_err(|error| error.to_string())?;
         let layout = benchmark.layout(instance).map_err(|error| error.to_string())?;
         let Certificate { rules, .. } = self.certificate;
-        rules.validate().map_err(|error| format!("line 4: {error}"))?;
+        rules.validate().map_err(|error| format!("line {}: {error}", lines + 1))?;
         if (Rules { wire: instance.rules.wire, ..rules }) != instance.rules {
-            return Err("line 4: the rules are not those of the instance".to_owned());
+            return Err(format!("line {}: the rules are not those of the instance", lines + 1));
         }
-        getaway_reference::verify(&self.certificate, &layout).map_err(|error| error.to_string())
+        getaway_reference::verify(&self.certificate, &layout)
+            .map_err(|error| format!("line {}: {}", lines + error.line, error.message))
     }
 
     /// Takes the line of `other` if it is the longer line, and the bound of `other` if it is the

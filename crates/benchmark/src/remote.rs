@@ -148,7 +148,7 @@ mod tests {
         let here = run(&benchmark, instances[2], &solver, settings().limits()).expect("an answer");
         assert_eq!(found[0], Answer { seconds: 0.0, ..here });
         let refusal = found[1].failure.as_ref().expect("a lie is refused");
-        assert!(found[1].record.is_none() && refusal.starts_with("refused: line"), "{refusal}");
+        assert!(found[1].record.is_none() && refusal.starts_with("refused: line 1: "), "{refusal}");
         assert_eq!(found[2], Answer { record: None, failure: Some("hangs".into()), seconds: 0.0 });
     }
 

@@ -106,7 +106,7 @@ impl Attempt {
         let checked = self.certificate.and_then(|text| {
             let certificate = text.parse::<Certificate>().map_err(|error| format!("refused: certificate: {error}"))?;
             let record = Record { instance: instance.name.clone(), line_by: by.clone(), bound_by: by, certificate };
-            record.check(benchmark).map(|()| record).map_err(|why| format!("refused: {why}"))
+            record.check_after(0, benchmark).map(|()| record).map_err(|why| format!("refused: {why}"))
         });
         match checked {
             Ok(record) => Answer { record: Some(record), failure: None, seconds },

@@ -71,4 +71,6 @@ fn solvers_are_scored_and_failures_named() {
     fs::write(&record, found.replacen("\"actions\":\"", "\"actions\":\".", 1)).expect("written");
     let output = getaway(&["benchmark", "check", "--benchmark", &small]);
     assert_eq!((output.status.code(), error_line(&output).as_str()), (Some(1), "1 record refused"));
+    let sentence = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(sentence.contains("snail-no-jump.txt: refused: line 4: "), "{sentence}");
 }
