@@ -82,9 +82,13 @@ impl Record {
     }
 
     /// Takes the line of `other` if it is the longer line, and the bound of `other` if it is the
-    /// lower bound. Returns which parts were taken. Both records must be of the same instance.
-    /// Fails if a line ends after the bound of the other record: one record must then be wrong.
+    /// lower bound. Returns which parts were taken. Fails if the records are of different
+    /// instances, or if a line ends after the bound of the other record: one record must then be
+    /// wrong.
     pub fn merge(&mut self, other: &Self) -> Result<Merge, String> {
+        if self.instance != other.instance {
+            return Err(format!("a record of {}: expected a record of {}", self.instance, other.instance));
+        }
         let (own, new) = (&mut self.certificate, &other.certificate);
         if own.final_tick > new.bound_tick || new.final_tick > own.bound_tick {
             return Err(format!(
@@ -121,5 +125,32 @@ impl Record {
         std::io::Write::write_all(&mut partial, self.to_string().as_bytes()).map_err(failed(&path))?;
         partial.persist(&path).map_err(|error| BenchmarkError::File { path, source: error.error })?;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use getaway::planner::ProofEnd;
+
+    use super::*;
+
+    fn record(instance: &str, final_tick: u16, bound_tick: u16) -> Record {
+        let (rules, end) = (Rules::NO_JUMP, ProofEnd::None);
+        Record {
+            instance: instance.to_owned(),
+            line_by: format!("line {final_tick}"),
+            bound_by: format!("bound {bound_tick}"),
+            certificate: Certificate { rules, moves: Vec::new(), final_tick, bound_tick, steps: Vec::new(), end },
+        }
+    }
+
+    #[test]
+    fn records_of_different_instances_are_not_merged() {
+        let mut known = record("t/a", 50, 90);
+        let merge = known.merge(&record("t/a", 60, 80)).expect("the same instance");
+        assert_eq!((merge, &known), (Merge { line: true, bound: true }, &record("t/a", 60, 80)));
+        assert!(known.merge(&record("t/b", 70, 75)).is_err());
+        assert!(known.merge(&record("t/a", 85, 90)).is_err(), "a line after the bound");
+        assert_eq!(known, record("t/a", 60, 80));
     }
 }
