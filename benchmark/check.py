@@ -90,10 +90,10 @@ class Map:
         if self.player is None:
             raise Refused("the map has no player: expected one P")
         self.options = {tile: self.neighbours(tile, rules["option_order"]) for tile in self.open}
-        self.posts = self.best_intersections()
         self._distances = {}
         self._shark_steps = {}
         self._sights = {}
+        self.posts = self.best_intersections()
 
     def neighbours(self, tile, order):
         return [name for name in order if step(tile, name) in self.open]
@@ -165,7 +165,6 @@ class Map:
         return self._sights[tile]
 
     def best_intersections(self):
-        self._sights = {}
         tiles = [
             (x, y)
             for x in range(1, self.width - 1)
