@@ -2,7 +2,7 @@
 
 use getaway::game::{Layout, PeriodTicks, Rules, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
-use getaway::planner::{Budget, Certificate, Decider, Outcome, ProofEnd, SurvivalOptions};
+use getaway::planner::{Budget, Certificate, Decider, Outcome, ProofEnd, Step, SurvivalOptions};
 use getaway_reference::audit::{Audit, Counts, change};
 use getaway_reference::lockstep::Dice;
 use getaway_reference::{verify, verify_within};
@@ -58,13 +58,16 @@ fn line_on_which_a_hawk_draws_more_often_than_is_counted_verifies() {
 }
 
 #[test]
-fn sweep_after_a_complete_proof_is_accepted() {
+fn sweeps_after_a_complete_proof_are_ignored() {
     let mut changed = 0;
     for index in 0..6 {
         let (layout, mut certificate, _) = decide(index, 400_000);
         if certificate.end == ProofEnd::Empty {
-            certificate.steps.push(certificate.steps[0].clone());
+            let wrong = Step { joins: vec![(1, 99)], ..certificate.steps[0].clone() };
+            certificate.steps.push(wrong);
             assert_eq!(verify(&certificate, &layout), Ok(()), "map {index}");
+            certificate.steps.rotate_right(1);
+            assert!(verify(&certificate, &layout).is_err(), "map {index}: a wrong sweep before the proof");
             changed += 1;
         }
     }

@@ -150,16 +150,18 @@ fn check<const N: usize, const W: usize>(
     // already prove the bound, and a sweep for an earlier target tick may prove a lower bound.
     let bound_tick = usize::from(certificate.bound_tick);
     let mut is_proven = certificate.end == ProofEnd::None;
-    let steps = if is_proven { &[] } else { &certificate.steps[..] };
-    for (index, step) in steps.iter().enumerate() {
+    for (index, step) in certificate.steps.iter().enumerate() {
+        if is_proven {
+            break;
+        }
         // The final sweep must run out of states, so its layers are not kept.
-        let is_last = index + 1 == steps.len() && certificate.end == ProofEnd::Empty;
+        let is_last = index + 1 == certificate.steps.len() && certificate.end == ProofEnd::Empty;
         let line = refuse(index + 2);
         match verifier.sweep(step, is_last).map_err(line)? {
             Some(tick) if verifier.is_reached(tick) => {
                 return Err(line(format!("it rules out tick {tick}, which the line reaches")));
             }
-            Some(tick) => is_proven |= tick <= bound_tick,
+            Some(tick) => is_proven = tick <= bound_tick,
             None => {}
         }
     }
