@@ -476,7 +476,8 @@ class Board:
     def __init__(self, chart):
         self.chart = chart
         self.stride = chart.width + 1
-        self.player_tiles = sorted(chart.open - chart.see_through)
+        tiles = sorted(chart.open - chart.see_through)
+        self.player_tiles = [tile for tile in tiles if chart.options[tile] or tile == chart.player]
         self.everywhere = 0
         for tile in self.player_tiles:
             self.everywhere |= self.bit(tile)
