@@ -30,6 +30,8 @@ fn is_proven(result: &Results) -> bool {
         || result.final_tick.is_some_and(|tick| tick > LAST_TICK)
 }
 
+/// Returns a row for each run, ordered by the numbers of proven and decided instances and then by
+/// the mean rank.
 pub fn rows(runs: &[(Settings, Vec<Results>)]) -> Vec<Row> {
     let tick = |run: &[Results], instance: &str| {
         let result = run.iter().find(|result| result.instance == instance);
@@ -55,7 +57,12 @@ pub fn rows(runs: &[(Settings, Vec<Results>)]) -> Vec<Row> {
             mean_rank: mean(ticks().map(|(result, tick)| rank(tick, &result.instance)).collect()),
         }
     };
-    runs.iter().map(row).collect()
+    let mut rows: Vec<Row> = runs.iter().map(row).collect();
+    rows.sort_by(|one, other| {
+        let more = (other.proven, other.decided).cmp(&(one.proven, one.decided));
+        more.then(one.mean_rank.total_cmp(&other.mean_rank))
+    });
+    rows
 }
 
 const WIDTH: f64 = 640.0;
@@ -130,8 +137,9 @@ mod tests {
 
     #[test]
     fn equal_ticks_share_a_rank_and_failures_come_last() {
-        let runs = [run("a", &[Some(700), Some(600)]), run("b", &[Some(700), None])];
+        let runs = [run("b", &[Some(700), None]), run("a", &[Some(700), Some(600)])];
         let rows = rows(&runs);
+        assert_eq!((&*rows[0].solver, &*rows[1].solver), ("a", "b"));
         assert_eq!((rows[0].mean_rank, rows[1].mean_rank), (1.25, 1.75));
         assert_eq!((rows[0].proven, rows[1].proven, rows[1].failed), (1, 1, 1));
         assert_eq!((rows[0].decided, rows[0].mean_tick, rows[1].mean_tick), (2, 650.0, 350.0));
