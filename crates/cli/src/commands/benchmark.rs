@@ -163,16 +163,18 @@ fn files_within(path: &Path) -> Result<Vec<PathBuf>, CliError> {
     Ok(files)
 }
 
+fn load_checked(path: &Path, benchmark: &Benchmark) -> Result<Record, String> {
+    let record = Record::load(path).map_err(|error| error.to_string())?;
+    let checked = record.check(benchmark).map_err(|why| format!("{}: refused: {why}", path.display()));
+    checked.map(|()| record)
+}
+
 fn check(args: &CheckArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
     let all = [benchmark.folder.join("records")];
     let files = record_files(if args.files.is_empty() { &all } else { &args.files })?;
     let mut refused = 0;
     for path in &files {
-        let checked = Record::load(path).map_err(|error| error.to_string()).and_then(|record| {
-            let checked = record.check(benchmark).map_err(|why| format!("{}: refused: {why}", path.display()));
-            checked.map(|()| record)
-        });
-        let sentence = match checked {
+        let sentence = match load_checked(path, benchmark) {
             Ok(Record { instance, certificate, .. }) => {
                 format!("{instance}: line {}, bound {}", certificate.final_tick, certificate.bound_tick)
             }
@@ -296,33 +298,40 @@ fn table(args: &TableArgs, out: &mut impl Write) -> Result<(), CliError> {
     file.map_or(Ok(()), |file| file.write(cactus(&runs).as_bytes()))
 }
 
+/// Merges a record into the known record of its instance. Returns the result, and what is better
+/// than before; `None` if nothing is.
+fn improved(records: &Path, new: Record) -> Result<Option<(Record, &'static str)>, String> {
+    let path = records.join(format!("{}.txt", new.instance));
+    if !path.is_file() {
+        return Ok(Some((new, "first record")));
+    }
+    let mut known = Record::load(&path).map_err(|error| error.to_string())?;
+    let merge = known.merge(&new)?;
+    let words = match (merge.line, merge.bound) {
+        (true, true) => "longer line, lower bound",
+        (true, false) => "longer line",
+        (false, true) => "lower bound",
+        (false, false) => return Ok(None),
+    };
+    Ok(Some((known, words)))
+}
+
 fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Result<(), CliError> {
     let records = benchmark.folder.join("records");
     let (mut refused, mut better) = (0, 0);
     for path in record_files(&args.files)? {
-        let new = Record::load(&path)?;
-        if let Err(why) = new.check(benchmark) {
-            refused += 1;
-            writeln!(out, "{}", one_line(&format!("{}: refused: {why}", path.display())))?;
-            continue;
+        match load_checked(&path, benchmark).and_then(|new| improved(&records, new)) {
+            Ok(Some((record, words))) => {
+                record.save(&records)?;
+                better += 1;
+                writeln!(out, "{}: {words}", one_line(&record.instance))?;
+            }
+            Ok(None) => {}
+            Err(why) => {
+                refused += 1;
+                writeln!(out, "{}", one_line(&why))?;
+            }
         }
-        let known = records.join(format!("{}.txt", new.instance));
-        let (record, words) = if known.is_file() {
-            let mut record = Record::load(&known)?;
-            let merge = record.merge(&new).map_err(CliError::Check)?;
-            let words = match (merge.line, merge.bound) {
-                (true, true) => "longer line, lower bound",
-                (true, false) => "longer line",
-                (false, true) => "lower bound",
-                (false, false) => continue,
-            };
-            (record, words)
-        } else {
-            (new, "first record")
-        };
-        record.save(&records)?;
-        better += 1;
-        writeln!(out, "{}: {words}", one_line(&record.instance))?;
     }
     writeln!(out, "{} improved, {refused} refused", count(better, "record"))?;
     if refused > 0 {

@@ -65,6 +65,11 @@ fn solvers_are_scored_and_failures_named() {
     let submit = ["benchmark", "submit", "--benchmark", &small, &out("own")];
     assert!(succeeds(&submit).contains("real-like/snail-no-jump: first record"));
     assert!(succeeds(&submit).starts_with("0 records improved"));
+    let broken = folder.path().join("broken.txt");
+    fs::write(&broken, "no record").expect("written");
+    let output = getaway(&["benchmark", "submit", "--benchmark", &small, &text(&broken), &out("own")]);
+    assert_eq!((output.status.code(), error_line(&output).as_str()), (Some(1), "1 record refused"));
+    assert!(String::from_utf8_lossy(&output.stdout).ends_with("0 records improved, 1 refused\n"));
     let record = folder.path().join("records/real-like/snail-no-jump.txt");
     succeeds(&["benchmark", "check", "--benchmark", &small]);
     let found = fs::read_to_string(&record).expect("a record");
