@@ -344,7 +344,12 @@ impl Shared {
         }
     }
 
+    /// Carries out or refuses the requests in the folder. Does nothing while events are unsaved,
+    /// because a request among them would be carried out twice.
     fn answer_requests(&mut self, options: &LadderOptions<'_>) {
+        if !self.unsaved.is_empty() {
+            return;
+        }
         for Waiting { id, request } in self.store.waiting() {
             if !self.ladder.has_request(&id) {
                 if let Err(reason) = self.answer(options, &id, request) {
@@ -386,4 +391,55 @@ impl Shared {
 /// Seconds since 1970.
 fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ladder::request;
+    use getaway::game::{Layout, Rules};
+    use getaway::search::Budget;
+
+    fn options<'a>(folder: &'a Path, maps: &'a [Map]) -> LadderOptions<'a> {
+        let (rules, budget) = (Rules::BLITZ_2025, Budget::ticks(1));
+        let series = SeriesOptions { planners: Vec::new(), samples: 1, seed: 1, rules, budget };
+        LadderOptions { folder, maps, series, external: ExternalOptions::default(), host: None, time: None }
+    }
+
+    fn hall() -> Map {
+        let layout = Layout::parse("P....\n.###.\n....S").expect("a drawing");
+        Map { name: "hall".to_owned(), kind: String::new(), difficulty: String::new(), layout }
+    }
+
+    /// Opens a ladder without starting games.
+    fn open(options: &LadderOptions<'_>) -> Shared {
+        let series = Series::new(options.maps, options.series.clone()).expect("a series");
+        let mut ladder = Ladder::new(vec!["hall".to_owned()], 1);
+        let read = |event: Event| ladder.apply(event);
+        let store = Store::open(options.folder, &settings(options, &series), read).expect("a ladder");
+        let (series, unsaved, news, notes) = (Arc::new(series), Vec::new(), Vec::new(), Vec::new());
+        Shared { ladder, store, series, unsaved, news, notes, error: None, has_changed: true, is_waiting: false }
+    }
+
+    #[test]
+    fn request_is_carried_out_once_although_events_cannot_be_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let maps = [hall()];
+        let options = options(folder.path(), &maps);
+        let mut shared = open(&options);
+        request(folder.path(), LadderRequest::Add("a=random".to_owned())).expect("a request");
+        shared.answer_requests(&options);
+        // Stands for an event whose first write failed.
+        shared.unsaved.push(Event::Retire { name: "a".to_owned(), at: 0, request: "other".to_owned() });
+        request(folder.path(), LadderRequest::Add("b=random".to_owned())).expect("a request");
+        for _ in 0..3 {
+            shared.answer_requests(&options);
+        }
+        shared.save_again();
+        shared.answer_requests(&options);
+        assert_eq!(shared.notes, ["a is added", "b is added"]);
+        assert!(shared.store.waiting().is_empty());
+        drop(shared);
+        assert_eq!(open(&options).ladder.entrants(), ["a=random", "b=random"]);
+    }
 }
