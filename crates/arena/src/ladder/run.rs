@@ -1,5 +1,6 @@
 //! Runs a ladder: threads play games, and a loop reads requests and reports the results.
 
+use std::collections::HashSet;
 use std::iter;
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -66,6 +67,8 @@ struct Shared {
     series: Arc<Series>,
     /// Events that could not be written yet. No game is started until all of them are written.
     unsaved: Vec<Event>,
+    /// The ids of refused requests, whose files may still exist because they cannot be removed.
+    refused: HashSet<String>,
     /// Saved games that have not been reported yet.
     news: Vec<NumberedGame>,
     notes: Vec<String>,
@@ -107,11 +110,8 @@ pub fn run_ladder(
     };
     let store = Store::open(options.folder, &settings, read)?;
     let spec = series.spec();
-    let series = Arc::new(series.with_planners(ladder.entrants(), options.host)?);
-    let (unsaved, news, notes) = (Vec::new(), Vec::new(), Vec::new());
-    let shared =
-        Shared { ladder, store, series, unsaved, news, notes, error: None, has_changed: true, is_waiting: false };
-    let shared = Mutex::new(shared);
+    let series = series.with_planners(ladder.entrants(), options.host)?;
+    let shared = Mutex::new(Shared::new(ladder, store, series));
     let host = ExternalHost::new(options.external.clone());
     let ended = AtomicBool::new(false);
     let is_stopped = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
@@ -262,6 +262,21 @@ fn watch(
 }
 
 impl Shared {
+    fn new(ladder: Ladder, store: Store, series: Series) -> Self {
+        Self {
+            ladder,
+            store,
+            series: Arc::new(series),
+            unsaved: Vec::new(),
+            refused: HashSet::new(),
+            news: Vec::new(),
+            notes: Vec::new(),
+            error: None,
+            has_changed: true,
+            is_waiting: false,
+        }
+    }
+
     fn start(&mut self) -> Option<(Job, Arc<Series>)> {
         if !self.unsaved.is_empty() || self.error.is_some() {
             return None;
@@ -351,9 +366,10 @@ impl Shared {
             return;
         }
         for Waiting { id, request } in self.store.waiting() {
-            if !self.ladder.has_request(&id) {
+            if !self.ladder.has_request(&id) && !self.refused.contains(&id) {
                 if let Err(reason) = self.answer(options, &id, request) {
                     self.notes.push(reason);
+                    self.refused.insert(id.clone());
                 }
                 if !self.unsaved.is_empty() {
                     return;
@@ -395,6 +411,8 @@ fn now() -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::ladder::request;
     use getaway::game::{Layout, Rules};
@@ -417,8 +435,7 @@ mod tests {
         let mut ladder = Ladder::new(vec!["hall".to_owned()], 1);
         let read = |event: Event| ladder.apply(event);
         let store = Store::open(options.folder, &settings(options, &series), read).expect("a ladder");
-        let (series, unsaved, news, notes) = (Arc::new(series), Vec::new(), Vec::new(), Vec::new());
-        Shared { ladder, store, series, unsaved, news, notes, error: None, has_changed: true, is_waiting: false }
+        Shared::new(ladder, store, series)
     }
 
     #[test]
@@ -441,5 +458,21 @@ mod tests {
         assert!(shared.store.waiting().is_empty());
         drop(shared);
         assert_eq!(open(&options).ladder.entrants(), ["a=random", "b=random"]);
+    }
+
+    #[test]
+    fn request_is_refused_once_although_its_file_remains() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let options = options(folder.path(), &[]);
+        let mut shared = open(&options);
+        request(folder.path(), LadderRequest::Retire("a".to_owned())).expect("a request");
+        let mut inbox = fs::read_dir(folder.path().join("inbox")).expect("a folder");
+        let file = inbox.next().expect("a file").expect("a file").path();
+        let text = fs::read(&file).expect("a request");
+        for _ in 0..3 {
+            fs::write(&file, &text).expect("a file");
+            shared.answer_requests(&options);
+        }
+        assert_eq!(shared.notes, ["a is not retired: no entrant has this name"]);
     }
 }

@@ -130,7 +130,8 @@ impl Store {
 
     /// Removes the file of a request that was carried out or refused.
     pub fn remove(&self, id: &str) {
-        // A failure cannot repeat a request that was carried out, because the journal holds its id.
+        // A failure cannot repeat a request: the journal holds the ids of those carried out, and
+        // the run those of the refused ones.
         let _ = fs::remove_file(self.folder.join("inbox").join(id));
     }
 }
