@@ -117,21 +117,23 @@ pub fn run_ladder(
     let is_stopped = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
     let result = thread::scope(|scope| {
         let mut process = None;
-        match players {
-            LadderPlayers::Threads(threads) => {
-                for _ in 0..threads.max(1) {
-                    let play = || play_games(&shared, &host, &is_stopped);
-                    thread::Builder::new().spawn_scoped(scope, play).map_err(SeriesError::Threads)?;
-                }
-            }
+        // If a thread cannot start, the threads before it must still be told to end.
+        let started = match players {
+            LadderPlayers::Threads(threads) => (0..threads.max(1)).try_for_each(|_| {
+                let play = || play_games(&shared, &host, &is_stopped);
+                thread::Builder::new().spawn_scoped(scope, play).map(drop)
+            }),
             LadderPlayers::Process(channel) => {
                 process = Some(channel.process);
                 let channel = Channel { process: Box::new(()), ..channel };
                 let play = || play_remotely(channel, &spec, &shared, &is_stopped);
-                thread::Builder::new().spawn_scoped(scope, play).map_err(SeriesError::Threads)?;
+                thread::Builder::new().spawn_scoped(scope, play).map(drop)
             }
-        }
-        let result = watch(options, &shared, &is_stopped, report);
+        };
+        let result = match started {
+            Ok(()) => watch(options, &shared, &is_stopped, report),
+            Err(error) => Err(SeriesError::Threads(error).into()),
+        };
         ended.store(true, Ordering::Relaxed);
         // Kills the other process, so that this process does not wait for games in progress.
         drop(process);
