@@ -56,11 +56,12 @@ struct Line<E> {
     event: E,
 }
 
-/// Stores a request for the current or next run of a ladder. Creates a missing folder.
+/// Stores a request for the current or next run of a ladder, and returns the path of its file.
+/// Removing the file withdraws the request. Creates a missing folder.
 ///
 /// # Errors
 /// When the folder cannot be created or written.
-pub fn request(folder: &Path, request: LadderRequest) -> Result<(), LadderError> {
+pub fn request(folder: &Path, request: LadderRequest) -> Result<PathBuf, LadderError> {
     let inbox = folder.join("inbox");
     let failed = |source| LadderError::Folder { path: inbox.clone(), source };
     fs::create_dir_all(&inbox).map_err(failed)?;
@@ -70,9 +71,9 @@ pub fn request(folder: &Path, request: LadderRequest) -> Result<(), LadderError>
     let text = serde_json::to_string(&file).expect("a request is valid JSON");
     writeln!(partial, "{text}").map_err(failed)?;
     // The name starts with the time, because requests are carried out in the order of their names.
-    let name = format!("{:020}-{}.json", now.as_nanos(), std::process::id());
-    partial.persist_noclobber(inbox.join(name)).map_err(|error| failed(error.error))?;
-    Ok(())
+    let path = inbox.join(format!("{:020}-{}.json", now.as_nanos(), std::process::id()));
+    partial.persist_noclobber(&path).map_err(|error| failed(error.error))?;
+    Ok(path)
 }
 
 /// A request whose file is in the folder. The id is the name of the file.

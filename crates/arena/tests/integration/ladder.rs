@@ -45,7 +45,9 @@ fn run(
 }
 
 fn add(folder: &Path, entrants: &[&str]) {
-    entrants.iter().for_each(|text| request(folder, LadderRequest::Add((*text).to_owned())).expect("a request"));
+    for text in entrants {
+        request(folder, LadderRequest::Add((*text).to_owned())).expect("a request");
+    }
 }
 
 fn row<'a>(standing: &'a LadderStanding, name: &str) -> &'a LadderRow {

@@ -87,9 +87,9 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
         return Err(input(LadderError::Empty));
     }
     let stop = stop_on_interrupt()?;
-    for wanted in requests {
-        request(&args.folder, wanted).map_err(input)?;
-    }
+    let players = args.players()?;
+    let stored = requests.into_iter().map(|wanted| request(&args.folder, wanted));
+    let stored: Vec<PathBuf> = stored.collect::<Result<_, LadderError>>().map_err(input)?;
     let options = LadderOptions {
         folder: &args.folder,
         maps: &maps,
@@ -102,13 +102,17 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     let heading = format!("{}, at most {} per decision, seed {seed}", count(maps.len(), "map"), budget.words());
     let mut folder = Folder::new(&args.folder, heading, args.games.playground.address());
     let progress = Progress::open_ended();
-    let standing = run_ladder(&options, args.players()?, &stop, &mut |news| folder.show(news, &progress));
+    let standing = run_ladder(&options, players, &stop, &mut |news| folder.show(news, &progress));
     drop(progress);
     match standing {
         Err(LadderError::Running { .. }) if has_requests => {
             Ok(writeln!(out, "{}: the running ladder carries out the request at once", folder.name())?)
         }
-        Err(error) => Err(input(error)),
+        Err(error) => {
+            // Otherwise the next run would carry out the requests, although this command failed.
+            stored.iter().for_each(|path| drop(fs::remove_file(path)));
+            Err(input(error))
+        }
         Ok(standing) => {
             folder.finish(&standing);
             if args.games.json {

@@ -111,8 +111,9 @@ fn foreign_files_and_mistakes_get_one_line() {
     assert!(fails(&["--add", "clairvoyant"]).starts_with("no planner named clairvoyant"));
     assert!(!folder.exists(), "a mistake creates nothing");
     assert!(getaway(&ladder(&folder, &["--add", "random"])).status.success());
-    let other = fails(&["--seed", "7"]);
+    let other = fails(&["--seed", "7", "--add", "safest"]);
     assert!(other.ends_with("ladder.jsonl, line 1: the seed is 0, but this run has 7"), "{other}");
+    assert_eq!(fs::read_dir(folder.join("inbox")).unwrap().count(), 0, "the request is withdrawn");
     let page = folder.join("index.html");
     fs::write(&page, "mine").unwrap();
     let output = getaway(&ladder(&folder, &[]));
