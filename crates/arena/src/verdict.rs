@@ -253,8 +253,9 @@ fn points(value: f64) -> String {
 }
 
 fn signed_points(value: f64) -> String {
-    let sign = if value.round() < 0.0 { "-" } else { "+" };
-    format!("{sign}{}", points(value))
+    let digits = points(value);
+    let sign = if value < 0.0 && digits != "0" { "-" } else { "+" };
+    format!("{sign}{digits}")
 }
 
 fn range(interval: Interval) -> String {
@@ -268,7 +269,7 @@ mod tests {
     #[test]
     fn numbers_read_well() {
         assert_eq!([0.0, 999.0, 1000.0, 12_345.6].map(points), ["0", "999", "1,000", "12,346"]);
-        assert_eq!([-0.4, 0.4, -1500.0].map(signed_points), ["+0", "+0", "-1,500"]);
+        assert_eq!([-0.4, 0.4, -0.5, -1500.0].map(signed_points), ["+0", "+0", "+0", "-1,500"]);
         assert_eq!([0.2, 9.1, 10.0, 101.0, 1234.0].map(two_digits_up), [1, 10, 10, 110, 1300]);
         let maps = FurtherGames { count: 1, unit: GameUnit::Maps };
         assert_eq!(
