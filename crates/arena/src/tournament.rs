@@ -218,6 +218,8 @@ impl Tournament {
                 let further = verdict.further.map(|further| format!(", about {}", further.words()));
                 match verdict.outcome {
                     Outcome::Better | Outcome::Failed => None,
+                    // Ratings count wins, so a few large losses can outweigh many small wins.
+                    Outcome::Worse => Some(format!("{name} (which scores more points)")),
                     Outcome::Equal => Some(format!("{name} (equal within {:.0} points)", verdict.margin)),
                     _ => Some(format!("{name} (too few games{})", further.unwrap_or_default())),
                 }
@@ -317,6 +319,16 @@ mod tests {
         assert_eq!(wins, losses);
         let safest = tournament.standing.iter().find(|standing| standing.planner == "safest").expect("an entrant");
         assert!(safest.is_deterministic && safest.games.distinct_games == 2);
+    }
+
+    #[test]
+    fn sentence_names_entrants_that_score_more_points_than_the_best_rated() {
+        let (mut tournament, _) = play(&series(1), TournamentOptions::default(), 1, &Games::new());
+        let sides = [0, 1].map(|place| tournament.standing[place].index);
+        let pair = tournament.pairs.iter_mut().find(|pair| pair.sides == sides).expect("the best two");
+        pair.verdict.outcome = Outcome::Worse;
+        let claim = format!("{} (which scores more points)", tournament.standing[1].planner);
+        assert!(tournament.sentence().contains(&claim), "{}", tournament.sentence());
     }
 
     #[test]
