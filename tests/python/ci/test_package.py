@@ -130,6 +130,15 @@ def test_requirements_that_cannot_be_installed_are_named(getaway_program: Path, 
     assert line.endswith(": No matching distribution found for no-such-package==1.0"), line
 
 
+def test_interpreter_can_be_a_relative_path(getaway_program: Path, tmp_path: Path) -> None:
+    bot = write_bot(tmp_path, BOT)
+    interpreter = tmp_path / "python"
+    interpreter.write_text('#!/bin/sh\n[ "$1" = -c ] && echo 3 10 4 venv\n')
+    interpreter.chmod(0o755)
+    done = package(getaway_program, bot, "--python", "./python")
+    assert done.stdout.splitlines()[1:2] == ["Python 3.10.4 (./python), as in the competition"], done.stderr
+
+
 def test_bot_of_the_documentation_is_packaged_and_gets_a_place_on_a_ladder(getaway_program: Path, tmp_path: Path) -> None:
     page = (ROOT / "docs" / "protocol.md").read_text()
     found = re.search(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)

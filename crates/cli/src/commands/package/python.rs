@@ -41,8 +41,13 @@ impl Python {
     }
 
     fn probe(path: &Path) -> Option<Self> {
-        let output = Command::new(path).args(["-c", PROBE]).stdin(Stdio::null()).current_dir(env::temp_dir()).output();
-        let text = String::from_utf8(output.ok()?.stdout).ok()?;
+        // The interpreter starts in another folder, where a relative path would not lead to it. A
+        // bare name is searched for on PATH.
+        let is_bare = path.components().count() == 1;
+        let program = if is_bare { path.to_owned() } else { std::path::absolute(path).ok()? };
+        let mut command = Command::new(program);
+        command.args(["-c", PROBE]).stdin(Stdio::null()).current_dir(env::temp_dir());
+        let text = String::from_utf8(command.output().ok()?.stdout).ok()?;
         let words: Vec<&str> = text.split_whitespace().collect();
         let ["3", minor, micro, module] = words[..] else { return None };
         let (minor, micro) = (minor.parse().ok()?, micro.parse().ok()?);
