@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from playwright.sync_api import FrameLocator, Locator, Page, Request, expect
 
 from conftest import ROOT
+from waiting import wait_until as wait_for
 
 from .conftest import OpenPage, wait_until
 
@@ -203,6 +205,24 @@ def test_game_of_an_external_bot_can_be_watched(page: Page, getaway_program: Pat
     expect(viewer.locator("#note")).to_contain_text("The bot failed in tick")
     viewer.get_by_role("button", name="To the end").click()
     expect(viewer.locator("#outcome")).to_contain_text("caught by")
+
+
+def test_entrant_without_games_has_no_score(page: Page, getaway_program: Path, tmp_path: Path) -> None:
+    file, games = tmp_path / "tournament.html", tmp_path / "games.jsonl"
+    options = ["--map", "snail", "--threads", "1", "--tick-ms", "60000", "--resume", str(games), "--report", str(file)]
+    process = subprocess.Popen(
+        [getaway_program, "tournament", "safest", "pipe:sleep 600", "random", *options],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    wait_for("one game", lambda: games.exists() and games.read_bytes().count(b"\n") == 2)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    page.goto(file.as_uri())
+    rows = page.locator("#standing tbody tr")
+    expect(rows).to_have_count(3)
+    expect(rows.filter(has_text="random").locator("td").nth(2)).to_have_text("–")
 
 
 def test_battle_report_shows_the_verdict(page: Page, getaway_program: Path, tmp_path: Path) -> None:
