@@ -198,6 +198,9 @@ def test_game_of_an_external_bot_can_be_watched(page: Page, getaway_program: Pat
     box = sentence.bounding_box()
     assert box is not None and box["y"] + box["height"] < 400, "the first screen says what broke"
     expect(page.locator("#standing tbody tr", has_text="bot.py").locator("td.bad")).to_have_text("1 of 1")
+    page.locator("#distributions summary").click()
+    bar = page.locator("#scores > div", has_text="bot.py").locator("rect title")
+    expect(bar).to_have_text("0 to 500 points: 100.0%")
     row = page.locator("#games tbody tr").first
     expect(row).to_contain_text("failed")
     row.get_by_role("link").click()
