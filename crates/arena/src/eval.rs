@@ -22,9 +22,9 @@ pub struct Summary {
     pub score_interval: Option<Interval>,
     pub score_min: u32,
     pub score_max: u32,
-    /// Number of complete games.
+    /// Number of complete games without a failure of the bot.
     pub survived: u64,
-    /// The share of complete games with its confidence interval, clustered by map.
+    /// The share of these games with its confidence interval, clustered by map.
     pub survived_share: Interval,
     pub decision_p50_ms: f64,
     pub decision_p99_ms: f64,
@@ -159,6 +159,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::external::{ExternalRecord, Failure, FailureKind};
     use crate::game::{Cost, SourceCounts};
     use getaway::game::{Plan, Rules};
     use getaway::search::Budget;
@@ -202,6 +203,15 @@ mod tests {
         );
         let interval = summary.score_interval.expect("four games");
         assert!(interval.low < 5505.0 && 5505.0 < interval.high);
+    }
+
+    #[test]
+    fn failed_game_has_no_points_and_is_not_survived() {
+        let failure = Failure { kind: FailureKind::Crash, tick: 1990, detail: String::new() };
+        let external = ExternalRecord { failure: Some(failure), ..ExternalRecord::default() };
+        let failed = GameRecord { external: Some(external), ..game(2001, 0) };
+        let summary = Summary::of([game(2001, 0), failed].iter());
+        assert_eq!((summary.survived, summary.score_min, summary.score_max), (1, 0, 10_005));
     }
 
     #[test]

@@ -194,9 +194,10 @@ pub struct GameRecord {
 }
 
 impl GameRecord {
-    /// True if the game is complete. A player caught at the start of tick 2001 has survived.
+    /// True if the game is complete and the bot did not fail. A player caught at the start of tick
+    /// 2001 has survived.
     pub fn survived(&self) -> bool {
-        self.final_tick > LAST_TICK
+        self.final_tick > LAST_TICK && self.failure().is_none()
     }
 
     pub fn failure(&self) -> Option<&Failure> {

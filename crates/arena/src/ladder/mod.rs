@@ -126,7 +126,7 @@ impl Member {
         let sums = &mut self.sums;
         sums.games += 1;
         sums.failed += u64::from(failure.is_some());
-        sums.survived += u64::from(game.survived() && failure.is_none());
+        sums.survived += u64::from(game.survived());
         sums.points += u64::from(game.points());
         sums.cpu_ms += game.cost.cpu_ms;
         sums.memory_kib_max = sums.memory_kib_max.max(game.cost.memory_kib);
