@@ -250,12 +250,11 @@ impl Shards<'_> {
         progress: &Progress,
     ) -> Result<(), CliError> {
         let channel = cluster::start(address).map_err(CliError::Input)?;
-        let mut jobs = RemoteShards { shards: self, missing: missing.iter(), stop, progress };
-        match channel.run(&self.dataset.spec(), &mut jobs) {
+        let mut jobs = RemoteShards { shards: self, missing: missing.iter(), progress };
+        match channel.run_until(&self.dataset.spec(), &mut jobs, stop) {
             Ok(ControlFlow::Break(error)) => Err(error),
-            // Report errors from the cluster process, except after Ctrl-C, which causes them.
-            Err(error) if !stop.load(Ordering::Relaxed) => Err(CliError::Input(one_line(&error.to_string()))),
-            _ => Ok(()),
+            Ok(ControlFlow::Continue(())) => Ok(()),
+            Err(error) => Err(CliError::Input(one_line(&error.to_string()))),
         }
     }
 }
@@ -263,7 +262,6 @@ impl Shards<'_> {
 struct RemoteShards<'a> {
     shards: &'a Shards<'a>,
     missing: std::slice::Iter<'a, usize>,
-    stop: &'a AtomicBool,
     progress: &'a Progress,
 }
 
@@ -273,7 +271,6 @@ impl Jobs for RemoteShards<'_> {
     type Break = CliError;
 
     fn next(&mut self, count: usize) -> Vec<usize> {
-        let count = if self.stop.load(Ordering::Relaxed) { 0 } else { count };
         self.missing.by_ref().take(count).copied().collect()
     }
 
