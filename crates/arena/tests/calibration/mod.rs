@@ -56,12 +56,12 @@ impl Hits {
 impl Calibration {
     /// Adds a tournament; `score_mean` is the left planner's true mean score, if known.
     pub fn add(&mut self, pairs: &[(GameRecord, GameRecord)], score_mean: Option<f64>) {
-        let result = Comparison::of(pairs.iter().map(|(left, right)| (left, right)));
+        let result = comparison_of(pairs);
         self.tournaments += 1;
         self.false_positives += u32::from(result.p_value <= SIGNIFICANCE);
         self.differences.add(result.score_difference, 0.0);
         self.win_shares.add(Some(result.win_share), 0.5);
-        self.false_verdicts += u32::from(matches!(outcome_of(pairs), Outcome::Better | Outcome::Worse));
+        self.false_verdicts += u32::from(matches!(verdict_of(&result).outcome, Outcome::Better | Outcome::Worse));
         if let Some(truth) = score_mean {
             self.scores.add(Summary::of(pairs.iter().map(|(left, _)| left)).score_interval, truth);
         }
@@ -94,13 +94,12 @@ impl Calibration {
     }
 }
 
-fn verdict_of(pairs: &[(GameRecord, GameRecord)]) -> Verdict {
-    let comparison = Comparison::of(pairs.iter().map(|(left, right)| (left, right)));
-    comparison.verdict(["left", "right"], MARGIN_DEFAULT)
+fn comparison_of(pairs: &[(GameRecord, GameRecord)]) -> Comparison {
+    Comparison::of(pairs.iter().map(|(left, right)| (left, right)))
 }
 
-fn outcome_of(pairs: &[(GameRecord, GameRecord)]) -> Outcome {
-    verdict_of(pairs).outcome
+fn verdict_of(comparison: &Comparison) -> Verdict {
+    comparison.verdict(["left", "right"], MARGIN_DEFAULT)
 }
 
 /// Counts of verdicts in tournaments whose left planner is better by exactly the margin.
@@ -208,7 +207,7 @@ impl SyntheticPair {
         let handicap = Handicap::of_margin(self);
         for _ in 0..tournaments {
             let (maps, mut pairs) = self.handicapped(&handicap, self.maps, self.samples, &mut random);
-            let verdict = verdict_of(&pairs);
+            let verdict = verdict_of(&comparison_of(&pairs));
             found.equal += u32::from(verdict.outcome == Outcome::Equal);
             found.worse += u32::from(verdict.outcome == Outcome::Worse);
             let pairs_of = |further: FurtherGames| match further.unit {
@@ -231,7 +230,7 @@ impl SyntheticPair {
                     }
                 }
             }
-            let outcome = verdict_of(&pairs).outcome;
+            let outcome = verdict_of(&comparison_of(&pairs)).outcome;
             found.kept += u32::from(outcome == Outcome::Better);
         }
         found
