@@ -174,6 +174,7 @@ pub enum DiscoveryError {
     Stopped { done: u64, total: u64 },
 }
 
+#[derive(Clone)]
 struct Contender {
     name: Option<String>,
     expression: Expression,
@@ -595,12 +596,9 @@ impl<'b> Discovery<'b> {
         let middle = self.settings.budget_evals;
         let mut budgets = vec![middle / 10, middle / 3, middle, middle * 3, middle * 10];
         budgets.retain(|&budget| budget > 0);
+        let finalists = contenders.iter().filter(|contender| contender.name.is_none()).take(CURVE_FINALISTS);
         let named = contenders.iter().filter(|contender| contender.name.is_some());
-        let chosen: Vec<Contender> = contenders[..CURVE_FINALISTS.min(self.settings.finalists)]
-            .iter()
-            .chain(named)
-            .map(|contender| Contender { name: contender.name.clone(), expression: contender.expression.clone() })
-            .collect();
+        let chosen: Vec<Contender> = finalists.chain(named).cloned().collect();
         let problems = self.settings.unseen.min(CURVE_PROBLEMS_MAX);
         let play = |budget_evals| (0..problems).map(move |number| Play { split: Split::Unseen, number, budget_evals });
         let plays: Vec<Play> = budgets.iter().flat_map(|&budget| play(budget)).collect();
@@ -655,25 +653,32 @@ mod tests {
     use getaway::game::Rules;
     use getaway::map::GeneratorOptions;
 
+    fn problems(problem: &str) -> Box<dyn Bank> {
+        let maps = MapOptions { generator: GeneratorOptions::default(), rules: Rules::NO_JUMP };
+        bank(problem, &maps, 1).expect("a bank")
+    }
+
+    fn settings(problem: &str) -> Settings {
+        Settings {
+            problem: problem.to_owned(),
+            grammar: "grown".to_owned(),
+            operators: 0,
+            budget_evals: 5,
+            plays: 1,
+            c: 5.0,
+            seed: 1,
+            unseen: 1,
+            finalists: 1,
+        }
+    }
+
     #[test]
     fn tuning_counts_every_play_once_and_finds_a_search_for_each_policy() {
-        let maps = MapOptions { generator: GeneratorOptions::default(), rules: Rules::NO_JUMP };
         // Morpion Solitaire has no greedy policy, so only random rollouts remain.
         for (problem, policies) in [("morpion-4d", 1), ("samegame", 2)] {
-            let bank = bank(problem, &maps, 1).expect("a bank");
+            let bank = problems(problem);
             let arms = Vocabulary::grown().candidates(0).expressions;
-            let settings = Settings {
-                problem: problem.to_owned(),
-                grammar: "grown".to_owned(),
-                operators: 0,
-                budget_evals: 5,
-                plays: 1,
-                c: 5.0,
-                seed: 1,
-                unseen: 1,
-                finalists: 1,
-            };
-            let mut discovery = Discovery::new(settings, arms, &*bank, None).expect("a discovery");
+            let mut discovery = Discovery::new(settings(problem), arms, &*bank, None).expect("a discovery");
             let mut tuning = (0, 0);
             let stop = AtomicBool::new(false);
             let report = discovery.run(1, Budgets::Own, &stop, |at| {
@@ -690,5 +695,19 @@ mod tests {
             assert_eq!(named("UCT, greedy").len(), policies - 1, "{problem}");
             assert!(named("UCT, greedy").iter().all(|row| row.expression.contains("simulate(greedy)")));
         }
+    }
+
+    #[test]
+    fn every_algorithm_has_one_budget_curve_even_if_there_are_few_candidates() {
+        let bank = problems("morpion-4d");
+        let settings = Settings { finalists: 3, ..settings("morpion-4d") };
+        let arms = Vocabulary::paper().candidates(0).expressions;
+        let mut discovery = Discovery::new(settings, arms, &*bank, None).expect("a discovery");
+        let report = discovery.run(1, Budgets::Several, &AtomicBool::new(false), |_| {}).expect("a report");
+        let names: Vec<&str> =
+            report.budgets.iter().map(|curve| curve.name.as_deref().unwrap_or("discovered")).collect();
+        let expected =
+            ["discovered", "random sampling", "iterative sampling", "nested 1", "nested 2", "nested 3", "UCT"];
+        assert_eq!(names, expected);
     }
 }
