@@ -136,12 +136,15 @@ impl Seen {
     fn add(&mut self, event: Event) {
         match event {
             Event::Start { has_token, .. } => self.has_token = Some(has_token),
-            Event::Note { text, .. } | Event::ClientNote { text } if self.notes.len() < NOTES_MAX => {
-                self.notes.push(text);
-            }
-            Event::Note { .. } | Event::ClientNote { .. } => {}
-            Event::Refused { reason, remedy } => self.notes.push(format!("{reason}; {remedy}")),
+            Event::Note { text, .. } | Event::ClientNote { text } => self.add_note(text),
+            Event::Refused { reason, remedy } => self.add_note(format!("{reason}; {remedy}")),
             Event::End(result) => self.result = Some(*result),
+        }
+    }
+
+    fn add_note(&mut self, text: String) {
+        if self.notes.len() < NOTES_MAX {
+            self.notes.push(text);
         }
     }
 
@@ -231,4 +234,18 @@ fn module_hint(log: &str) -> String {
         rest.split(['\'', '.']).next()
     });
     module.map_or_else(String::new, |module| format!("; if {module} is a package, add it to {REQUIREMENTS}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bot_that_is_refused_again_and_again_gives_few_notes() {
+        let mut seen = Seen::default();
+        for _ in 0..100 * NOTES_MAX {
+            seen.add(Event::Refused { reason: "a reason".to_owned(), remedy: "a remedy".to_owned() });
+        }
+        assert_eq!(seen.notes, vec!["a reason; a remedy"; NOTES_MAX]);
+    }
 }
