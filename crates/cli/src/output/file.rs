@@ -62,13 +62,17 @@ impl OutputFile {
         if self.is_device() {
             return OpenOptions::new().write(true).open(&self.path)?.write_all(content);
         }
-        // If the path is a symbolic link, replace the file that the link points to.
-        let target = if self.overwrite { fs::canonicalize(&self.path).ok() } else { None };
-        let target = target.as_deref().unwrap_or(&self.path);
-        let mut partial = partial(target)?;
+        let target = self.target();
+        let mut partial = partial(&target)?;
         partial.write_all(content)?;
-        let renamed = if self.overwrite { partial.persist(target) } else { partial.persist_noclobber(target) };
+        let renamed = if self.overwrite { partial.persist(&target) } else { partial.persist_noclobber(&target) };
         renamed.map(drop).map_err(|error| error.error)
+    }
+
+    /// Returns the file to write: if the path is a symbolic link, the file that the link points to.
+    fn target(&self) -> PathBuf {
+        let linked = if self.overwrite { fs::canonicalize(&self.path).ok() } else { None };
+        linked.unwrap_or_else(|| self.path.clone())
     }
 
     fn check(&self) -> Result<(), CliError> {
@@ -81,7 +85,7 @@ impl OutputFile {
         }
         if !self.is_device() {
             // Test that the folder is writable. The temporary file is deleted at once.
-            partial(&self.path).map_err(|error| unwritable(&self.path, &error))?;
+            partial(&self.target()).map_err(|error| unwritable(&self.path, &error))?;
         }
         Ok(())
     }
@@ -173,6 +177,17 @@ mod tests {
         assert_eq!(fs::read(&target).expect("a file"), b"new");
         assert!(link.symlink_metadata().expect("a link").is_symlink());
         FORCE.file("/dev/null").expect("a device").write(b"gone").expect("written");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn link_may_be_in_a_folder_that_is_not_writable() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let target = folder.path().join("target");
+        let open = fs::File::create(&target).expect("a file");
+        let link = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&open));
+        FORCE.file(link).expect("a file").write(b"new").expect("written");
+        assert_eq!(fs::read(&target).expect("a file"), b"new");
     }
 
     #[cfg(target_os = "linux")]
