@@ -26,6 +26,7 @@ struct MemoryFile {
 }
 
 /// Returns a new memory if the file is missing. `no_jump` comes from `played`, not from the file.
+/// Fails if the file is not a memory, or if [`write`] cannot write it.
 pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(|error| CliError::Input(error.to_string()))?;
@@ -35,6 +36,7 @@ pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
         Err(error) => return Err(unreadable(path, &error)),
     };
     memory.rules.validate().map_err(|error| fail(&error))?;
+    OutputFile::over(path).check()?;
     Ok(Memory { rules: Rules { no_jump: played.no_jump, ..memory.rules }, ..memory })
 }
 
@@ -56,6 +58,15 @@ mod tests {
     fn missing_file_means_the_servers_rules() {
         let dir = tempfile::tempdir().expect("a folder");
         assert_eq!(read(&dir.path().join("memory.json"), &Rules::BLITZ_2025).expect("a memory"), Memory::default());
+    }
+
+    #[test]
+    fn file_that_cannot_be_written_is_refused_before_the_game() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("nowhere/memory.json");
+        let (line, code) = read(&path, &Rules::BLITZ_2025).expect_err("an error").report();
+        let expected = format!("cannot write {}: ", path.display());
+        assert!(code == 2 && line.as_ref().is_some_and(|line| line.starts_with(&expected)), "{line:?}");
     }
 
     #[test]

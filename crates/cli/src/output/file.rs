@@ -75,7 +75,8 @@ impl OutputFile {
         linked.unwrap_or_else(|| self.path.clone())
     }
 
-    fn check(&self) -> Result<(), CliError> {
+    /// Fails if the file cannot be written, or if it exists and may not be replaced.
+    pub fn check(&self) -> Result<(), CliError> {
         if self.path.symlink_metadata().is_ok() && !self.overwrite {
             return Err(exists(&self.path));
         }
