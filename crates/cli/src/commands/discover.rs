@@ -173,14 +173,16 @@ pub(crate) fn run(args: &DiscoverArgs, invocation: &Invocation<'_>, out: &mut im
     let elapsed_s = start.elapsed().as_secs_f64();
     let report = result.map_err(|error| args.stopped(error))?;
     let plays_per_s = discovery.plays_per_s();
-    if let Some(file) = &file {
-        file.write(page(&report, &invocation.command_line).as_bytes())?;
-    }
+    // Print the results even if the page cannot be written.
+    let written = file.map_or(Ok(()), |file| file.write(page(&report, &invocation.command_line).as_bytes()));
     if args.json {
-        return Ok(write_line(out, &Output { report: &report, elapsed_s, plays_per_s })?);
+        write_line(&mut *out, &Output { report: &report, elapsed_s, plays_per_s })?;
+    } else {
+        write_report(&report, out)?;
+        writeln!(out, "\n{elapsed_s:.0} s, {plays_per_s:.0} plays per second")?;
     }
-    write_report(&report, out)?;
-    Ok(writeln!(out, "\n{elapsed_s:.0} s, {plays_per_s:.0} plays per second")?)
+    out.flush()?;
+    written
 }
 
 impl DiscoverArgs {

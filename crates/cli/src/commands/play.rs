@@ -115,11 +115,13 @@ pub(crate) fn run(args: &PlayArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     }
     let mut bot = Bot::new(options)?;
     let report = play(args, map.name, &world, &mut bot)?;
-    if let Some(path) = &args.memory {
+    // Print the game even if the memory cannot be written.
+    let written = args.memory.as_ref().map_or(Ok(()), |path| {
         let memory = if report.caught { bot.memory_after_catch() } else { bot.memory() };
-        memory::write(&memory, path)?;
-    }
-    print(args, report, out)
+        memory::write(&memory, path)
+    });
+    print(args, report, out)?;
+    written
 }
 
 fn run_external(

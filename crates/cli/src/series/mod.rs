@@ -250,8 +250,8 @@ impl<'a> SeriesRun<'a> {
         words.join(" ")
     }
 
-    /// Writes the results. Fails if the series was interrupted or, without `--allow-failures`, if
-    /// an external bot failed or was often late.
+    /// Writes the results. Fails if the report cannot be written, the series was interrupted or,
+    /// without `--allow-failures`, an external bot failed or was often late.
     pub fn finish<W: Write>(
         self,
         title: &str,
@@ -264,9 +264,8 @@ impl<'a> SeriesRun<'a> {
         let (settings, entrants) = (self.settings(), results.outputs(&self.series));
         let output = Output { schema: SCHEMA, settings, entrants, result, external: &results.external };
         let json = serde_json::to_string(&output)?;
-        if let Some(files) = &self.report {
-            self.write_report(files, title, shown, &json)?;
-        }
+        // Print the results even if the report cannot be written.
+        let written = self.report.as_ref().map_or(Ok(()), |files| self.write_report(files, title, shown, &json));
         if self.args.games.json {
             writeln!(out, "{json}")?;
         } else {
@@ -274,6 +273,7 @@ impl<'a> SeriesRun<'a> {
         }
         // Flush, so that the results appear before the error.
         out.flush()?;
+        written?;
         let allows_failures = self.args.allow_failures;
         self.end()?;
         match results.troubles() {

@@ -3,6 +3,8 @@ use std::process::Command;
 
 use serde_json::Value;
 
+#[cfg(target_os = "linux")]
+use crate::program::error_line;
 use crate::program::{command, fails, getaway, succeeds, succeeds_in_time};
 
 fn json(args: &[&str]) -> Value {
@@ -183,6 +185,18 @@ fn commands_in_the_report_replay_its_games() {
         let played = json(&words);
         assert_eq!((&played["final_tick"], &played["score"]), (&game[4], &game[5]), "{line}");
     }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn results_are_printed_even_if_the_report_cannot_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let report = dir.path().join("report.html");
+    std::os::unix::fs::symlink("/dev/full", &report).unwrap();
+    let output = getaway(&eval(&["--planner", "random", "--report", report.to_str().unwrap(), "--force"]));
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error_line(&output).starts_with(&format!("cannot write {}: No space left", report.display())));
+    assert!(String::from_utf8(output.stdout).unwrap().contains("\nall maps "));
 }
 
 #[test]

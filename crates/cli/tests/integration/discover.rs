@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::program::{command, fails, succeeds};
+#[cfg(target_os = "linux")]
+use crate::program::{error_line, getaway};
 
 const SMALL: [&str; 14] = [
     "discover",
@@ -139,6 +141,20 @@ fn report_is_a_page() {
     assert!(page.starts_with("<!doctype html>") && page.contains("step(lookahead(simulate))"));
     assert!(page.contains("getaway discover --problem morpion-4d"));
     assert!(text.starts_with("morpion-4d: 7 candidates, 35 plays of 10 evaluations, seed 0"), "{text}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ranking_is_printed_even_if_the_page_cannot_be_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("discovery.html");
+    std::os::unix::fs::symlink("/dev/full", &path).unwrap();
+    let arguments = ["--operators", "0", "--budget-evals", "10", "--report", path.to_str().unwrap(), "--force"];
+    let options = ["discover", "--problem", "morpion-4d", "--plays", "5", "--unseen", "10"];
+    let output = getaway(&[&options[..], &arguments].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error_line(&output).starts_with(&format!("cannot write {}: No space left", path.display())));
+    assert!(String::from_utf8(output.stdout).unwrap().contains(" plays per second\n"));
 }
 
 #[test]

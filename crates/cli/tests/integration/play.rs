@@ -1,6 +1,9 @@
+#[cfg(unix)]
+use crate::program::error_line;
 use crate::program::{fails, succeeds};
 use getaway::game::Rules;
-use std::process::Command;
+#[cfg(unix)]
+use std::process::{Command, Output};
 
 use getaway::recording::RecordingReader;
 use serde_json::{Value, json};
@@ -119,18 +122,31 @@ fn full_disk_gives_one_line_after_the_whole_game() {
 }
 
 #[cfg(unix)]
+fn play_without_space(file: [&str; 2]) -> Output {
+    let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$@""#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", limited, env!("CARGO_BIN_EXE_getaway"), "play", "snail", "--planner", "random"]);
+    shell.args(file).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../..")).output().unwrap()
+}
+
+#[cfg(unix)]
 #[test]
 fn recording_without_a_line_is_removed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl");
-    let limited = r#"trap "" XFSZ; ulimit -f 0; exec "$0" "$@""#;
-    let mut shell = Command::new("sh");
-    shell.args(["-c", limited, env!("CARGO_BIN_EXE_getaway"), "play", "snail", "--planner", "random"]);
-    let output = shell
-        .args(["--save", path.to_str().unwrap()])
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .output()
-        .unwrap();
+    let output = play_without_space(["--save", path.to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(2));
+    assert!(!path.exists());
+}
+
+#[cfg(unix)]
+#[test]
+fn game_is_printed_even_if_the_memory_cannot_be_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("memory.json");
+    let output = play_without_space(["--memory", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(error_line(&output).starts_with(&format!("cannot write {}: ", path.display())));
+    assert!(String::from_utf8(output.stdout).unwrap().starts_with("snail: "));
     assert!(!path.exists());
 }
