@@ -269,24 +269,23 @@ fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
 }
 
 fn video(path: &Path, animation: &[u8]) -> Result<Vec<u8>, CliError> {
-    let fail = |reason: &dyn std::fmt::Display| CliError::Input(format!("cannot make {}: {reason}", path.display()));
-    let folder = std::env::temp_dir().join(format!("getaway-video-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).map_err(|error| fail(&error))?;
-    let (from, to) = (folder.join("animation.gif"), folder.join(path.file_name().unwrap_or_default()));
-    let made = std::fs::write(&from, animation).and_then(|()| {
+    let make = || {
+        let folder = tempfile::tempdir()?;
+        let from = folder.path().join("animation.gif");
+        let to = folder.path().join(path.file_name().unwrap_or_default());
+        fs::write(&from, animation)?;
         let mut ffmpeg = Command::new("ffmpeg");
         ffmpeg.args(["-loglevel", "error", "-y", "-i"]).arg(&from);
         // Most video players need an even width and height and this pixel format.
         ffmpeg.args(["-pix_fmt", "yuv420p", "-vf", "pad=ceil(iw/2)*2:ceil(ih/2)*2"]).arg(&to);
         let output = ffmpeg.stdin(Stdio::null()).output()?;
         if output.status.success() {
-            std::fs::read(&to)
+            fs::read(&to)
         } else {
             Err(io::Error::other(one_line(&String::from_utf8_lossy(&output.stderr))))
         }
-    });
-    let _ = std::fs::remove_dir_all(&folder);
-    made.map_err(|error| fail(&error))
+    };
+    make().map_err(|error| CliError::Input(format!("cannot make {}: {error}", path.display())))
 }
 
 enum Player {
