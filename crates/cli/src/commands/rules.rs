@@ -11,6 +11,8 @@ use crate::CliError;
 use crate::arguments::{ANY, integer, read_rules};
 use crate::output::write_table;
 
+const CHANGES_MAX: u64 = Parameter::ALL.len() as u64;
+
 const EXAMPLES: &str = "Examples:
   getaway rules                                  the server's rules as a rules file
   getaway rules --seed 7 --changes 2 > variant.json
@@ -27,8 +29,8 @@ pub(crate) struct RulesCommandArgs {
     seed: Option<u64>,
     /// Number of parameters in which the variant differs from the server's rules
     /// {n}[default: 1 with --seed]
-    #[arg(long, value_name = "K", value_parser = integer::<u64>(0..=27), conflicts_with = "files")]
-    changes: Option<u64>,
+    #[arg(long, value_name = "K", value_parser = integer::<usize>(0..=CHANGES_MAX), conflicts_with = "files")]
+    changes: Option<usize>,
     /// List how a rules file differs from the server's rules, or how a second file differs from it
     #[arg(long = "diff", value_name = "FILE", num_args = 1..=2)]
     files: Vec<PathBuf>,
@@ -40,8 +42,7 @@ pub(crate) struct RulesCommandArgs {
 pub(crate) fn run(args: &RulesCommandArgs, out: &mut impl Write) -> Result<(), CliError> {
     let (left, right) = match args.files.as_slice() {
         [] => {
-            let changes = args.changes.unwrap_or(args.seed.is_some().into());
-            let rules = variant(args.seed.unwrap_or(0), (changes as usize).min(Parameter::ALL.len()));
+            let rules = variant(args.seed.unwrap_or(0), args.changes.unwrap_or(args.seed.is_some().into()));
             return Ok(writeln!(out, "{}", serde_json::to_string_pretty(&rules)?)?);
         }
         [right] => (Rules::BLITZ_2025, read_rules(right)?),
@@ -69,7 +70,7 @@ mod tests {
         String::from_utf8(out).expect("text")
     }
 
-    fn args(seed: Option<u64>, changes: Option<u64>, files: Vec<PathBuf>) -> RulesCommandArgs {
+    fn args(seed: Option<u64>, changes: Option<usize>, files: Vec<PathBuf>) -> RulesCommandArgs {
         RulesCommandArgs { seed, changes, files, json: false }
     }
 
