@@ -9,6 +9,7 @@ use getaway::game::{POINTS_PER_TICK, Plan, Status, World};
 use getaway::map::Map;
 use getaway::planner::{Budget, Certificate, Decider, Outcome, Solution, SurvivalOptions};
 use getaway::protocol::write_line;
+use getaway::recording::milliseconds;
 
 use crate::CliError;
 use crate::arguments::{ANY, MapArgs, RulesArgs, integer, world_of};
@@ -179,10 +180,6 @@ fn decide(
         }
         report(decider, score(solution.final_tick), score(solution.bound))?;
     }
-}
-
-fn milliseconds(time: Duration) -> f64 {
-    (time.as_secs_f64() * 1e6).round() / 1e3
 }
 
 fn score(tick: u16) -> u32 {

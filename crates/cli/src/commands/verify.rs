@@ -12,6 +12,7 @@ use getaway::game::{LAST_TICK, POINTS_PER_TICK, Rules};
 use getaway::inference::{Difference, differences};
 use getaway::planner::Certificate;
 use getaway::protocol::write_line;
+use getaway::recording::milliseconds;
 
 use crate::CliError;
 use crate::arguments::{MapArgs, RulesArgs};
@@ -81,7 +82,7 @@ pub(crate) fn run(args: &VerifyArgs, out: &mut impl Write) -> Result<(), CliErro
         bound: score(certificate.bound_tick),
         rules: words(&certificate.rules),
         differences: in_play(&Rules::BLITZ_2025, &certificate.rules),
-        elapsed_ms: (start.elapsed().as_secs_f64() * 1e6).round() / 1e3,
+        elapsed_ms: milliseconds(start.elapsed()),
     };
     if args.json {
         return Ok(write_line(out, &report)?);
