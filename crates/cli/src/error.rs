@@ -6,7 +6,7 @@ use getaway::map::{GeneratorError, MapError};
 use getaway::planner::PlannerError;
 use getaway::recording::RecordingError;
 use getaway_arena::{JournalError, SeriesError};
-use getaway_discover::{DiscoveryError, ProblemError};
+use getaway_discover::ProblemError;
 use getaway_viewer::{LibraryError, PictureError};
 
 #[derive(Debug, thiserror::Error)]
@@ -58,15 +58,6 @@ impl From<SeriesError> for CliError {
     fn from(error: SeriesError) -> Self {
         match error {
             SeriesError::Game { .. } => Self::Check(error.to_string()),
-            _ => Self::Input(error.to_string()),
-        }
-    }
-}
-
-impl From<DiscoveryError> for CliError {
-    fn from(error: DiscoveryError) -> Self {
-        match error {
-            DiscoveryError::Stopped { .. } => Self::Interrupted(error.to_string()),
             _ => Self::Input(error.to_string()),
         }
     }

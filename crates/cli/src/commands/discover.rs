@@ -228,7 +228,7 @@ impl DiscoverArgs {
             if self.resume.is_some() { "rerun the same command to continue" } else { "use --resume FILE to keep them" };
         match error {
             DiscoveryError::Stopped { .. } => CliError::Interrupted(format!("{error}; {advice}")),
-            _ => error.into(),
+            _ => CliError::Input(error.to_string()),
         }
     }
 }
