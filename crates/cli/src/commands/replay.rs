@@ -11,6 +11,7 @@ use getaway::recording::{Divergence, RecordingError, VerifyReport, verify};
 
 use crate::CliError;
 use crate::arguments::RulesArgs;
+use crate::error::unreadable;
 use crate::output::{count, ending, one_line};
 
 const EXAMPLES: &str = "Examples:
@@ -71,7 +72,7 @@ pub(crate) fn list_files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, CliError> {
             files.push(path.clone());
             continue;
         }
-        let failed = |error| CliError::Input(format!("cannot read {}: {error}", path.display()));
+        let failed = |error| unreadable(path, &error);
         let mut listed = Vec::new();
         for entry in fs::read_dir(path).map_err(failed)? {
             let file = entry.map_err(failed)?.path();
