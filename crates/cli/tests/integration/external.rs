@@ -1,11 +1,9 @@
 use std::fs;
 use std::process::Command;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::program::{command, error_line, fails, getaway, succeeds};
+use crate::program::{command, error_line, fails, getaway, succeeds, wait_until};
 
 const ANSWER: &str = r#"while read -r m; do t=${m#*\"tick\":}; t=${t%%,*}; PAUSE echo "{\"type\":\"COMMAND\",\"tick\":$t,\"actions\":[]}"; done"#;
 
@@ -173,14 +171,6 @@ fn sleepers(seconds: u32) -> usize {
     let all = fs::read_dir("/proc").unwrap().flatten();
     let lines = all.filter_map(|entry| fs::read_to_string(entry.path().join("cmdline")).ok());
     lines.filter(|line| *line == format!("sleep\0{seconds}\0")).count()
-}
-
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(30);
-    while !condition() {
-        assert!(Instant::now() < end, "{what}");
-        sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]

@@ -1,12 +1,10 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::program::{command, error_line, getaway};
+use crate::program::{command, error_line, getaway, wait_until};
 
 const SMALL: [&str; 10] =
     ["--map", "corner-shop", "--map", "snail", "--budget-ticks", "30", "--samples", "6", "--threads", "1"];
@@ -22,14 +20,6 @@ fn start(args: &[&str]) -> Child {
 
 fn games(folder: &Path) -> usize {
     fs::read_to_string(folder.join("ladder.jsonl")).map_or(0, |text| text.matches("{\"game\":").count())
-}
-
-fn wait_until(what: &str, condition: impl Fn() -> bool) {
-    let end = Instant::now() + Duration::from_secs(120);
-    while !condition() {
-        assert!(Instant::now() < end, "{what}");
-        sleep(Duration::from_millis(5));
-    }
 }
 
 /// Runs a ladder and returns its standing without the values that differ between runs.
