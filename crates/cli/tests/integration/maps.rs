@@ -2,7 +2,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use crate::program::{command_in, error_line, fails, getaway, succeeds};
+use crate::program::{command, command_in, error_line, fails, getaway, succeeds};
 use getaway::game::Layout;
 use getaway::map::Map;
 use serde_json::Value;
@@ -423,10 +423,9 @@ fn usage_errors_give_one_line_and_help_succeeds() {
 fn closed_pipe_is_not_an_error() {
     let (reader, writer) = std::io::pipe().unwrap();
     drop(reader);
-    let dir = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     for args in [&["maps"][..], &["--help"], &["maps", "--json"]] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
-        command.args(args).current_dir(dir).stdout(writer.try_clone().unwrap()).stderr(Stdio::piped());
+        let mut command = command(args);
+        command.stdout(writer.try_clone().unwrap()).stderr(Stdio::piped());
         let output = command.spawn().unwrap().wait_with_output().unwrap();
         assert_eq!((output.status.code(), stderr(&output)), (Some(0), ""), "{args:?}");
     }

@@ -3,8 +3,9 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Output;
 
+use crate::program::getaway;
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
@@ -464,7 +465,7 @@ mod command {
     use super::*;
 
     fn replay(args: &[&str]) -> Output {
-        Command::new(env!("CARGO_BIN_EXE_getaway")).arg("replay").args(args).current_dir(root()).output().unwrap()
+        getaway(&[&["replay"], args].concat())
     }
 
     fn texts(output: &Output) -> (Option<i32>, String, String) {

@@ -3,6 +3,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
 
 use crate::harness::{connect, our_map, score_without_bot, try_connect};
+use crate::program::getaway;
 use getaway::game::{Rules, Status};
 use getaway::protocol::GameMessage;
 use getaway::recording::verify;
@@ -177,13 +178,7 @@ fn invalid_usage_gives_one_line() {
         (vec!["--tick-ms", "0"], "invalid value '0' for '--tick-ms <MS>'"),
         (vec!["--games", "0"], "invalid value '0' for '--games <N>'"),
     ] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
-        let output = command
-            .arg("serve")
-            .args(&args)
-            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-            .output()
-            .unwrap();
+        let output = getaway(&[&["serve"], &args[..]].concat());
         let line = String::from_utf8(output.stderr).unwrap();
         assert_eq!((output.status.code(), output.stdout.len(), line.lines().count()), (Some(2), 0, 1), "{line}");
         assert!(line.contains(expected), "{args:?}: {line}");

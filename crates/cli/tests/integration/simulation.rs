@@ -1,21 +1,15 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Output, Stdio};
 
+use crate::program::command;
 use flate2::read::GzDecoder;
 use getaway::protocol::{Trace, TraceTick, write_line};
 
 pub fn start(args: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_getaway"))
-        .arg("simulate")
-        .args(args)
-        .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts")
+    let mut command = command(&[&["simulate"], args].concat());
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program starts")
 }
 
 pub fn simulate(args: &[&str], input: &[u8]) -> Output {

@@ -1,7 +1,7 @@
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::program;
 use getaway::recording::RecordingReader;
@@ -141,8 +141,7 @@ fn ask(address: &str, request: &str, host: &str) -> Vec<u8> {
 #[test]
 fn page_is_served_on_a_local_port() {
     for subject in [GAME, "corner-shop"] {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_getaway"));
-        command.args(["view", subject, "--port", "0"]).current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+        let mut command = program::command(&["view", subject, "--port", "0"]);
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
