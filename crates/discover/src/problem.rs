@@ -36,21 +36,22 @@ pub enum ProblemError {
 
 /// Creates the bank of the problem `name`. Only the problem `survival` uses `maps`.
 pub fn bank(name: &str, maps: &MapOptions, seed: u64) -> Result<Box<dyn Bank>, ProblemError> {
-    if name == "survival" {
-        let maps = SurvivalMaps::new(maps.generator.clone(), maps.rules)?;
-        return Ok(Box::new(DistributionBank::new(maps, seed)));
-    }
-    match name {
-        "samegame" => return Ok(Box::new(DistributionBank::new(RandomBoards, seed))),
-        "sudoku" => return Ok(Box::new(DistributionBank::new(RandomGrids, seed))),
-        "regression" => return Ok(Box::new(DistributionBank::new(RandomFormulas, seed))),
-        _ => {}
-    }
-    let variant = name.strip_prefix("morpion-").map(str::to_uppercase).and_then(|variant| Morpion::named(&variant));
-    match variant {
-        Some(morpion) if name == name.to_lowercase() => Ok(Box::new(DistributionBank::new(morpion, seed))),
-        _ => Err(ProblemError::Unknown { name: name.to_owned() }),
-    }
+    let morpion = |variant| DistributionBank::new(Morpion::named(variant).expect("a variant"), seed);
+    let bank: Box<dyn Bank> = match name {
+        "survival" => {
+            let maps = SurvivalMaps::new(maps.generator.clone(), maps.rules)?;
+            Box::new(DistributionBank::new(maps, seed))
+        }
+        "morpion-5d" => Box::new(morpion("5D")),
+        "morpion-5t" => Box::new(morpion("5T")),
+        "morpion-4d" => Box::new(morpion("4D")),
+        "morpion-4t" => Box::new(morpion("4T")),
+        "samegame" => Box::new(DistributionBank::new(RandomBoards, seed)),
+        "sudoku" => Box::new(DistributionBank::new(RandomGrids, seed)),
+        "regression" => Box::new(DistributionBank::new(RandomFormulas, seed)),
+        _ => return Err(ProblemError::Unknown { name: name.to_owned() }),
+    };
+    Ok(bank)
 }
 
 #[cfg(test)]
