@@ -48,7 +48,10 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
 
     def reset(self) -> npt.NDArray[Any]:
         seeds = self._seeds if any(seed is not None for seed in self._seeds) else None
-        observations, infos = self.envs.reset(seed=seeds)
+        options = self._options[0]
+        if any(each is not options and each != options for each in self._options):
+            raise ValueError("options: expected the same options for all games")
+        observations, infos = self.envs.reset(seed=seeds, options=options or None)
         self._reset_seeds()
         self._reset_options()
         self._returns[:], self._lengths[:] = 0, 0

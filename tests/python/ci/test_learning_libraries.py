@@ -52,6 +52,12 @@ def test_games_of_stable_baselines3_equal_those_of_gymnasium() -> None:
     assert ours.env_method("action_masks", indices=[2])[0].tolist() == ours.action_masks()[2].tolist()
     ours.set_attr("state", Game(level.map, no_jump=True).state.play("...."), indices=1)
     assert ours.get_attr("tick", indices=[1]) == [5] and ours.env_is_wrapped(object) == [False] * 5
+    ours.set_options({"moves": "..."})
+    ours.reset()
+    assert ours.get_attr("tick") == [4] * 5
+    ours.set_options([{"moves": "."}] * 4 + [{}])
+    with pytest.raises(ValueError, match="the same options for all games"):
+        ours.reset()
 
 
 def test_maskable_ppo_learns_on_the_adapter() -> None:
