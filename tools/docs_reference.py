@@ -26,8 +26,10 @@ MODULES = {
     "python.md": ("getaway", "__init__.pyi"),
     "python-arena.md": ("getaway.arena", "arena.py"),
     "python-gymnasium.md": ("getaway.gymnasium", "gymnasium.py"),
-    "python-cluster.md": ("getaway.cluster", "cluster.py"),
+    "python-levels.md": ("getaway.levels", "levels.py"),
     "python-dataset.md": ("getaway.dataset", "dataset.py"),
+    "python-cluster.md": ("getaway.cluster", "cluster.py"),
+    "python-stable-baselines3.md": ("getaway.stable_baselines3", "stable_baselines3.py"),
 }
 SIGNATURE_COLUMNS = 76
 
@@ -87,7 +89,7 @@ def class_parts(item: ast.ClassDef) -> list[str]:
         parts.append(table(("attribute", "type", "meaning"), [(f"`{name}`", f"`{kind}`" if kind else "", text) for name, kind, text in rows]))
     for node in functions:
         has_text = ast.get_docstring(node) is not None
-        if not is_property(node) and not node.name.startswith("_") and (has_text or item.name not in ("ChaseEnv", "ChaseVectorEnv")):
+        if not is_property(node) and not node.name.startswith("_") and (has_text or item.name not in ("ChaseEnv", "ChaseVectorEnv", "ChaseVecEnv")):
             name = f"{item.name}.{node.name}"
             parts += [f"### {name}", function_signature(node, node.name), documentation(node, name)]
     return parts

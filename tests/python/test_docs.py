@@ -17,7 +17,9 @@ import getaway
 from conftest import ROOT, TIMEOUT_S, RealServer, clean_environment
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-GENERATED = {"command-line.md", "python.md", "python-arena.md", "python-cluster.md", "python-dataset.md", "python-gymnasium.md"}
+GENERATED = {"command-line.md"} | {
+    f"python{module}.md" for module in ("", "-arena", "-cluster", "-dataset", "-gymnasium", "-levels", "-stable-baselines3")
+}
 
 
 def blocks(language: str) -> list[tuple[str, str]]:
