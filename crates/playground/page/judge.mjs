@@ -160,12 +160,13 @@ export class Judge {
   }
 
   faultRow({ tick, letter, isDecisive, cost, finalTick, better }) {
+    const { board } = this.session;
     const [row, button] = ["li", "button"].map((tag) => document.createElement(tag));
     button.type = "button";
     button.className = isDecisive ? "fault decisive" : "fault";
     const effect = isDecisive ? `threw the game away: caught by tick ${finalTick}` : `cost ${cost} tick${cost === 1 ? "" : "s"}: caught by tick ${finalTick}`;
     button.textContent = `Tick ${tick}, ${NAMES[letter].toLowerCase()}: ${effect}. Better: ${better.join(", ")}.`;
-    button.addEventListener("click", () => this.session.board.seekTick(tick));
+    button.addEventListener("click", () => board.seek(board.replay.indexOfMove(tick)));
     row.append(button);
     return row;
   }

@@ -123,7 +123,7 @@ export class Why {
     this.session = session;
     this.task = new Task(client, "why", "why-stop");
     click("why", () => this.ask());
-    click("go-decisive", () => session.board.seekTick(this.analysis.last_savable_tick));
+    click("go-decisive", () => session.board.seek(session.board.replay.indexOfMove(this.analysis.last_savable_tick)));
     click("show-line", () => this.showLine());
     click("take-line", () => this.takeLine());
     for (const name of ["game", "moves"]) session.addEventListener(name, () => this.clear());
@@ -157,7 +157,7 @@ export class Why {
     element("verdict").textContent = hasLine ? `Last tick from which survival was possible: ${tick} (${analysis.proven ? "proven" : "a line was found; a later tick is not excluded"}).` : "";
     element("go-decisive").hidden = !hasLine;
     element("go-decisive").textContent = `Go to tick ${tick}`;
-    const isOwn = hasLine && game && board.replay.indexOfTick(tick) <= game.moves.length;
+    const isOwn = hasLine && game && board.replay.indexOfMove(tick) <= game.moves.length;
     element("show-line").hidden = element("take-line").hidden = !isOwn;
     element("curve-text").hidden = !analysis.room.length;
     element("curve-text").textContent = `Curve: tiles where the player can be alive ${analysis.room_ticks} ticks later. Red: the move that lost the game; orange: moves after which a third or less was left.`;
@@ -168,7 +168,7 @@ export class Why {
 
   get line() {
     const { board, game } = this.session;
-    const index = board.replay.indexOfTick(this.analysis.last_savable_tick);
+    const index = board.replay.indexOfMove(this.analysis.last_savable_tick);
     return { index, moves: game.moves.slice(0, index) + this.analysis.line };
   }
 

@@ -135,6 +135,23 @@ def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -
     assert page.evaluate("viewer.divergence - viewer.replay.indexOfTick(panel.analysis.last_savable_tick)") == 1
 
 
+def test_line_replaces_a_move_onto_a_threat(page: Page, view: View, tmp_path: Path) -> None:
+    # Without jumping, this move ends the game within its tick, so two frames have the same tick.
+    ring = tmp_path / "ring.txt"
+    ring.write_text("#######\n#Pg...#\n#.###.#\n#.....#\n#######\n")
+    page.goto(view(str(ring), "--planner", "human", "--no-jump"))
+    wait_until(page, "window.panel?.branch != null")
+    page.keyboard.press("ArrowRight")
+    wait_until(page, "viewer.replay.isOver && viewer.index === 1")
+    page.locator("#analyse").click()
+    expect(page.locator("#sentence")).to_contain_text("Lost in tick 1 by a blunder: the car went right where ")
+    page.locator("#go-decisive").click()
+    wait_until(page, "viewer.index === 0")
+    page.locator("#show-line").click()
+    expect(page.locator("#other-title")).to_contain_text("a surviving line")
+    assert page.evaluate("viewer.other.replay.header.status") == "complete"
+
+
 @pytest.mark.parametrize("size", [(1280, 800), (700, 500), (390, 844)], ids=str)
 def test_board_and_pad_are_visible_and_nothing_covers_the_board(page: Page, view: View, size: tuple[int, int]) -> None:
     page.set_viewport_size({"width": size[0], "height": size[1]})

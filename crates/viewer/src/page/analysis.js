@@ -21,7 +21,7 @@ class AnalysisPanel {
     const click = (id, action) => element(id).addEventListener("click", action);
     click("analyse", () => this.load());
     click("show-line", () => this.showLine());
-    click("go-decisive", () => player.seekTick(this.analysis.last_savable_tick));
+    click("go-decisive", () => player.seek(player.replay.indexOfMove(this.analysis.last_savable_tick)));
     click("take-over", () => this.start(player.index));
     click("let-play", () => this.letPlay());
     click("undo", () => this.undo());
@@ -90,7 +90,7 @@ class AnalysisPanel {
 
   async showLine() {
     const { player, source, analysis, branch } = this;
-    const index = player.replay.indexOfTick(analysis.last_savable_tick);
+    const index = player.replay.indexOfMove(analysis.last_savable_tick);
     // The server can start only from frames of the game, so the branch's moves are sent as well.
     const start = Math.min(index, branch?.index ?? index);
     const moves = (branch?.moves.slice(0, index - start) ?? "") + analysis.line;

@@ -194,4 +194,13 @@ class Replay {
     const index = this.frames.findLastIndex((frame) => frame.tick <= tick);
     return Math.max(0, index);
   }
+
+  /**
+   * The index of the frame before the player's move in a tick. Without jumping, a move onto a
+   * threat ends the game within its tick, so the last two frames have the same tick.
+   */
+  indexOfMove(tick) {
+    const index = this.indexOfTick(tick);
+    return this.frames[index - 1]?.tick === tick ? index - 1 : index;
+  }
 }

@@ -138,7 +138,7 @@ class Timeline {
     context.scale(ratio, ratio);
     const height = curve.clientHeight;
     const most = Math.max(1, ...analysis.room);
-    const at = (tick) => this.x(replay.indexOfTick(tick), end);
+    const at = (tick) => this.x(replay.indexOfMove(tick), end);
     const y = (room) => height - 2 - (room / most) * (height - 4);
     context.beginPath();
     // In the playground, frames that have not been judged yet have no room value.
