@@ -43,6 +43,7 @@ use getaway::recording::{RecordingError, RecordingWriter};
 use getaway_viewer::{Page, PageSource};
 use limits::{
     ACCEPT_RETRY_DELAY, CLOSE_TIMEOUT, HTTP_TIMEOUT, MAX_CONNECTIONS, MAX_REQUEST_HEAD_BYTES, MAX_WAITING_BOTS,
+    VIEWER_SHUTDOWN_TIMEOUT,
 };
 use shared::{Shared, wait_for_end};
 use site::{Games, Site};
@@ -150,7 +151,7 @@ impl Server {
                 },
             }
         }
-        let _ = timeout(2 * CLOSE_TIMEOUT, self.drain(&router)).await;
+        let _ = timeout(VIEWER_SHUTDOWN_TIMEOUT + CLOSE_TIMEOUT, self.drain(&router)).await;
         while let Ok(event) = self.events.try_recv() {
             on_event(event)?;
         }

@@ -23,8 +23,9 @@ pub const MAX_IDLE_FRAMES_PER_SECOND: u32 = 100;
 /// Time limit for sending a frame. A peer that reads nothing for this long counts as gone.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
-/// Time for pages to fetch the end of the last game: four of their polling intervals.
-pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+/// Time for pages to fetch the end of the last game. They poll every 250 ms, but a busy machine can
+/// delay a browser for more than a second, and browsers let hidden pages poll only once per second.
+pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval between pings to viewers and waiting bots. Two unanswered pings end the connection.
 pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
 /// Maximum size of a viewer's queue, about a game on a real map. Slower viewers are dropped.

@@ -39,6 +39,7 @@ async fn viewer_receives_the_states_of_the_bot_and_the_final_one() {
         }
     };
     assert_eq!(end.unwrap().reason.as_str(), "the server is shutting down");
+    assert!(!server.task.is_finished(), "the server first closes the connections of all viewers");
     assert_eq!(seen[..sent.len()], sent[..]);
     assert_eq!(seen.len(), sent.len() + 1);
     let last = GameMessage::parse(&seen[sent.len()]).unwrap();
