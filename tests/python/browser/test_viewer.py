@@ -196,6 +196,19 @@ def test_page_polls_again_while_a_started_game_has_no_state(page: Page, view: Vi
     expect(page.locator("#tick")).to_have_text("2001")
 
 
+def test_live_page_repeats_a_failed_request(open_page: OpenPage, real_server: RealServer) -> None:
+    # The browser logs the failed request as an error, but here the failure is expected.
+    page = open_page(logs_matter=False)
+    url, _ = real_server("roundabout", "--tick-ms", "60000")
+    page.goto(url.replace("ws:", "http:"))
+    expect(page.locator("#message")).to_contain_text("Waiting for a game.")
+    page.route("**/replay/**", lambda route: route.abort(), times=1)
+    for _ in stay(url):
+        # The server sends no further state until it receives a command.
+        wait_until(page, "window.viewer?.replay?.last >= 0")
+        break
+
+
 def test_live_page_follows_a_game_to_its_final_score(page: Page, real_server: RealServer) -> None:
     url, server = real_server("roundabout", "--delay-ms", "10")
     page.goto(url.replace("ws:", "http:"))

@@ -36,6 +36,8 @@ class Follower {
         this.succeed();
       }
     } catch {
+      // The page still lacks the state for which it sent the request.
+      this.hasNewState = true;
       this.fail();
     }
     if (!this.hasEnded) setTimeout(() => this.poll(), POLL_INTERVAL_MS);
