@@ -263,6 +263,21 @@ def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, 
     follow_link(page, page)
 
 
+def test_link_follows_a_changed_move(page: Page, url: str, view: View, tmp_path: Path) -> None:
+    map_file = tmp_path / "street.txt"
+    map_file.write_text("########\n#P...#s#\n########\n")
+    page.goto(view(str(map_file), "--planner", "human", "--playground", url))
+    wait_until(page, "window.panel?.branch != null")
+    for move in "RR":
+        page.keyboard.press(KEYS[move])
+    wait_until(page, "panel.branch.moves === 'RR' && viewer.index === 2")
+    follow_link(page, page)
+    page.locator("#back").click()
+    page.keyboard.press(KEYS["L"])
+    wait_until(page, "panel.branch.moves === 'RL' && viewer.index === 2")
+    follow_link(page, page)
+
+
 def test_live_page_of_a_server_links_to_the_playground(page: Page, url: str, real_server: RealServer) -> None:
     address, server = real_server("roundabout", "--playground", url)
     page.goto(address.replace("ws:", "http:"))

@@ -4,8 +4,8 @@ class PlaygroundLink {
   constructor(player) {
     this.player = player;
     this.link = element("playground-link");
-    /** The replay and the number of frames that `data` encodes. */
-    this.replay = null;
+    /** The frames that `data` encodes, and their number. A live game appends frames to its list. */
+    this.frames = null;
     this.count = 0;
     this.data = null;
     player.onTexts = () => this.update();
@@ -18,20 +18,21 @@ class PlaygroundLink {
     const isShown = Boolean(link.dataset.url && shareable) && index <= (shareable.move_count ?? index) && !player.isRunning;
     link.parentElement.hidden = !isShown;
     if (!isShown) return;
-    if (this.replay !== replay || this.count !== replay.frames.length) this.pack();
+    if (this.frames !== replay.frames || this.count !== replay.frames.length) this.pack();
     if (this.data) link.href = `${link.dataset.url}#game=${this.data}&tick=${index + 1}`;
     else link.removeAttribute("href");
   }
 
   async pack() {
     const { replay } = this.player;
-    const count = replay.frames.length;
-    Object.assign(this, { replay, count, data: null });
+    const { frames } = replay;
+    const count = frames.length;
+    Object.assign(this, { frames, count, data: null });
     const { move_count: moveCount, ...game } = replay.header.shareable;
     const moves = replay.movesFrom(0).slice(0, moveCount);
     const stream = new Blob([JSON.stringify({ ...game, moves })]).stream().pipeThrough(new CompressionStream("gzip"));
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
-    if (this.replay !== replay || this.count !== count) return;
+    if (this.frames !== frames || this.count !== count) return;
     // Browsers set these two bytes of the gzip header, the compression level and the system, to
     // different values. The playground expects 2 and 255.
     bytes.set([2, 255], 8);
