@@ -249,6 +249,16 @@ def test_pages_link_to_the_playground_at_the_tick_on_show(page: Page, url: str, 
         page.goto(file.as_uri() + name)
         wait_until(page, "window.viewer?.replay?.last > 0")
         follow_link(page, page)
+    # A branch of a recording can be longer than the recording.
+    page.goto(view(str(CAUGHT), *options))
+    wait_until(page, "window.viewer?.replay?.last > 0")
+    page.locator("#scrub").fill("59")
+    page.locator("#take-over").click()
+    wait_until(page, "panel.branch !== null")
+    page.locator("#let-play").click()
+    wait_until(page, "viewer.replay.header.status === 'complete'")
+    page.keyboard.press("End")
+    follow_link(page, page)
     # The link also works with a map that is not bundled, changed rules, and the user's own moves.
     map_file = tmp_path / "yard.txt"
     map_file.write_text("#########\n#P..~..s#\n#.##.##.#\n#o.....b#\n#########\n")

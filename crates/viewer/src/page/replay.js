@@ -124,11 +124,15 @@ class Replay {
     this.forecastFrom = header.from + frames.length;
   }
 
+  /** The game up to the frame in which a branch starts. */
   upTo(index) {
-    const { marks, about } = this.header;
+    const { marks, about, shareable } = this.header;
     const upTo = (list) => list?.slice(0, index);
+    // All moves of a branch follow the rules, so it can be shared as a whole if its start can.
+    const canShare = shareable && index <= (shareable.move_count ?? index);
     const replay = new Replay({
       ...this.header,
+      shareable: canShare ? { ...shareable, move_count: undefined } : shareable,
       marks: marks.filter((mark) => mark.index <= index),
       about: { ...about, decisions: upTo(about.decisions), commands: upTo(about.commands), learnt: about.learnt?.filter(([at]) => at < index) },
     });
