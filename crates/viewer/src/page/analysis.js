@@ -152,6 +152,7 @@ class AnalysisPanel {
     branch.replay.continueWith(answer, branch.index, branch.index + kept);
     // The server does not play moves after the end of the game.
     branch.moves = moves.slice(0, answer.last);
+    player.showAbout();
     player.showFilters();
     player.compare(null);
     element("one-board").hidden = true;
