@@ -76,8 +76,11 @@ export class Session extends EventTarget {
     this.history = [];
     this.opened = 0;
     this.isSending = this.isDirty = false;
-    /** The index to show after the next answer, and whether a planner is still playing. */
-    this.wanted = { index: 0, isGrowing: false };
+    /**
+     * The index to show after the next answer. With `isGrowing`, playback goes on instead, because
+     * the moves are a planner's. With `isLive`, it waits at the end for further moves.
+     */
+    this.wanted = { index: 0, isGrowing: false, isLive: false };
     this.noticed = -1;
   }
 
@@ -189,8 +192,15 @@ export class Session extends EventTarget {
 
   setMoves(moves, index, { isGrowing = false } = {}) {
     this.game.moves = moves;
-    this.wanted = { index, isGrowing };
+    this.wanted = { index, isGrowing, isLive: isGrowing };
     this.send();
+  }
+
+  /** Lets playback pause at the end, because the planner adds no further moves. */
+  endGrowth() {
+    this.wanted.isLive = false;
+    // While an answer is pending, further frames follow.
+    if (this.board.replay && !this.isSending) this.board.replay.header.isLive = false;
   }
 
   /** Requests the changed frames: one request at a time, always for the latest moves. */
@@ -207,10 +217,10 @@ export class Session extends EventTarget {
     this.isSending = false;
   }
 
-  apply(buffer, { index, isGrowing }) {
+  apply(buffer, { index, isGrowing, isLive }) {
     const { board } = this;
     const { header, ...parts } = Replay.parts(buffer);
-    header.isLive = isGrowing;
+    header.isLive = isLive;
     board.replay.append(header, parts);
     board.replay.frames.length = header.from + header.count;
     if (!this.isDirty) this.game.moves = this.game.moves.slice(0, board.replay.last);

@@ -96,7 +96,7 @@ export class Autopilot {
     status.textContent = `${request.planner} thinks…`;
     const moves = await this.task.run((client) => client.json("play", request, { report: (part) => extend(part, true) }), (text) => (status.textContent = text));
     if (moves) extend(moves, false);
-    if (isFollowed && board.replay) board.replay.header.isLive = false;
+    session.endGrowth();
   }
 
   async playBeside(request) {
