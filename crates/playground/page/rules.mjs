@@ -6,7 +6,7 @@ const GROUPS = [
   ["How often threats move", (name) => name.startsWith("period_ticks") || name.startsWith("phase_clocks")],
   ["What threats see", (name) => name.endsWith("_view") || name.startsWith("owl_")],
   ["Choices and paths", (name) => name.endsWith("_order") || ["first_seed", "pick_scale", "deer_shy_distance_squared"].includes(name)],
-  ["Hawks", (name) => name.startsWith("hawk_")],
+  ["Hawks", (name) => name.startsWith("hawk_") && name !== "hawk_view"],
   ["Messages to bots", (name) => name.startsWith("wire.")],
 ];
 

@@ -211,6 +211,13 @@ def test_a_resized_map_keeps_the_wall_around_it(page: Page, url: str) -> None:
     assert page.evaluate("session.game.map.tiles") == [wall, *[street] * 13, wall]
 
 
+def test_form_has_one_field_for_each_rule(page: Page, url: str) -> None:
+    start(page, url)
+    wait_until(page, "document.querySelector('.rule') !== null")
+    names = page.evaluate("session.client.json('rules', session.game.rules).then(({ fields }) => fields.map(({ name }) => `rule-${name}`))")
+    assert sorted(page.locator(".rule > [id]").evaluate_all("(fields) => fields.map(({ id }) => id)")) == sorted(names)
+
+
 def test_a_shared_address_opens_the_same_game(open_page: OpenPage, url: str) -> None:
     first, second = start(open_page(), url), start(open_page(), url)
     rng = random.Random(1)
