@@ -10,7 +10,8 @@ use std::io::{Read, Write};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::Compression;
-use flate2::read::GzDecoder;
+// The decoder in `flate2::read` also takes bytes after the end of the stream from its reader.
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -168,6 +169,17 @@ mod tests {
             }
         }
         assert_eq!(count, 10_000);
+    }
+
+    #[test]
+    fn bytes_after_the_game_are_refused() {
+        let address = encode(&positions().next().expect("a position")).expect("an address");
+        let (data, tick) = address["game=".len()..].split_once('&').expect("two parts");
+        let zipped = URL_SAFE_NO_PAD.decode(data).expect("base64");
+        for extra in [&b"x"[..], &zipped] {
+            let data = URL_SAFE_NO_PAD.encode([&zipped[..], extra].concat());
+            assert!(decode(&format!("game={data}&{tick}")).is_err());
+        }
     }
 
     #[test]
