@@ -36,7 +36,7 @@ impl Game {
         let mut state = log.world.start();
         let count = log.world.play_moves(&mut state, &moves);
         Some(Self {
-            name: log.title().to_owned(),
+            name: log.title().chars().take(NAME_CHARS_MAX).collect(),
             map: log.world.layout().clone(),
             rules: *log.world.rules(),
             moves: Plan::from(&moves[..count]),
@@ -54,5 +54,25 @@ impl Game {
             return Err(format!("the map is {width}x{height} tiles: expected 1 to {MAX_SIDE} per side"));
         }
         World::new(&self.map, &self.rules).map_err(|error| error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use getaway::protocol::MessageWriter;
+    use getaway_viewer::RecordingSource;
+
+    #[test]
+    fn recording_with_a_long_name_can_be_continued() {
+        let layout = Layout::parse("P..\n.#.\n..g").expect("a drawing");
+        let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
+        let message = MessageWriter::new(&world, "me").write(&world.start());
+        let line = format!("{{\"game_message\":{message},\"actions\":[]}}\n");
+        let source = RecordingSource::Memory("n".repeat(200).into(), line.into_bytes().into());
+        let log = GameLog::read(&source, None, &[]).expect("a recording");
+        let game = Game::of_log(&log).expect("a game from its start");
+        assert_eq!(game.name, "n".repeat(NAME_CHARS_MAX));
+        game.world().expect("a game that the engine accepts");
     }
 }
