@@ -223,9 +223,10 @@ impl GameLog {
         };
         // The player is assumed to stay in ticks whose messages are missing.
         for _ in 0..missed {
-            if !next.is_over() {
-                world.step(&mut next, Move::Stay);
+            if next.is_over() {
+                break;
             }
+            world.step(&mut next, Move::Stay);
         }
         let played = Some(played).filter(|_| missed == 0);
         if self.shows(&next, message) && !next.is_over() {

@@ -12,8 +12,8 @@ use super::live::GameStates;
 use super::pack::pack;
 use super::page::{Page, PageSource};
 use super::recorded::file_stem;
-use super::replay::Replay;
-use getaway::game::{POINTS_PER_TICK, Rules, State, Status};
+use super::replay::{Replay, score_at};
+use getaway::game::{Rules, State, Status};
 use getaway::map::Map;
 use getaway::planner::Budget;
 use getaway::protocol::to_json;
@@ -212,7 +212,7 @@ impl LibraryGame {
         ListGame {
             map: log.title().to_owned(),
             player: log.player().to_owned(),
-            score: tick * POINTS_PER_TICK,
+            score: score_at(tick),
             status: log.status(),
             tick,
             catchers: caught.map_or_else(Vec::new, |state| catchers(&log.world, state)),

@@ -13,8 +13,8 @@ use tiny_skia::{
 
 use super::drawing::{Inks, LayerStyle, Paint, Sprite, angle, drawing};
 use super::recorded::Positions;
-use super::replay::{Replay, phase};
-use getaway::game::{Direction, POINTS_PER_TICK, Position, State, Status, World};
+use super::replay::{Replay, phase, score_at};
+use getaway::game::{Direction, Position, State, Status, World};
 
 /// A divisor of 100, because a GIF stores delays in whole hundredths of a second.
 const GIF_FRAMES_PER_SECOND: f64 = 20.0;
@@ -460,7 +460,7 @@ impl<'a> Renderer<'a> {
             Status::Complete if is_last => "survived".to_owned(),
             _ => phase(&self.replay.rules, tick).map_or("", |phase| phase.name()).to_owned(),
         };
-        let words = format!("tick {tick}  score {}  {state}", tick * POINTS_PER_TICK);
+        let words = format!("tick {tick}  score {}  {state}", score_at(tick));
         let height = caption_height(canvas.width());
         let (size, raster) = font_size(canvas.width());
         let top = canvas.height() - height - legend_height(self.layers) + (height - size) / 2;

@@ -8,7 +8,7 @@ use super::annotation::{Annotation, Annotator};
 use super::game_log::{GameLog, LoggedTick, RecordingSource};
 use super::recorded::Positions;
 use super::shared_game::Shareable;
-use getaway::game::{LAST_TICK, Layout, Personality, Position, Rules, State, Status, World};
+use getaway::game::{LAST_TICK, Layout, POINTS_PER_TICK, Personality, Position, Rules, State, Status, World};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
 use getaway::recording::{RecordingError, WireNotes};
 
@@ -215,7 +215,7 @@ impl Replay {
     }
 
     pub fn score(&self) -> u32 {
-        self.frames.last().map_or(0, |frame| frame.tick * getaway::game::POINTS_PER_TICK)
+        self.frames.last().map_or(0, |frame| score_at(frame.tick))
     }
 
     /// The positions after frame `index`, first as played, then as forecast; at most 60 ticks.
@@ -408,6 +408,11 @@ fn marks_of(
     ]
     .into_iter()
     .flatten()
+}
+
+/// The score in a tick. A recording may contain any number as a tick.
+pub(super) fn score_at(tick: u32) -> u32 {
+    tick.saturating_mul(POINTS_PER_TICK)
 }
 
 pub(super) fn phase(rules: &Rules, tick: u32) -> Option<Personality> {

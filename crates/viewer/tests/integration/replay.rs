@@ -163,6 +163,23 @@ fn recording_that_diverges_from_the_rules_is_shown_to_its_end() {
 }
 
 #[test]
+fn recording_with_an_impossible_tick_is_shown() {
+    let world = World::new(&Layout::parse("P....\n.###.\n....s").unwrap(), &Rules::BLITZ_2025).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("late.jsonl");
+    let mut writer = RecordingWriter::create(&path).unwrap();
+    for tick in [1, u32::MAX] {
+        let mut message = GameMessage::of(&world, &world.start(), "me");
+        message.tick = tick;
+        writer.write(&serde_json::to_string(&message).unwrap(), &[]).unwrap();
+    }
+    writer.finish().unwrap();
+    let replay = Replay::of_recording(&path, &Rules::BLITZ_2025).unwrap();
+    let ticks: Vec<u32> = replay.frames.iter().map(|frame| frame.tick).collect();
+    assert_eq!((ticks, replay.score()), (vec![1, u32::MAX], u32::MAX));
+}
+
+#[test]
 fn threats_of_unknown_style_are_shown() {
     let world = World::new(&Layout::parse("P....\n.###.\ng...s").unwrap(), &Rules::BLITZ_2025).unwrap();
     let folder = tempfile::tempdir().unwrap();
