@@ -293,6 +293,19 @@ def test_themes_differ_and_a_phone_has_every_control_in_reach(open_page: OpenPag
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), "no horizontal scrolling"
 
 
+def test_kinds_of_marks_differ_without_colour(page: Page, view: View) -> None:
+    open_analysed(page, view(str(CAUGHT)))
+    pictures = page.evaluate(
+        """() => Object.values(MARKS).map(({ draw }) => {
+          const canvas = document.createElement("canvas");
+          [canvas.width, canvas.height] = [14, 18];
+          draw(canvas.getContext("2d"), 7, 18);
+          return canvas.toDataURL();
+        })"""
+    )
+    assert len(set(pictures)) == len(pictures) > 0
+
+
 def test_marks_of_hundreds_of_jumps_are_told_apart(page: Page, view: View) -> None:
     open_analysed(page, view(str(CAUGHT)))
     marks = "viewer.replay.header.marks.filter(({ kind }) => kind === 'jump')"

@@ -1,6 +1,6 @@
 // The scrub bar, its marks, and the curve of the room left.
 
-/** All kinds but `unreadable` and `ignored` differ in shape or size, not only in colour. */
+/** All kinds differ in shape or size, not only in colour. */
 const MARKS = {
   phase: { name: "threat speed", color: "#8a95a5", draw: (context, x, h) => context.fillRect(x - 1, 0, 2, h) },
   close_call: { name: "close calls", color: "#e69f00", draw: (context, x, h) => context.fillRect(x - 0.75, h * 0.55, 1.5, h * 0.45) },
@@ -8,7 +8,7 @@ const MARKS = {
   missing: { name: "missing commands", color: "#cc79a7", draw: (context, x, h) => context.fillRect(x - 1, 0, 2, h * 0.45) },
   late: { name: "late commands", color: "#a14d86", draw: (context, x, h) => clockMark(context, x, h) },
   unreadable: { name: "unreadable commands", color: "#7a3b1d", draw: (context, x, h) => boxMark(context, x, h) },
-  ignored: { name: "commands not played", color: "#a14d86", draw: (context, x, h) => boxMark(context, x, h) },
+  ignored: { name: "commands not played", color: "#a14d86", draw: (context, x, h) => hollowBoxMark(context, x, h) },
   misprediction: { name: "mispredictions", color: "#56b4e9", draw: (context, x, h) => diamondMark(context, x, h) },
   left: { name: "the bot left", color: "#b00020", draw: (context, x, h) => context.fillRect(x - 2, 0, 4, h) },
   catch: { name: "the catch", color: "#d55e00", draw: (context, x, h) => crossMark(context, x, h) },
@@ -35,6 +35,11 @@ function clockMark(context, x, h) {
 
 function boxMark(context, x, h) {
   context.fillRect(x - 3, h * 0.3 - 3, 6, 6);
+}
+
+function hollowBoxMark(context, x, h) {
+  context.lineWidth = 2;
+  context.strokeRect(x - 4, h * 0.3 - 4, 8, 8);
 }
 
 function diamondMark(context, x, h) {
