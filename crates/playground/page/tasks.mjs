@@ -131,7 +131,7 @@ export class Why {
   }
 
   clear() {
-    this.analysis = null;
+    this.analysis = this.asked = null;
     for (const id of ["sentence", "verdict"]) element(id).textContent = "";
     for (const id of ["go-decisive", "show-line", "take-line", "curve-text"]) element(id).hidden = true;
   }
@@ -142,8 +142,10 @@ export class Why {
     if (!game && !recording) return showBanner("There is no game to explain.");
     element("sentence").textContent = "Looking for the tick that decided the game…";
     const request = recording ? ["recording_analysis", recording.name, { file: recording.file }] : ["analyse", game];
+    this.asked = request;
     const analysis = await this.task.run((client) => client.json(...request), (text) => (element("sentence").textContent = text));
-    if (analysis) this.render(analysis);
+    // The game may have changed in the meantime.
+    if (analysis && this.asked === request) this.render(analysis);
   }
 
   render(analysis) {

@@ -153,6 +153,14 @@ def test_a_lost_game_names_the_move_that_lost_it(page: Page, url: str) -> None:
     assert "tick" in page.locator("#sentence").inner_text()
 
 
+def test_an_analysis_of_an_earlier_game_is_not_shown(page: Page, url: str) -> None:
+    start(page, url)
+    open_game(page, "roundabout", "RRUL.D")
+    page.evaluate("(document.getElementById('why').click(), session.move('R'))")
+    wait_until(page, "session.game.moves === 'RRUL.DR' && !session.isSending && !document.getElementById('why').disabled")
+    expect(page.locator("#sentence")).to_have_text("")
+
+
 def test_a_planner_plays_and_a_map_is_proven(page: Page, url: str, getaway_program: Path, tmp_path: Path) -> None:
     start(page, url)
     open_game(page, "snail")
