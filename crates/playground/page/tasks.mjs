@@ -176,8 +176,11 @@ export class Why {
 
   async showLine() {
     const { index, moves } = this.line;
+    const { analysis } = this;
     const { board, game } = this.session;
-    const answer = await this.task.client.ask("replay", { game: { ...game, moves }, is_whole: true });
+    const request = { game: { ...game, moves }, is_whole: true };
+    const answer = await this.task.run((client) => client.ask("replay", request), (text) => (element("sentence").textContent = text));
+    if (!answer || this.analysis !== analysis) return;
     board.compare({ replay: Replay.fromAnswer(answer.buffer), offset: 0, title: "a surviving line" });
     element("one-board").hidden = false;
     board.seek(index);
