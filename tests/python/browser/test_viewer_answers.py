@@ -290,6 +290,24 @@ def test_recording_can_be_dropped_onto_the_page(open_page: OpenPage, view: View,
     expect(page.locator("#sentence")).to_contain_text("The recording ends in tick 301")
 
 
+def test_readable_files_are_opened_if_others_are_dropped_with_them(open_page: OpenPage, view: View) -> None:
+    # The browser logs the refusal of the broken file as an error, but here the refusal is expected.
+    page = open_page(logs_matter=False)
+    open_analysed(page, view(str(CAUGHT)))
+    files = page.evaluate_handle(
+        """(bytes) => {
+          const data = new DataTransfer();
+          data.items.add(new File([Uint8Array.from(bytes)], "game.jsonl.gz"));
+          data.items.add(new File(["not a recording\\n"], "broken.jsonl"));
+          return data;
+        }""",
+        list((GAMES / "roundabout-flee-300-ticks.jsonl.gz").read_bytes()),
+    )
+    page.dispatch_event("body", "drop", {"dataTransfer": files})
+    expect(page.locator("#title")).to_have_text("roundabout")
+    expect(page.locator("#banner")).to_contain_text("Cannot open broken.jsonl: ")
+
+
 @pytest.fixture(scope="module")
 def wire_recording(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A recording with an unreadable, a missing and a late command, and a disconnection."""

@@ -182,13 +182,14 @@ class Library {
 function listenToDrops(library) {
   receiveDrops(async (files) => {
     if (!library) return showBanner(`This page cannot read recordings without a server: open ${files[0].name} with "getaway view ${files[0].name}".`);
-    let last = 0;
+    let [last, problem] = [0, ""];
     for (const file of files) {
       const answer = await ask("open", { headers: { "x-file-name": file.name.replace(/[^\x20-\x7e]/g, "_") }, body: file }).catch(() => null);
-      if (!answer?.ok) return showBanner(`Cannot open ${file.name}: ${answer ? await answer.text() : "the server does not respond"}.`);
-      last = Number(await answer.text());
+      if (answer?.ok) last = Number(await answer.text());
+      else problem = `Cannot open ${file.name}: ${answer ? await answer.text() : "the server does not respond"}.`;
     }
-    showBanner("");
+    showBanner(problem);
+    if (!last) return;
     await library.refresh();
     library.open(library.games[last - 1], "about:blank");
   });
