@@ -140,17 +140,7 @@ impl Replay {
     }
 
     pub fn of_states(title: impl Into<String>, subtitle: impl Into<String>, world: &World, states: &[State]) -> Self {
-        let mut builder = ReplayBuilder::new(title, subtitle, world);
-        for state in states {
-            builder.push(world, state);
-        }
-        let mut replay = builder.replay;
-        replay.is_live = false;
-        replay.shareable = shareable(&replay.title, world, states.first());
-        if let Some(state) = states.last().filter(|state| !state.is_over()) {
-            replay.forecast = forecast(world, state);
-        }
-        replay
+        Self::of_branch(&title.into(), &subtitle.into(), world, states, states.len())
     }
 
     /// A replay with a single frame, which shows `state` without an annotation.
@@ -161,6 +151,7 @@ impl Replay {
         Self { status: state.status(), is_live: false, ..builder.replay }
     }
 
+    /// Annotates only the last `annotated` frames.
     pub fn of_branch(title: &str, subtitle: &str, world: &World, states: &[State], annotated: usize) -> Self {
         let mut builder = ReplayBuilder::new(title, subtitle, world);
         let plain = states.len().saturating_sub(annotated);
