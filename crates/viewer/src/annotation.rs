@@ -1,6 +1,6 @@
 //! The threats' targets and paths, the ticks until a threat can reach each tile, and fatal tiles.
 
-use getaway::game::{Direction, LAST_TICK, Position, State, Style, Threat, World};
+use getaway::game::{Direction, Position, State, Style, Threat, World};
 use getaway::planner::{CautiousRules, ObservedThreat};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -183,9 +183,6 @@ fn deer(world: &World, at: Position, home: Position, player: Position) -> Intent
 /// the no-jump variant, these include the tiles of the threats.
 fn deadly(world: &World, state: &State) -> Vec<Position> {
     let (tick, stale) = (state.tick(), world.player(state));
-    if tick > LAST_TICK {
-        return Vec::new();
-    }
     let mut tiles = Vec::new();
     for (index, threat) in world.threats(state).enumerate() {
         let at = threat.position;

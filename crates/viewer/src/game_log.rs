@@ -160,12 +160,10 @@ impl GameLog {
 
     fn follow(&mut self, first: RecordedTick, reader: &mut RecordingReader) -> Result<(), RecordingError> {
         let start = self.world.start();
-        let is_start = self.shows(&start, &first.game_message) && first.game_message.tick == u32::from(start.tick());
-        let (mut state, mut is_exact) = if is_start {
+        let (mut state, mut is_exact) = if self.shows(&start, &first.game_message) {
             (Some(start), true)
         } else {
-            let placed = self.placed(&start, &first.game_message);
-            (placed, false)
+            (self.placed(&start, &first.game_message), false)
         };
         let mut mispredicted = Vec::new();
         let mut line = first;

@@ -149,7 +149,7 @@ class MapView {
     context.drawImage(this.streets, this.left, this.top);
     const index = Math.min(Math.floor(playhead), replay.last);
     const { annotation, positions } = replay.frames[index];
-    const next = replay.positionsAfter(index, 1) && index < replay.last ? replay.frames[index + 1].positions : positions;
+    const next = index < replay.last ? replay.frames[index + 1].positions : positions;
     // If the user prefers reduced motion, the actors jump from tile to tile.
     const fraction = still.matches ? 0 : playhead - index;
     if (annotation && layers.arrival) this.drawArrivals(replay, annotation);
