@@ -682,6 +682,6 @@ fn room(world: &World, state: &State, alive: Option<Position>) -> u16 {
         }
         layer = next;
     }
-    let known = alive.is_some_and(|alive| !layer.contains_key(&alive));
-    layer.len() as u16 + u16::from(known)
+    let is_missed = alive.is_some_and(|alive| !layer.contains_key(&alive));
+    layer.len() as u16 + u16::from(is_missed)
 }

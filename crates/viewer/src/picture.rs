@@ -441,12 +441,11 @@ impl<'a> Renderer<'a> {
     }
 
     fn heading(&self, index: usize) -> Direction {
-        let frames = &self.replay.frames[..=index];
-        let steps = frames.windows(2).rev().filter_map(|pair| {
+        let heading = self.replay.frames[..=index].windows(2).rev().find_map(|pair| {
             let (before, now) = (pair[0].positions.player, pair[1].positions.player);
             Direction::ALL.into_iter().find(|&direction| before.towards(direction) == now)
         });
-        steps.take(1).next().unwrap_or(self.start_heading)
+        heading.unwrap_or(self.start_heading)
     }
 
     fn caption(&self, canvas: &mut Pixmap, index: usize) {

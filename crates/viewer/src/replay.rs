@@ -392,8 +392,8 @@ fn marks_of(
         (!jumps.is_empty()).then(|| (MarkKind::Jump, format!("passes through the {}", jumps.join(" and the ")))),
         close_call.then(|| (MarkKind::CloseCall, "close call: one safe move".to_owned())),
         (status == Status::Caught).then(|| {
-            let who = catcher.map_or("a threat", |index| styles[index].as_str());
-            (MarkKind::Catch, format!("caught by the {who}").replace("the a ", "a "))
+            let who = catcher.map_or_else(|| "a threat".to_owned(), |index| format!("the {}", styles[index]));
+            (MarkKind::Catch, format!("caught by {who}"))
         }),
         (status == Status::Complete).then(|| (MarkKind::Complete, "survived every tick".to_owned())),
     ]
