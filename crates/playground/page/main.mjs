@@ -36,8 +36,6 @@ class Tabs {
       tab.tabIndex = isOpen ? 0 : -1;
       element(tab.getAttribute("aria-controls")).hidden = !isOpen;
     }
-    // Canvases in a hidden panel have no size, so they must be drawn again.
-    dispatchEvent(new Event("resize"));
   }
 }
 
