@@ -107,9 +107,10 @@ export class Session extends EventTarget {
     const opened = ++this.opened;
     const answer = await this.client.ask("replay", { game, is_whole: true });
     if (opened !== this.opened) return;
+    const replay = Replay.fromAnswer(answer.buffer);
     this.recording = null;
-    this.adopt(game, Replay.fromAnswer(answer.buffer), index);
-    this.game.moves = game.moves.slice(0, this.board.replay.last);
+    // The engine plays no moves after the end of the game.
+    this.adopt({ ...game, moves: game.moves.slice(0, replay.last) }, replay, index);
   }
 
   /** Shows a recorded game. `game` is its part that follows the rules, or null. */
@@ -120,7 +121,7 @@ export class Session extends EventTarget {
   }
 
   adopt(game, replay, index) {
-    this.game = game && { ...game };
+    this.game = game;
     this.history = [];
     this.noticed = -1;
     this.board.judgement = null;
