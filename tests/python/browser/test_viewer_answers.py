@@ -348,15 +348,11 @@ def test_wire_is_marked_and_filtered(page: Page, view: View, wire_recording: Pat
     expect(page.locator("#tick-notes")).to_contain_text("the command of tick 7 came too late")
 
 
-def test_recordings_of_server_and_bot_are_shown_together(page: Page, view: View, getaway_program: Path, tmp_path: Path) -> None:
+def test_recordings_of_server_and_bot_are_shown_together(page: Page, view: View, real_server: RealServer, tmp_path: Path) -> None:
     recordings = [tmp_path / "server.jsonl.gz", tmp_path / "bot.jsonl.gz"]
-    command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "5000", "--record", str(recordings[0]), "roundabout"]
-    server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert server.stderr is not None
-    address = re.search(r"ws://[\d.:]+", server.stderr.readline())
-    assert address
+    url, server = real_server("roundabout", "--tick-ms", "5000", "--record", str(recordings[0]))
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recordings[1])}
-    bot = [sys.executable, str(ROOT / "bot" / "application.py"), "--url", address.group(), "--planner", "random"]
+    bot = [sys.executable, str(ROOT / "bot" / "application.py"), "--url", url, "--planner", "random"]
     subprocess.run(bot, env=environment, check=True, capture_output=True, timeout=60)
     server.communicate()
     open_analysed(page, view(str(recordings[0]), "--with", str(recordings[1])))
