@@ -15,7 +15,7 @@
       this.loaded = new Promise((resolve) => this.frame.addEventListener("load", resolve, { once: true }));
       inside.document.open();
       inside.document.write("<!doctype html><body></body>");
-      // The frame gets the functions of a worker's global scope. It loads scripts in their order.
+      // The frame gets the functions of a worker's global scope. It loads scripts in the given order.
       inside.postMessage = (data) => setTimeout(() => this.receive(data));
       inside.importScripts = (...urls) => urls.reduce((before, next) => before.then(() => this.load(next)), Promise.resolve());
       inside.document.close();
