@@ -11,10 +11,10 @@ use super::tile_set::TileSet;
 /// A step from a run to a run of the next layer, by all threats except the widest.
 #[derive(Clone, Copy, Debug)]
 struct Edge<const N: usize> {
-    /// The first run is at `start..end` in its layer.
+    /// The edge leaves the run at `start..end` in the layer.
     start: u32,
     end: u32,
-    /// The index of the edge added before this one that leads to the same run.
+    /// The index of the latest earlier edge to the same next run, or `NO_EDGE`.
     before: u32,
     from: TileSet<N>,
     to: TileSet<N>,
@@ -142,7 +142,7 @@ struct Progress {
 pub(super) struct Builder<const N: usize> {
     index: Index,
     runs: Vec<Combination>,
-    /// The edges not yet followed. `heads` holds the index of the last edge to each next run.
+    /// Cleared once all are followed. `heads` holds the index of the last edge to each next run.
     edges: Vec<Edge<N>>,
     heads: Vec<u32>,
     keys: Keys<N>,

@@ -15,14 +15,14 @@ pub(super) struct Slot {
     pub shift: u32,
     pub bits: u32,
     memory_bits: Combination,
-    /// For a hawk: the lowest bit of its number of draws since the root.
+    /// For a hawk: the lowest bit of its number of draws since the model's first tick.
     draws_shift: Option<u32>,
     /// For a hawk whose draws are counted: its number of draws in the prover's first state.
     pub draws: Option<u16>,
 }
 
-/// Bits of a hawk's number of draws since the root. On the server, a hawk draws at most 200 times
-/// per game, because it makes fewer than 1,400 moves and draws at most once in seven moves.
+/// Bits of a hawk's number of draws since the first tick. On the server, a hawk draws at most 200
+/// times per game, because it makes fewer than 1,400 moves and draws at most once in seven moves.
 pub(super) const DRAW_BITS: u32 = 8;
 
 impl Slot {
@@ -56,7 +56,7 @@ impl Slot {
         ((1 << self.bits) - 1) << self.shift
     }
 
-    /// Returns a hawk's number of draws since the root, shifted to its bits; 0 for other threats.
+    /// Returns a hawk's number of draws since the first tick, in its bits; 0 for other threats.
     #[inline]
     fn draws_place(&self, draws: impl FnOnce() -> u16) -> Combination {
         self.draws_shift.map_or(0, |shift| Combination::from(draws()) << shift)

@@ -84,7 +84,7 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// Returns the end of the chunk that contains `done`. Adds a chunk to the meter at its start.
+    /// Returns the end of `done`'s chunk. Adds the chunk to the meter if `done` is its start.
     pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
         let end = len.min((done / CHUNK + 1) * CHUNK);
         if done.is_multiple_of(CHUNK) {
@@ -152,7 +152,7 @@ impl<const N: usize> Join<N> {
         Ok(())
     }
 
-    /// Fills `groups` for the run at `places.start`, without the widest threat. Returns its end.
+    /// Fills `groups` without the widest threat, for the first run of `places`. Returns its end.
     fn branch(
         &mut self,
         context: &JoinContext<'_, N>,

@@ -7,7 +7,7 @@ use super::layer::Lookup;
 pub(super) struct Known<const N: usize> {
     pub mask: Combination,
     pub states: u64,
-    /// Number of states of just the target's first threat; `states` if the mask lacks this threat.
+    /// Number of states after projection to the target's first threat; `states` if `mask` lacks it.
     pub first_states: u64,
     pub lookup: Arc<Lookup<N>>,
 }

@@ -3,14 +3,14 @@
 //!
 //! Threats ignore one another. Bulls and goldfish also ignore the player, so they are obstacles on
 //! fixed paths. The game is therefore a product of small automata, one for each threat that sees
-//! the player. If some of the threats suffice to rule out a tick, it is out of reach.
+//! the player. If some of the threats alone rule out a tick, then all threats together do so too.
 //!
 //! Terms:
 //! * *Key*: the tile of one threat and, if it has one, its direction or memory, packed into one
 //!   number. *Combination*: the keys of some threats, packed into one number. *Mask*: a bit mask
 //!   that selects the keys of some threats in a combination. These are the threats *in* the mask.
 //! * *Place*: the index of a tile's bit in a set of tiles.
-//! * *State*: a combination of the threats in a mask, and the player's place.
+//! * *State*: a combination over the threats in a mask, and the player's place.
 //! * *Layer*: the states of one tick, stored as a set of the player's places for each combination.
 //!   *Run*: the combinations of a layer that differ only in the key and the counted draws of the
 //!   *widest* threat, the one whose keys take the most bits.
@@ -28,9 +28,9 @@
 //!   from the first tick.
 //! * *Reachable layer*: the states of one tick that can be reached from the first tick, regardless
 //!   of any target.
-//! * *Projection*: for each tick and tile of a shark, the places from which the player can survive.
+//! * *Projection*: by tick and shark tile, the places from which the player can survive the shark.
 //! * *Counted draws*: a sweep from the first tick can count how often each hawk has drawn a post.
-//!   The count determines the next post. If a sweep does not count, a hawk may draw any post.
+//!   The count determines the next post. Without counted draws, a hawk may draw any post.
 //! * *Work*: the number of processed combinations, which a [`BudgetMeter`] counts as ticks.
 //!
 //! The [`engine`] divides the time between sweeps and two searches for lines: the survival search
@@ -97,7 +97,7 @@ enum Stage<const N: usize> {
 }
 
 impl<const N: usize> Stage<N> {
-    /// Continues to build the model. Returns `None` if the budget is used up before it is complete.
+    /// Continues to build the model. Returns `None` if the budget does not suffice to complete it.
     fn engine(&mut self, world: &World, meter: &mut BudgetMeter) -> Option<&mut Engine<N>> {
         if let Self::Building(building) = self {
             if !building.as_mut().is_some_and(|(builder, _)| builder.advance(world, meter)) {

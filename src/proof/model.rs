@@ -217,11 +217,11 @@ impl<const N: usize> Model<N> {
 
     #[inline]
     pub fn owl_tile(&self, key: u32) -> usize {
-        // This equals `key / (tiles + 1)`, because keys are below `(tiles + 1)^2`.
+        // Equals `key / (tiles + 1)`: keys are below `(tiles + 1)^2 < 2^OWL_SHIFT / (tiles + 1)`.
         ((u64::from(key) * self.paths.owl_reciprocal) >> OWL_SHIFT) as usize
     }
 
-    /// Moves an owl that does not look. `forgets` is true if the owl looks at its next move.
+    /// Moves an owl that does not look. `forgets` is true if it looks in the move after this one.
     #[inline]
     pub fn owl_step(&self, key: u32, forgets: bool) -> u32 {
         let row = self.tiles() as u32 + 1;

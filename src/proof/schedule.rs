@@ -118,7 +118,7 @@ impl<const N: usize> Schedule<N> {
     }
 
     /// Returns the schedule for a later target, with the unused `whole_masks`. If a line reaches
-    /// this target, its wide sweep continues, unless it has turned back or is a trial.
+    /// the earlier target, moves the wide sweep there, unless it has turned back or is a trial.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
         let is_taken = is_reached && !self.wide.is_trial;
@@ -388,7 +388,7 @@ impl<const N: usize> Wide<N> {
         let model = situation.model;
         let limits = situation.limits().doubled();
         let is_late = is_late(model, target.tick);
-        // Earlier reachable layers mainly help to extend the best line: use them for its end only.
+        // Earlier layers mainly help to extend the best line: use them if it ends at the target.
         let is_early_due = target.tick == situation.final_tick;
         loop {
             if let Some(&mask) = self.reach_masks.first() {

@@ -268,7 +268,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Chooses a known set with the threat of `slot`, if possible with counted draws, and with as
-    /// many bits of `mask` as possible. Returns its mask and layer within `mask` and `slot`.
+    /// many bits of `mask` as possible. Returns its mask and layer restricted to `mask` and `slot`.
     fn candidates(
         &self,
         tick: usize,

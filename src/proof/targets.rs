@@ -119,8 +119,8 @@ impl<const N: usize> Targets<N> {
     }
 
     /// The end of the game is the first target. Once a bound excludes it, each round starts at the
-    /// end of the best line, and bisects the gaps from there to the first undecided target and from
-    /// the last one to the bound. Targets undecided at their work limit wait for the next round.
+    /// end of the best line, and bisects the gaps from there to the first stalled target and from
+    /// the last one to the bound. A target stalls at its work limit until the next round.
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {

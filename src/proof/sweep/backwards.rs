@@ -125,7 +125,7 @@ impl<const N: usize> Sweep<N> {
         Ok(Some(End::Recorded))
     }
 
-    /// Copies those states of the segment's last layer that lead into `after` to `front.next`.
+    /// Adds to `front.next` those states of the segment's last layer that lead into `after`.
     fn trim(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let Some(stored) = self.kept.segment.last() else { return Ok(()) };
         let (after_mask, after) = self.after.as_ref().expect("a layer comes after");

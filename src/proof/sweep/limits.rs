@@ -31,7 +31,7 @@ pub(in crate::proof) struct SweepLimits {
     pub beyond_tick: usize,
     /// The mask of the threats that never join.
     pub left_out: Combination,
-    /// True if all other threats join in their initial states at the first tick.
+    /// True if all threats not in `left_out` join in their initial states at the first tick.
     pub is_whole: bool,
     pub counts_draws: bool,
 }

@@ -22,8 +22,8 @@ pub(super) use saved::SavedSweep;
 
 /// Initial number of ticks between two checkpoints, and maximum number of layers in a segment.
 const CHECKPOINT_TICKS: usize = 16;
-/// Beyond the target, a sweep may do as much work as before it (a whole sweep, only
-/// 1 / `WHOLE_BEYOND_DIVISOR` as much), but at least `BEYOND_WORK_MIN`.
+/// The limit on a sweep's work beyond the target is its work before the target (for a whole sweep,
+/// 1 / `WHOLE_BEYOND_DIVISOR` of this work), or `BEYOND_WORK_MIN` if that is more.
 const BEYOND_WORK_MIN: u64 = 200_000;
 const WHOLE_BEYOND_DIVISOR: u64 = 4;
 #[derive(Debug)]
@@ -51,7 +51,7 @@ enum Phase {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Begin {
     from: usize,
-    /// The first tick in the proof. It is before `from` if the sweep starts from a reachable layer.
+    /// The sweep's `from_tick` in the proof. Below `from` if it starts from a reachable layer.
     origin: usize,
     base: Combination,
 }
@@ -61,7 +61,7 @@ struct Front<const N: usize> {
     tick: usize,
     mask: Combination,
     layer: Layer<N>,
-    /// In the backward pass: the states kept from the last layer's first `done` combinations.
+    /// Backwards: the states kept from the first `done` combinations of the segment's last layer.
     next: Layer<N>,
     done: usize,
     /// True once missing threats have joined the layer and the known sets have restricted it.
@@ -90,7 +90,7 @@ struct Joined {
     counts_draws: bool,
 }
 
-/// The layer at the target, and the joins and the work up to it.
+/// The layer at the target, and the number of joins and the work up to it.
 #[derive(Debug)]
 struct Turning<const N: usize> {
     stored: StoredLayer<N>,
@@ -233,7 +233,7 @@ impl<const N: usize> Sweep<N> {
                 self.note(model, target);
                 return Ok(Some(End::Empty(self.front.tick)));
             }
-            // A layer with almost all states of a known set repeats the sweep that found the set.
+            // If almost all states of a known set are left, going on would repeat an earlier sweep.
             let is_repeating = self.limits.join_len > 0
                 && can_turn
                 && self.front.tick > self.begin.from
@@ -386,7 +386,7 @@ impl<const N: usize> Sweep<N> {
         let Some((mask, wide)) = target.join(model, joining, layer, &mut self.join, max_len, meter)? else {
             return Ok(false);
         };
-        // At the first tick, each hawk's number of draws since the root is 0.
+        // At the first tick, from which draws are counted, the draw bits are 0.
         let counts = self.limits.counts_draws && self.front.tick == model.first_tick;
         (self.front.mask, self.front.layer) = (if counts { mask | slot.draws_mask() } else { mask }, wide);
         Ok(true)

@@ -58,8 +58,8 @@ impl<const N: usize> Sweep<N> {
             limits: self.limits,
             work: self.work,
             phase: match self.phase {
-                // The pass was interrupted after it had recorded `after`: it ends with this layer,
-                // because the next one is under construction.
+                // The deadline passed after `after` was recorded, before its replacement was ready.
+                // The replacement is not saved, so the restored pass ends here.
                 Phase::Backwards if self.after.is_none() => Phase::Over,
                 phase => phase,
             },
