@@ -40,7 +40,7 @@ impl Navigation for UncachedNavigation<'_> {
     }
 }
 
-/// Runs each search at most once per tile, when it is first needed.
+/// Runs each of the two path searches at most once per tile, when its result is first needed.
 pub(crate) struct CachedNavigation {
     layout: Layout,
     rules: Rules,

@@ -33,7 +33,7 @@ pub struct Memory {
     pub seen: Option<Position>,
     /// Hawk: the intersection to which it is moving.
     pub post: Option<Position>,
-    /// Hawk: its moves so far without a target, from 0, or from `-hawk_rest_moves` after a post.
+    /// Hawk: counts its moves without a target, from 0, or from `-hawk_rest_moves` after a post.
     pub idle_rounds: i32,
 }
 

@@ -1,4 +1,4 @@
-//! Counts the events of lockstep games. A counter that stays zero shows that a rule was not tested.
+//! Counts the events of lockstep games, to find rules that are not tested.
 
 use std::fmt;
 
@@ -73,7 +73,7 @@ impl Coverage {
         self.complete_games += u64::from(!game.caught() && game.tick == 2001);
     }
 
-    /// Returns the names of the counters that are zero, each of which points to an untested rule.
+    /// Returns the names of those zero counters that point to an untested rule.
     pub fn gaps(&self) -> Vec<String> {
         let personalities = Personality::ALL.map(|p| (format!("{p} ticks"), self.personality_ticks[p as usize]));
         let styles = Style::ALL.map(|s| (format!("{s} steps"), self.style_steps[s as usize]));

@@ -28,15 +28,15 @@
 //! fit into memory, so the sweep keeps only some layers, called *checkpoints*. The backward pass
 //! computes the other layers again.
 //!
-//! A *key* is the part of a threat's state that determines its future. If a hawk joins later and no
-//! known set contains it, it has every memory that is possible on its tile. Until it sees the
-//! player, one key merges all memories that agree with its path since it joined. When a hawk picks
-//! a post, any post is possible, unless its draws are counted from the first tick. Known sets keep
-//! these counts. An owl's remembered position is replaced by the tile that the owl reaches before
-//! it looks again.
+//! A *key* is the part of a threat's state that determines its future. If a hawk joins after the
+//! first tick and no known set contains it, it has every memory that is possible on its tile. Until
+//! it sees the player, one key merges all memories that fit its path since it joined. When a
+//! hawk picks a post, any post is possible, unless its draws are counted from the first tick. Known
+//! sets keep these counts. An owl's remembered position is replaced by the tile that the owl
+//! reaches before it looks again.
 //!
-//! The verifier checks the following assumptions against the literal model, and refuses the
-//! certificate if one is false:
+//! The verifier makes the following assumptions. The third and fourth follow from the rules. It
+//! checks the others against the literal model, and refuses the certificate if one is false:
 //!
 //! - All threats move in the same ticks, and the player can reverse its moves ([`Board::new`]
 //!   checks both).
@@ -57,8 +57,8 @@
 //! together with the literal game. If the line reaches a target, all known sets for this target
 //! must contain the states of the line.
 //!
-//! Since the verifier repeats every sweep, it cannot accept a false claim: the sweeps of a wrong
-//! certificate do not run out of states. The total work, counted in steps, is limited.
+//! The verifier repeats every sweep, so it cannot accept a false bound: if a game reaches a target,
+//! no sweep for this target runs out of states. The total work, counted in steps, is limited.
 
 mod board;
 mod layer;
@@ -146,8 +146,8 @@ fn check<const N: usize, const W: usize>(
     let refuse = |line: usize| move |message: String| VerifyError { line, message };
     let mut verifier = Verifier::<N, W>::new(certificate, layout, steps_max).map_err(refuse(1))?;
     verifier.replay(certificate).map_err(refuse(1))?;
-    // The literal threats may leave fewer states than the prover's threats. So an earlier sweep may
-    // already prove the bound, and a sweep for an earlier target tick may prove a lower bound.
+    // The literal threats may leave fewer states than the prover's threats. So a sweep before the
+    // last may already prove the bound, or, with an earlier target, a stronger bound.
     let bound_tick = usize::from(certificate.bound_tick);
     let mut is_proven = certificate.end == ProofEnd::None;
     for (index, step) in certificate.steps.iter().enumerate() {
@@ -227,7 +227,7 @@ impl<const N: usize, const W: usize> Checkpoints<N, W> {
             return;
         }
         self.layers.push((tick, layer));
-        // Keeps at least two layers, so that each repetition covers fewer ticks than the last.
+        // Keep at least two layers, so that each repetition covers fewer ticks than the one before.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.interval *= 2;

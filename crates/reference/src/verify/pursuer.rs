@@ -44,7 +44,6 @@ struct ComputedSteps<const N: usize> {
     steps: Vec<Step<N>>,
 }
 
-/// A moment, and its index among all moments.
 pub(super) type Case = (Moment, usize);
 
 pub(super) struct Pursuer<const N: usize> {
@@ -175,7 +174,7 @@ impl<const N: usize> Pursuer<N> {
         Ok(())
     }
 
-    /// Returns the number after a tick in which threats move. `player_tiles` has only one tile.
+    /// Returns the number after a tick in which threats move. `player_tiles` must hold one tile.
     pub fn follow(
         &mut self,
         board: &Board<N>,

@@ -49,8 +49,9 @@ impl<const N: usize> Target<N> {
         Ok(target)
     }
 
-    /// For a shark with a stale view as the only pursuer: the tiles from which the player can reach
-    /// the target, by tick and shark tile. Empty for other threats, or if the table is too large.
+    /// For a shark with a stale view as the only pursuer, returns the tiles from which the player
+    /// can reach the target, by tick and shark tile, and restricts `allowed` to these tiles.
+    /// Returns an empty table for other threats, or if the table would be too large.
     fn project(
         &mut self,
         board: &Board<N>,
