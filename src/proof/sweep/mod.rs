@@ -26,6 +26,7 @@ const CHECKPOINT_TICKS: usize = 16;
 /// 1 / `WHOLE_BEYOND_DIVISOR` of this work), or `BEYOND_WORK_MIN` if that is more.
 const BEYOND_WORK_MIN: u64 = 200_000;
 const WHOLE_BEYOND_DIVISOR: u64 = 4;
+
 #[derive(Debug)]
 struct StoredLayer<const N: usize> {
     tick: usize,
