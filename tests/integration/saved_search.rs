@@ -1,9 +1,11 @@
 //! A search cut into pieces gives the same answer as an uncut one, and its certificates verify.
 
+use std::time::Duration;
+
 use getaway::game::{Layout, Rules, Style, World};
 use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use getaway::planner::{Budget, Certificate, Decider, Solution, SurvivalOptions};
-use getaway::search::Generator;
+use getaway::search::{Generator, ManualTimeSource, TimeSource, install};
 use getaway_reference::verify;
 
 fn worlds(count: u64) -> impl Iterator<Item = (Layout, World)> {
@@ -72,6 +74,28 @@ fn search_in_pieces_gives_the_answer_of_an_uncut_one() {
         doomed += usize::from(whole.bound <= 2000);
     }
     assert!(doomed >= 5 && cuts >= 60, "{doomed} doomed, {cuts} cuts");
+}
+
+#[test]
+fn search_is_saved_wherever_the_time_is_up() {
+    let mut random = Generator::from_seed(11);
+    let mut cuts = 0;
+    for (index, (_, world)) in worlds(10).enumerate() {
+        let mut decider = decider();
+        for piece in 0..150 {
+            // Every reading of this clock takes the same time, so the cuts are the same on every machine.
+            let clock = install(ManualTimeSource::with_reading(Duration::from_micros(20)));
+            let time = Duration::from_micros(20) * (50 << random.below(8) | random.below(50) as u32);
+            let solution = decider.solve(&world, &world.start(), Budget::until(clock.now() + time));
+            if solution.is_optimal() {
+                break;
+            }
+            let restored = restore(&world, piece, &save(&decider));
+            decider = restored.unwrap_or_else(|error| panic!("map {index}, piece {piece}: {error}"));
+            cuts += 1;
+        }
+    }
+    assert!(cuts >= 500, "{cuts} cuts");
 }
 
 /// Saves a search that has known sets, but has not decided the map.
