@@ -35,7 +35,7 @@ enum Script {
     /// One command in twenty is late.
     LateCommands,
     MissedMessages,
-    /// The bot misses 210 messages in a row, while another bot plays.
+    /// The bot misses 209 messages in a row, while another bot plays.
     LongSilence,
     /// Sometimes the bot has no time left when it is called.
     LateBot,
@@ -95,7 +95,7 @@ const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
     let mut options = BotOptions {
-        // Off for an unknown style, from which the bot would learn: `inference.rs` tests learning.
+        // Off if a style is unknown, because the bot would learn: `inference.rs` tests learning.
         learns: script != Script::UnknownStyle,
         planner: planner.parse().expect("a planner"),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),

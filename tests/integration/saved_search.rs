@@ -129,7 +129,7 @@ fn proof_from_forged_sets_is_refused() {
     while let Some(start) = find(place, b"\"allowed\":[") {
         place += start;
         let end = place + find(place, b"]]").expect("the end of a list of lists");
-        // JSON forbids leading zeros, so all digits of a number but the first become spaces.
+        // A number's first digit becomes 0, and the rest spaces: JSON forbids leading zeros.
         for at in place..end {
             if bytes[at].is_ascii_digit() {
                 forged[at] = if bytes[at - 1].is_ascii_digit() { b' ' } else { b'0' };
