@@ -370,7 +370,7 @@ fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
     found.into_iter()
 }
 
-/// Returns `expected` if possible, otherwise the lowest square number in the range, or else `low`.
+/// Returns `expected` if the range is empty or has it, else the range's lowest square or `low`.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;
@@ -389,8 +389,8 @@ fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
     }
 }
 
-/// Returns the values (view, minute, window) with the fewest and smallest changes to `rules`. Visits
-/// minutes by their distance from that of `rules`, to skip the many that are too far away.
+/// Returns at most [`OWL_CHOICES_MAX`] values (view, minute, window), ordered by the number and the
+/// size of their changes to `rules`. Tries the nearest minutes first, so that it can stop early.
 fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
     let expected = rules.owl_minute_ticks;
     let mut found = Vec::with_capacity(OWL_CHOICES_MAX + 1);

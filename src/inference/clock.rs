@@ -40,7 +40,7 @@ type Histories = Vec<(u8, History)>;
 
 const PERIODS: usize = u8::MAX as usize;
 
-/// A filter that keeps the cheapest explanations of when the threats have moved in a game.
+/// A filter that keeps the cheapest histories that explain when the threats have moved in a game.
 #[derive(Clone, Debug)]
 pub struct ClockFilter {
     expected: Rules,
@@ -81,12 +81,12 @@ impl ClockFilter {
         filter
     }
 
-    /// True if at least one explanation is left.
+    /// True if at least one history is left.
     pub fn explains(&self) -> bool {
         self.alive.iter().any(|row| !row.is_empty())
     }
 
-    /// Advances the explanations by one tick, and drops those that contradict the evidence.
+    /// Advances the histories by one tick, and drops those that contradict the evidence.
     pub fn update(&mut self, evidence: &ClockEvidence) {
         self.clock = evidence.tick - 1;
         let expected = PeriodsAndClocks::from_rules(&self.expected);

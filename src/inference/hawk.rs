@@ -1,6 +1,6 @@
-//! Explanations of the steps of hawks. Values of different parameters depend on one another: a
+//! Explanations of the hawks' steps. Values of different parameters depend on one another: a
 //! patience may be possible only with a certain rest, or only with certain posts. Therefore, a
-//! [`HawkExplanation`] holds sets of values of which every combination is possible.
+//! [`HawkExplanation`] holds one set of values per parameter, and all combinations are possible.
 
 use crate::search::Deadline;
 

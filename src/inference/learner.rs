@@ -104,9 +104,9 @@ pub(super) struct ObservedGame {
     /// The index of the next step to process, and of the next threat in this step.
     next: (usize, usize),
     pub evidence: Vec<ClockEvidence>,
-    /// The explanations of the clock that agree with the reported personalities.
+    /// Drops histories of the clock that contradict the reported personalities.
     pub trusting: ClockFilter,
-    /// Ignores personalities. Updated only if a message lacks them or `trusting` explains nothing.
+    /// Ignores personalities. Updated only if a message lacked them or `trusting` explains nothing.
     pub distrusting: ClockFilter,
     distrusting_seen: usize,
     pub clock: (Clock, Rules),
@@ -280,8 +280,8 @@ impl Learner {
         }
     }
 
-    /// Does part of the pending work. Returns false if all messages have been processed. Takes
-    /// less than a millisecond, unless a hawk has thousands of hypotheses.
+    /// Does part of the pending work. Returns false if there was none. Takes less than a
+    /// millisecond, unless a hawk has thousands of hypotheses.
     pub(crate) fn advance(&mut self) -> bool {
         self.task = match std::mem::take(&mut self.task) {
             Task::Wait => return false,

@@ -197,8 +197,8 @@ impl Owls {
     }
 }
 
-/// Applies a look in tick `second` of the owls' cycle: owls whose window is longer now remember
-/// `seen`. Splits the range that contains both kinds of windows.
+/// Applies a look in tick `second` of the owls' cycle: with a window above `second`, owls remember
+/// `seen` from now on. Splits a range that contains windows of both kinds.
 fn look(windows: &mut Vec<WindowRange>, second: u16, seen: u16) {
     if let Some(index) = windows.iter().position(|window| window.from <= second && second < window.to) {
         let shorter = WindowRange { to: second, ..windows[index] };

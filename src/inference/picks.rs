@@ -447,7 +447,7 @@ fn twelfth(first_seed: i32, draw: usize, scale: f64) -> u8 {
     pick(first_seed, draw, scale, 12) as u8
 }
 
-/// The lowest multiple of the largest power of ten that has one in the range, or else the middle.
+/// The range's lowest multiple of 10^6, or else of 10^5, ..., or else of 10^-9, or else its middle.
 fn simplest(low: f64, high: f64) -> f64 {
     for exponent in (-9..=6).rev() {
         let digits = 10f64.powi(-exponent);

@@ -24,7 +24,7 @@ pub enum Parameter {
     FirstSeed,
     /// The factor by which the sine of a seed is multiplied for a pick.
     PickScale,
-    /// The squared distance from the player up to which a deer turns home.
+    /// The squared distance from the player up to which a deer heads for its spawn.
     DeerShyDistance,
     /// The player position that a deer uses.
     DeerView,
@@ -38,7 +38,7 @@ pub enum Parameter {
     OwlMinute,
     /// The number of ticks per period in which owls look.
     OwlWindow,
-    /// The number of moves that a hawk waits before it gets a post.
+    /// A hawk gets a post once it has waited for more moves than this number.
     HawkPatience,
     /// The number of extra moves that a hawk waits at a post.
     HawkRest,
