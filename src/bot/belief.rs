@@ -141,8 +141,8 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// A few hidden states that lead to a catch on `path`, which starts in `tick`: the moves before
-    /// the catch, the spawn (a deer's home), and the threat. `None` after `deadline`.
+    /// A few hidden states that lead to a catch on `path`, which starts in `tick`, as the number of
+    /// moves before the catch, the spawn (a deer's home) and the threat. `None` after `deadline`.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -574,7 +574,7 @@ impl ThreatBelief {
     }
 
     /// Returns possible hidden states, likeliest first. If `draws_on_schedule` is true, the threat
-    /// is assumed to have followed its style: if it draws on every move, its draw count is known.
+    /// is assumed to have followed its style, so the draw count of a goldfish is known.
     fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = context.moves_before(context.tick);

@@ -12,7 +12,7 @@ use super::lines::longest_survival;
 const FUTURE_TICKS: u16 = 40;
 /// Most searches in a future need far fewer states. At this limit, the move counts as fatal.
 const FUTURE_STATES_MAX: u64 = 1_000;
-/// Limit of a search to the end of the game, under the best explanation.
+/// Maximum states of a search to the end of the game in the first future.
 const END_STATES_MAX: u64 = 20_000;
 
 /// Replaces a move that is fatal in some future with a move that is fatal in fewer futures. The new

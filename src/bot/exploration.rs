@@ -2,8 +2,8 @@
 //!
 //! Messages show see-through tiles like open tiles. Once a tile has *refused* the player (a command
 //! to enter it had no effect), every unvisited tile is an *unknown tile*. While threats are slow,
-//! the player tries to enter the nearest unknown tile, if it can survive for some time even if that
-//! tile refuses it. Once the visited tiles are enough to survive the game, they become the *safe
+//! the player tries to enter the nearest unknown tile, provided that it survives for some time even
+//! after a refusal. Once the visited tiles are enough to survive the game, they become the *safe
 //! set*: the bot avoids all other tiles, and exploration stops.
 //!
 //! Without a safe exploring step, the planned step is kept if the player survives the game with
@@ -115,7 +115,7 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// The last tick that the player survives on visited tiles if it first stays for one tick.
+    /// The final tick of the longest line found on visited tiles that begins with [`Move::Stay`].
     survival_staying: OnceCell<u16>,
 }
 

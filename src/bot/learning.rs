@@ -2,8 +2,8 @@
 //!
 //! After the first misprediction, or if a style has an unknown name, a [`Learner`] follows the
 //! game. When its best explanation changes, a new tracker replays the game under the new rules, and
-//! replaces the old tracker if it has fewer mispredictions. The bot checks its moves against other
-//! explanations (`conformant`). If no rules explain a threat of known style, learning stops.
+//! replaces the old tracker if it has no or fewer mispredictions. The bot checks its moves against
+//! other explanations (`conformant`). If no rules explain a threat of known style, learning stops.
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
 use crate::inference::{Learner, Sight, Streets, StyleWord, differences};
@@ -30,7 +30,7 @@ pub(super) struct Learning {
     best: Option<(Rules, Vec<(String, Style)>)>,
     /// The explanation that the tracker uses in place of the expected rules.
     learnt: Option<Explanation>,
-    /// The last explanation whose replay failed, or did not have fewer mispredictions.
+    /// The last explanation whose replay failed, or was not better than the tracker.
     rejected: Option<Explanation>,
     replay: Option<(Explanation, Box<Replay>)>,
     alternatives: Vec<Alternative>,

@@ -13,7 +13,7 @@ pub struct Memory {
     /// The server's non-standard names for styles, and the styles that they mean.
     #[serde(default)]
     pub words: Vec<(String, Style)>,
-    /// True if the bot ever replaced the expected rules, or was caught in spite of its plan.
+    /// True if the bot ever replaced the expected rules, or a game ended before the bot's plan did.
     #[serde(default)]
     pub doubts_rules: bool,
 }

@@ -88,7 +88,7 @@ enum Doubt {
     None,
     /// The threats' hidden memories, because the bot joined a running game.
     Memories,
-    /// The threats' next moves, from an unexpected move until the bot finds rules that explain it.
+    /// The threats' next moves after an unexpected move, until rules or hidden states explain it.
     Surprise,
     Rules,
 }

@@ -32,7 +32,7 @@ pub(super) struct Sent {
 
 #[derive(Debug)]
 pub(super) struct KnownMap {
-    /// The map with the modelled threats. Tiles that the player cannot enter are see-through.
+    /// The map with the modelled threats. Tiles that are assumed to be closed are see-through.
     pub layout: Layout,
     pub visited: BTreeSet<Position>,
     /// For each unvisited tile, how many timely commands failed to move the player there.

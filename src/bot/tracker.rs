@@ -210,8 +210,8 @@ impl Tracker {
         }
     }
 
-    /// Marks a tile as see-through, unless the player would then have no exit left. In this case,
-    /// its commands must have been lost, so only forgets the refusals.
+    /// Marks a tile as see-through. If that would leave the player no exit, its commands must have
+    /// been lost: then only forgets the tile's refusals.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {
