@@ -69,8 +69,8 @@ struct MoveCriteria {
     /// The length, in ticks, of the longest safe path with this first move; 0 if there is none.
     life_ticks: u16,
     avoids_dead_end: bool,
-    /// The sum of the player's leads over the threats on all tiles of safe paths. With predictions,
-    /// the number of tiles on which safe paths end.
+    /// The sum of the player's leads (see [`LEAD_TICKS_MAX`]) on all tiles of safe paths. With
+    /// predictions, the number of tiles on which safe paths end.
     room: u32,
     keeps_direction: bool,
     arrival: u16,

@@ -77,7 +77,7 @@ impl Network {
     }
 }
 
-/// Returns the network's inputs for each action, or `None` for an action that leads into a wall.
+/// Returns the network's inputs for each action, or `None` for a blocked action.
 fn inputs(features: &[i16; FEATURES]) -> [Option<[f32; INPUTS]>; Move::ALL.len()] {
     let scaled = |value: i16, scale: f32| f32::from(value).min(scale) / scale;
     let (header, actions) = features.split_at(FEATURES_HEADER);
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
     use crate::planner::PlannerSpec;
 
-    /// A model whose scores are the sum of the first two scaled features and a constant.
+    /// A model whose score is the sum of an action's first two scaled features and a constant.
     fn text() -> String {
         let mut weights = [0.0; INPUTS];
         (weights[0], weights[1]) = (1.0, 1.0);

@@ -11,7 +11,7 @@ use crate::search::{Expression, ParseError};
 
 pub(super) struct PlannerEntry {
     pub name: &'static str,
-    /// The help text, in one line. Includes the expression of a planner that runs an expression.
+    /// The help text, in one line. If the planner runs an expression, the text includes it.
     pub about: &'static str,
     pub parameter: Option<Parameter>,
     pub make: Make,

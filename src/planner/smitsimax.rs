@@ -429,7 +429,7 @@ impl<'a> Agents<'a> {
     }
 
     /// Fills `arrivals` and `occupied`. For `occupied`, simulates a few ticks in which the player
-    /// stays. A waiting threat arrives only on tiles nearer than its waiting distance.
+    /// stays. A waiting threat reaches only tiles nearer than its waiting distance.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();

@@ -203,7 +203,7 @@ impl SurvivalSearch {
         self.solve_pruned(world, state, enough_tick, budget, None)
     }
 
-    /// Skips hopeless states. If the search is exhaustive, any longer line visits a hopeless state.
+    /// Skips hopeless states. If the outcome is `Doomed`, each longer line visits a hopeless state.
     pub(crate) fn solve_pruned(
         &mut self,
         world: &World,
@@ -233,7 +233,7 @@ impl SurvivalSearch {
                 }
                 Growth::Died(death) => self.handle_dead_end(death),
                 Growth::Interrupted => {
-                    // One call cannot complete such a wide layer, so narrow the beam for the next.
+                    // A call cannot complete such a wide layer: narrow the beam for the next call.
                     if !has_grown {
                         self.width = BEAM_WIDTH_MIN;
                     }
@@ -483,7 +483,7 @@ struct CandidateSampler {
     /// True if all candidates fit into the layer. Their order and shares then do not matter.
     fits: bool,
     share: u32,
-    /// For each tile, the number of a layer, and how many of its drawn moves lead to the tile.
+    /// For each tile, a layer's number, and how many moves drawn for that layer lead to the tile.
     shares: Vec<(u32, u32)>,
     layer: u32,
     /// A hash table of fingerprints and layer numbers. Entries with an old layer number are free.
