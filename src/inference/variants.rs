@@ -272,8 +272,8 @@ pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
             let squared = rules.deer_shy_distance_squared;
             let tiles = squared.isqrt();
             match tiles * tiles == squared {
-                true => format!("the deer turns home within {tiles} tiles of the player"),
-                false => format!("the deer turns home within a squared distance of {squared} from the player"),
+                true => format!("the deer heads for its spawn within {tiles} tiles of the player"),
+                false => format!("the deer heads for its spawn within a squared distance of {squared} from the player"),
             }
         }
         Parameter::DeerView | Parameter::SharkView | Parameter::OwlView | Parameter::HawkView => {

@@ -78,7 +78,7 @@ impl FromStr for Solution {
     fn from_str(text: &str) -> Result<Self, SolutionError> {
         let words: Vec<&str> = text.split_whitespace().collect();
         let [outcome, final_tick, bound, simulated_ticks, letters] = words[..] else {
-            return Err(SolutionError::new("an outcome, a last tick, a bound, simulated ticks and moves", text));
+            return Err(SolutionError::new("an outcome, a final tick, a bound, simulated ticks and moves", text));
         };
         let tick = |text: &str| text.parse().map_err(|_| SolutionError::new("a tick", text));
         Ok(Self {
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn invalid_texts_name_what_was_expected() {
         for (text, expected) in [
-            ("", "an outcome, a last tick, a bound, simulated ticks and moves"),
+            ("", "an outcome, a final tick, a bound, simulated ticks and moves"),
             ("lost 12 14 345 L", "survives, doomed or undecided"),
             ("doomed x 14 345 L", "a tick"),
             ("doomed 12 14 -1 L", "a number of ticks"),
