@@ -320,7 +320,10 @@ impl SurvivalSearch {
             if self.nodes.len() == first_node {
                 break;
             }
-            self.layers.push(Layer { first_node, first_checkpoint_state, ..*layer });
+            // A state that several first moves lead to has only one parent. So a layer that loses
+            // states may have lost some that can still be reached.
+            let complete = layer.complete && self.nodes.len() - first_node == of_layer.len();
+            self.layers.push(Layer { first_node, first_checkpoint_state, complete, ..*layer });
             new_indices = next_indices;
         }
         self.wide_until = self.wide_until.saturating_sub(1);
@@ -633,6 +636,21 @@ mod tests {
             }
             assert_eq!(state.tick(), LAST_TICK + 1, "forty states per tick suffice when no state is expanded twice");
         }
+    }
+
+    #[test]
+    fn states_that_another_first_move_also_reaches_are_not_lost() {
+        // The player survives only in the recess below its start. The search gets there first
+        // through a step to the left. After a step to the right, the player can still go back.
+        let world = world("b.P.........\n##.#########", &Rules::NO_JUMP);
+        let mut survival = SurvivalSearch::new(options(1));
+        survival.solve(&world, &world.start(), Budget::ticks(1));
+        survival.width = 1000;
+        survival.wide_until = usize::MAX;
+        let solution = survival.solve(&world, &world.start(), Budget::ticks(300));
+        assert_eq!(solution.outcome, Outcome::Undecided);
+        let next = world.after(&world.start(), Move::Right);
+        assert_eq!(survival.solve(&world, &next, Budget::UNLIMITED).outcome, Outcome::Survives);
     }
 
     #[test]
