@@ -532,15 +532,14 @@ impl SmitsimaxPlanner {
 
 impl Planner for SmitsimaxPlanner {
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
-        let streets = match self.streets.take() {
-            Some(streets) if streets.layout().tiles == world.layout().tiles && streets.rules() == world.rules() => {
-                streets
-            }
-            _ => {
-                let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
-                World::new(&layout, world.rules()).expect("the streets of a world are playable")
-            }
+        let is_same = |streets: &World| {
+            let (known, layout) = (streets.layout(), world.layout());
+            known.width == layout.width && known.tiles == layout.tiles && streets.rules() == world.rules()
         };
+        let streets = self.streets.take().filter(is_same).unwrap_or_else(|| {
+            let layout = Layout { threats: Vec::new(), ..world.layout().clone() };
+            World::new(&layout, world.rules()).expect("the streets of a world are playable")
+        });
         let unmodelled: Vec<ObservedThreat> =
             world.threats(state).map(|threat| ObservedThreat::at(threat.position)).collect();
         let without_threats =
@@ -572,6 +571,16 @@ mod tests {
             assert!(choice.simulated_ticks <= ticks, "{} of {ticks} ticks", choice.simulated_ticks);
         }
         assert_eq!(choose(2_000).source, Source::Search);
+    }
+
+    #[test]
+    fn map_of_another_shape_is_another_map() {
+        let mut planner = SmitsimaxPlanner::new();
+        for drawing in ["P.\n..\n.s", "..P\ns.."] {
+            let world = world(drawing, &Rules::BLITZ_2025);
+            let choice = planner.decide(&world, &world.start(), Budget::ticks(50));
+            assert!(world.moves(&world.start()).any(|player_move| player_move == choice.player_move));
+        }
     }
 
     #[test]
