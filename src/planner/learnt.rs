@@ -213,6 +213,14 @@ mod tests {
     }
 
     #[test]
+    fn path_of_a_model_may_look_like_a_parameter_or_an_expression() {
+        for name in ["model:7.json", "model:run (2).json"] {
+            let error = PlannerSpec::find(name, Some(&ModelHost)).expect_err("no such file").to_string();
+            assert!(error.starts_with(&format!("{name}: cannot read the model: ")), "{error}");
+        }
+    }
+
+    #[test]
     fn invalid_models_give_one_sentence() {
         let error = |text: &str| Network::parse(text.as_bytes()).expect_err("an error");
         assert_eq!(

@@ -6,6 +6,7 @@ use thiserror::Error;
 
 use super::grammar::ExpressionPlanner;
 use super::host::{ExternalPlanner, PlannerFactory, PlannerFailure, PlannerHost, is_external_name};
+use super::learnt::MODEL_PREFIX;
 use super::{Budget, PLANNERS, Planner, SurvivalOptions};
 use crate::search::{Expression, ParseError};
 
@@ -132,7 +133,9 @@ impl PlannerSpec {
     /// If the text is neither a valid name nor a valid expression.
     pub fn find(text: &str, host: Option<&dyn PlannerHost>) -> Result<Self, PlannerError> {
         let text = text.trim();
-        if text.contains('(') || text == "simulate" {
+        // The path of a model may contain parentheses or begin with a digit.
+        let is_model = text.starts_with(MODEL_PREFIX);
+        if !is_model && (text.contains('(') || text == "simulate") {
             let error = |error| PlannerError::Expression { text: text.to_owned(), error };
             return Ok(Self(Kind::Expression(text.parse().map_err(error)?)));
         }
@@ -142,7 +145,7 @@ impl PlannerSpec {
         };
         let Some(index) = PLANNERS.iter().position(|entry| entry.name == name) else {
             let name = text.to_owned();
-            if !is_external_name(text) {
+            if !is_model && !is_external_name(text) {
                 return Err(PlannerError::Unknown { name });
             }
             let Some(host) = host else { return Err(PlannerError::NoHost { name }) };
