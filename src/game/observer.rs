@@ -21,10 +21,10 @@ impl World {
         now: Position,
     ) -> Result<Threat, PlacementError> {
         if index >= self.lanes.len() {
-            return Err(PlacementError::Threats { expected: self.lanes.len(), found: index + 1 });
+            return Err(PlacementError::NoThreat { index, count: self.lanes.len() });
         }
         if !(FIRST_TICK..=LAST_TICK).contains(&tick) {
-            return Err(PlacementError::Tick(tick));
+            return Err(PlacementError::NotPlayed(tick));
         }
         let clock_tick = self.clock.tick(tick);
         let (present, stale) = (self.open_tile(now)?, self.open_tile(stale)?);

@@ -48,6 +48,17 @@ pub enum PlacementError {
     /// A tick outside the game.
     #[error("tick {0}: expected 1 to 2001")]
     Tick(u16),
+    /// A tick that cannot be played, for a threat stepped alone.
+    #[error("tick {0}: expected 1 to 2000")]
+    NotPlayed(u16),
+    /// The index of a threat that the map does not have.
+    #[error("threat {index}: expected an index below {count}, the number of threats")]
+    NoThreat {
+        /// The given index.
+        index: usize,
+        /// The number of threats on the map.
+        count: usize,
+    },
     /// The number of threats differs from the map's.
     #[error("{found} threats: the map has {expected}")]
     Threats {

@@ -60,9 +60,9 @@ fn invalid_queries_are_rejected() {
     let shark = world.threat(&world.start(), 0);
     let (open, wall) = (layout.player, Position::new(2, 0));
     assert!(world.threat_after(0, &shark, 1, open, open).is_ok());
-    assert!(world.threat_after(1, &shark, 1, open, open).is_err());
-    assert!(world.threat_after(0, &shark, 0, open, open).is_err());
-    assert!(world.threat_after(0, &shark, 2001, open, open).is_err());
+    let error = |index, tick| world.threat_after(index, &shark, tick, open, open).unwrap_err().to_string();
+    assert_eq!(error(1, 1), "threat 1: expected an index below 1, the number of threats");
+    assert_eq!([error(0, 0), error(0, 2001)], ["tick 0: expected 1 to 2000", "tick 2001: expected 1 to 2000"]);
     assert!(world.threat_after(0, &shark, 1, wall, open).is_err());
     assert!(world.threat_after(0, &shark, 1, open, wall).is_err());
     assert!(world.threat_after(0, &Threat { position: wall, ..shark }, 1, open, open).is_err());
