@@ -145,7 +145,7 @@ pub enum DrawingError {
         position: Position,
     },
     /// Rows of different lengths.
-    #[error("row {row} is {found} tiles wide: expected {expected}, like the first row")]
+    #[error("row {row} has width {found}: expected {expected}, like the first row")]
     Ragged {
         /// Row number, from 1.
         row: usize,
@@ -242,14 +242,14 @@ mod tests {
     fn ragged_drawing_needs_memory_only_for_its_letters() {
         // A grid with this many columns and rows would take a terabyte.
         let drawing = format!("{}{}", "P".repeat(1 << 20), "\n.".repeat(1 << 20));
-        assert!(Layout::parse(&drawing).unwrap_err().to_string().starts_with("row 2 is 1 tiles wide"));
+        assert!(Layout::parse(&drawing).unwrap_err().to_string().starts_with("row 2 has width 1: "));
     }
 
     #[test]
     fn invalid_drawing_is_reported() {
         let error = |text| Layout::parse(text).unwrap_err().to_string();
         assert_eq!(error("P.x"), "'x' at (2, 0) is not a tile: expected one of # . ~ P B G S O D H");
-        assert_eq!(error("P..\n.."), "row 2 is 2 tiles wide: expected 3, like the first row");
+        assert_eq!(error("P..\n.."), "row 2 has width 2: expected 3, like the first row");
         assert!(error("...").contains("no player"));
         assert!(error("").contains("no player"));
     }

@@ -173,7 +173,7 @@ def shared() -> list[Any]:
         (lambda: drawing().state.play(itertools.cycle([1, 2])), "moves: expected at most 1048576 items, found more"),
         (lambda: State(Map("P"), tick=1, player=(0, 0), threats=itertools.repeat(Threat("owl", (0, 0)))), "threats: expected at most 1048576"),
         (lambda: Map(itertools.repeat("P")), "rows: expected at most 1048576 items, found more"),  # type: ignore[arg-type]
-        (lambda: Map("P" * (1 << 20) + "\n." * (1 << 20)), "row 2 is 1 tiles wide: expected 1048576"),
+        (lambda: Map("P" * (1 << 20) + "\n." * (1 << 20)), "row 2 has width 1: expected 1048576"),
         (lambda: getaway.generate_map(styles=itertools.repeat("owl")), "styles: expected at most 1048576"),  # type: ignore[arg-type]
     ],
 )
