@@ -11,7 +11,7 @@ use super::{Clock, Layout, Position, Rules, RulesError, Tile, World};
 #[non_exhaustive]
 pub enum WorldError {
     /// The number of tiles is not `width * height`, or the grid is empty.
-    #[error("{tiles} tiles for a grid of {width}x{height}: expected width x height tiles")]
+    #[error("{tiles} tiles for a grid of {width}x{height}: expected width x height tiles, at least one")]
     Size {
         /// Columns.
         width: i32,

@@ -69,6 +69,14 @@ fn invalid_queries_are_rejected() {
     assert!(world.deer_after(&Threat { position: wall, ..shark }, open, 1, open, open).is_err());
 }
 
+#[test]
+fn empty_grid_is_rejected() {
+    let (tiles, threats) = (Vec::new(), Vec::new());
+    let layout = Layout { width: 0, height: 0, tiles, player: Position::new(0, 0), threats };
+    let error = World::new(&layout, &Rules::BLITZ_2025).unwrap_err().to_string();
+    assert_eq!(error, "0 tiles for a grid of 0x0: expected width x height tiles, at least one");
+}
+
 fn assert_same_game(one: &World, other: &World) {
     assert_eq!(one.layout(), other.layout());
     let mut random = Generator::from_seed(5);
