@@ -1,4 +1,4 @@
-use super::{Budget, Decider, Outcome, Solution, SurvivalOptions};
+use super::{Budget, Decider, Solution, SurvivalOptions};
 use crate::game::{Move, State, World};
 
 /// The verdict on a move.
@@ -14,12 +14,7 @@ pub struct Verdict {
 /// game is over. For each move, a new [`Decider`] gets the full `budget`.
 pub fn judge_moves(world: &World, state: &State, options: SurvivalOptions, budget: Budget) -> Vec<Verdict> {
     let judge = |(player_move, next): (Move, State)| {
-        let mut solution = if next.is_over() {
-            let outcome = if next.is_complete() { Outcome::Survives } else { Outcome::Doomed };
-            Solution { outcome, bound: next.tick(), ..Solution::unknown(next.tick()) }
-        } else {
-            Decider::new(options).solve(world, &next, budget)
-        };
+        let mut solution = Decider::new(options).solve(world, &next, budget);
         solution.moves.insert(0, player_move);
         Verdict { player_move, solution }
     };
@@ -30,6 +25,7 @@ pub fn judge_moves(world: &World, state: &State, options: SurvivalOptions, budge
 mod tests {
     use super::*;
     use crate::game::{LAST_TICK, Layout, Rules};
+    use crate::planner::Outcome;
 
     fn longest(world: &World, state: &State, until: u16) -> u16 {
         if state.is_over() || state.tick() >= until {
