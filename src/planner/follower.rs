@@ -26,12 +26,6 @@ impl PlanFollower {
     }
 }
 
-pub(super) fn successor(world: &World, state: &State, player_move: Move) -> State {
-    let mut state = state.clone();
-    world.step(&mut state, player_move);
-    state
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,8 +37,8 @@ mod tests {
         let start = world.start();
         let mut follower = PlanFollower::new(&start, vec![Move::Right, Move::Right, Move::Left]);
         assert_eq!(follower.next_move(&world, &start), Some(Move::Right));
-        let on_plan = successor(&world, &start, Move::Right);
-        let off_plan = successor(&world, &start, Move::Stay);
+        let on_plan = world.after(&start, Move::Right);
+        let off_plan = world.after(&start, Move::Stay);
         assert_eq!(follower.next_move(&world, &off_plan), None);
         assert_eq!(follower.remaining(&on_plan), Some(&[Move::Right, Move::Left][..]));
         assert_eq!(follower.next_move(&world, &on_plan), Some(Move::Right));

@@ -1,7 +1,7 @@
 //! Plays expressions of the search grammar. Keeps the best sequence and the search trees between
 //! ticks. Once a sequence survives the game, the planner searches no further.
 
-use super::follower::{self, PlanFollower};
+use super::follower::PlanFollower;
 use super::problem::SurvivalProblem;
 use super::safest::SafestPlanner;
 use super::{Budget, Choice, Planner, Source, TICKS_DEFAULT};
@@ -54,7 +54,7 @@ impl Planner for ExpressionPlanner {
             },
             None => self.safest.fall_back(world, state, simulated_ticks),
         };
-        self.expected = Some((choice.player_move, follower::successor(world, state, choice.player_move)));
+        self.expected = Some((choice.player_move, world.after(state, choice.player_move)));
         self.follower = line.filter(|_| choice.planned_tick > Some(LAST_TICK)).map(|line| {
             let mut follower = PlanFollower::new(state, line.actions);
             follower.next_move(world, state);

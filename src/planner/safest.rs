@@ -2,7 +2,7 @@
 //! with the most *margin*, the number of ticks from the player's arrival to the first threat's.
 
 use super::terrain::Terrain;
-use super::{Budget, Choice, Planner, Source, follower};
+use super::{Budget, Choice, Planner, Source};
 use crate::game::{Move, Mover, State, UNREACHED, World};
 
 /// Avoids an immediate catch, and moves towards the tile with the most margin over the threats.
@@ -35,7 +35,7 @@ impl SafestPlanner {
             let tile = world.tile_after(state, player_move);
             terrain.distances(Mover::Player, [tile], &mut self.player_steps);
             let rank = (
-                !follower::successor(world, state, player_move).is_caught(),
+                !world.after(state, player_move).is_caught(),
                 most_margin(&self.player_steps, &self.threat_steps, period_ticks),
                 self.threat_steps[usize::from(tile)],
             );

@@ -2,7 +2,6 @@
 //! plan: the first moves of the plan, then moves that approach the threats, then a survival search.
 //! A variation that survives replaces the plan if it lets the threats come closer.
 
-use super::follower::successor;
 use super::lookahead::threat_distance;
 use super::problem::SurvivalProblem;
 use super::survival_planner::SurvivalPlanner;
@@ -69,7 +68,7 @@ impl ShowOffPlanner {
         let mut nearest: Option<(i32, Move)> = None;
         for player_move in world.moves(state) {
             meter.tick().ok()?;
-            let state = successor(world, state, player_move);
+            let state = world.after(state, player_move);
             let distance = threat_distance(world, &state);
             if !state.is_caught() && nearest.is_none_or(|(other, _)| distance < other) {
                 nearest = Some((distance, player_move));
