@@ -332,11 +332,10 @@ impl SurvivalSearch {
     }
 
     fn go_back_to(&mut self, depth: usize) {
-        let nodes_end =
-            |layers: &[Layer], depth: usize, all: usize| layers.get(depth + 1).map_or(all, |next| next.first_node);
         let depth = (0..=depth).rev().find(|&depth| self.layers[depth].is_checkpoint).unwrap_or(0);
         let layer = self.layers[depth];
-        self.nodes.truncate(nodes_end(&self.layers, depth, self.nodes.len()));
+        let nodes_end = self.layers.get(depth + 1).map_or(self.nodes.len(), |next| next.first_node);
+        self.nodes.truncate(nodes_end);
         self.layers.truncate(depth + 1);
         self.checkpoint_states.truncate(layer.first_checkpoint_state + self.nodes.len() - layer.first_node);
         self.frontier.clear();
