@@ -52,6 +52,7 @@ pub enum WorldError {
 pub struct WorldBuilder {
     world: World,
     routes: RouteBuilder,
+    numbers: Numbers,
 }
 
 impl WorldBuilder {
@@ -88,7 +89,8 @@ impl WorldBuilder {
         } = rules;
         rules.validate()?;
         check(layout)?;
-        let tables = Tables::new(layout, rules);
+        let numbers = Numbers::new(rules);
+        let tables = Tables::new(layout, rules, &numbers);
         let routes = RouteBuilder::new(tables.len());
         let world = World {
             layout: layout.clone(),
@@ -98,9 +100,9 @@ impl WorldBuilder {
             lanes: Vec::new(),
             clock: Clock::new(rules),
             shape: Shape::new(0, &[]),
-            first_direction: Numbers::new(rules).first_direction(rules),
+            first_direction: numbers.first_direction(rules),
         };
-        Ok(Self { world, routes })
+        Ok(Self { world, routes, numbers })
     }
 
     /// Builds the routes to at most `tiles` more tiles. Returns true once all routes are built.
@@ -116,7 +118,7 @@ impl WorldBuilder {
     /// Builds the remaining routes and returns the world.
     pub fn finish(mut self) -> World {
         self.advance(usize::MAX);
-        self.world.tables.finish(self.routes, &self.world.rules);
+        self.world.tables.finish(self.routes, &self.world.rules, &self.numbers);
         self.world.assign_lanes();
         self.world
     }

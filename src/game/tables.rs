@@ -93,8 +93,7 @@ pub(super) struct Tables {
 
 impl Tables {
     /// Builds the tables that do not depend on the routes. The layout must be within the limits.
-    pub fn new(layout: &Layout, rules: &Rules) -> Self {
-        let numbers = Numbers::new(rules);
+    pub fn new(layout: &Layout, rules: &Rules, numbers: &Numbers) -> Self {
         let mut tables = Self {
             graph: StreetGraph::new(layout),
             rules: ThreatRules::new(rules),
@@ -124,10 +123,10 @@ impl Tables {
         tables
     }
 
-    pub fn finish(&mut self, routes: RouteBuilder, rules: &Rules) {
+    pub fn finish(&mut self, routes: RouteBuilder, rules: &Rules, numbers: &Numbers) {
         (self.routes, self.views) = routes.into_tables();
         self.best_intersections = self.rank_intersections(rules.hawk_posts.into());
-        self.build_hawk_posts(&Numbers::new(rules));
+        self.build_hawk_posts(numbers);
     }
 
     pub fn len(&self) -> usize {
