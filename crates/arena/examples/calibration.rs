@@ -1,6 +1,6 @@
 //! Measures how often the arena's statistics are right, in tournaments between two planners that
 //! are equal or differ by the margin. Some pairs have synthetic games, others play real games.
-//! Prints each row when its tournaments are finished. `--pair 1` measures the first pair per kind.
+//! Prints each row when its tournaments are finished. `--pair N` measures only pair N of each kind.
 //!
 //! ```text
 //! cargo run --release --package getaway-arena --example calibration -- \

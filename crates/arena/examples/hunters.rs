@@ -28,8 +28,8 @@ const MINIMAX_DEPTH: u16 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hunter {
-    /// The first hunter, and hunters within 3 tiles, chase the player. Each other hunter goes to
-    /// the crossing nearest to the player to which no hunter is closer, and then chases the player.
+    /// The first hunter, and hunters within 3 tiles, chase the player. Each other hunter first goes
+    /// to the crossing nearest to the player among those to which no hunter is closer than itself.
     Pincer,
     /// Minimises the distance to a fleeing player, [`MINIMAX_DEPTH`] moves ahead.
     Minimax,
@@ -78,7 +78,7 @@ impl Streets {
         self.next_tiles(hunter).map(|next| self.value_of_step(next, player, depth)).min().unwrap_or(u16::MAX)
     }
 
-    /// Returns the minimax value if the hunter steps to `next`, with `depth` steps to go.
+    /// Returns the minimax value if the hunter steps to `next`. `depth` counts this step.
     fn value_of_step(&self, next: u16, player: u16, depth: u16) -> u16 {
         if next == player {
             return 0;
@@ -145,7 +145,7 @@ impl HunterGame {
     fn new(layout: &Layout, hunter: Hunter, known: usize) -> Self {
         let (modelled, hunters) = layout.threats.split_at(known.min(layout.threats.len()));
         let streets = Streets::new(layout);
-        // The seed depends only on the map, so its hunters wake in the same ticks in all games.
+        // The seed depends only on the map, so hunters wake in the same ticks in compared games.
         let crossings = streets.crossings.iter().map(|&tile| u64::from(tile));
         let mut random = Generator::from_seed(crossings.fold(0, |seed, tile| seed.wrapping_mul(31) + tile));
         let tiles = hunters.iter().filter_map(|threat| streets.graph.tile(threat.position));
@@ -184,7 +184,7 @@ impl HunterGame {
     }
 }
 
-/// Returns the world and state that are passed to a planner. The `hunters` appear as goldfish.
+/// Returns the world and state for a planner. Their only threats are the `hunters`, as goldfish.
 fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, State) {
     let spawns = hunters.iter().map(|&position| Spawn { style: Style::Goldfish, position }).collect();
     let layout = Layout { threats: spawns, ..world.layout().clone() };

@@ -1,5 +1,5 @@
-//! Plays games in which a second bot takes over from the first in a given tick. The second bot has
-//! not seen the earlier ticks, so it does not know the threats' memories, draws or idle rounds.
+//! Plays games in which a second bot takes over from the first in one of `TICKS`. The second bot
+//! has not seen earlier ticks, so it does not know the threats' memories, draws or idle rounds.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example joined -- --maps path/to/maps
@@ -16,7 +16,7 @@ use getaway::protocol::GameMessage;
 
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
-/// If the second bot loses, a search with the threats' true memories gets this budget.
+/// If the second bot loses, a search from the takeover with the true memories gets this budget.
 const SOLVER_BUDGET: Budget = Budget::ticks(300_000);
 
 fn main() -> Result<(), Box<dyn Error>> {

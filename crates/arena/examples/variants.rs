@@ -1,4 +1,4 @@
-//! Plays on servers whose rules the bot does not know: seeded variants with one to three changed
+//! Plays games under rules that the bot does not know: seeded variants with one to three changed
 //! rules. On each map, the bot plays a first game without a memory, and a second with the memory of
 //! the first.
 //!

@@ -244,8 +244,8 @@ impl Dataset {
         Ok(Some(content))
     }
 
-    /// Computes shards for another process. Returns the content of each shard's file as a JSON
-    /// string in base64.
+    /// Computes shards for another process. Returns the content of each shard's file in base64, as
+    /// a JSON string.
     ///
     /// # Errors
     /// When a shard does not exist or a planner fails.

@@ -19,8 +19,8 @@ pub struct Entrant {
 }
 
 impl Entrant {
-    /// Parses `NAME=SPEC` or `SPEC`. A name has at most 40 letters, digits and `._@+-`, and starts
-    /// with a letter or digit. Text before the first `=` that is not a name is part of the spec.
+    /// Parses `NAME=SPEC` or `SPEC`. A name consists of 1 to 40 letters, digits and `._@+-`, and
+    /// starts with a letter or digit. If no name stands before the first `=`, all text is the spec.
     ///
     /// ```
     /// use getaway_arena::Entrant;
@@ -42,8 +42,8 @@ impl Entrant {
         self.name.as_deref().unwrap_or(&self.spec)
     }
 
-    /// Returns the given name; without one, possible names from the shortest to the whole spec. An
-    /// external bot's shorter names start with its program, without interpreter or folder.
+    /// Returns only the given name or, without one, all possible names: an external bot's program
+    /// (without interpreter and folder) with ever more of its arguments, and last the whole spec.
     fn candidates(&self) -> Vec<String> {
         if let Some(name) = &self.name {
             return vec![name.clone()];

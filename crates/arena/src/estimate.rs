@@ -8,7 +8,7 @@ use getaway::game::LAST_TICK;
 impl Series {
     /// Estimates how long the missing games of planners will take on `threads` threads.
     /// Plays the first missing game of each planner for an equal share of `limit`. A game that is
-    /// not over by then is assumed to last to the end, so the estimate tends to be high.
+    /// not over by then is assumed to last until tick 2001, so the estimate tends to be high.
     pub fn estimate(&self, games: &Games, threads: usize, limit: Duration) -> Result<Duration, SeriesError> {
         let is_missing = |index: &usize| games.get(*index).is_none_or(Option::is_none);
         let planners = self.options().planners.len();

@@ -175,7 +175,7 @@ pub struct GameRecord {
     pub budget: Budget,
     /// The score: 5 points per tick.
     pub score: u32,
-    /// The last tick: 2001 if the game is complete.
+    /// The tick in which the game ended: 2001 if it is complete.
     pub final_tick: u16,
     pub caught: bool,
     /// The fingerprint of the player's positions; see [`MovesFingerprint`].
@@ -214,8 +214,8 @@ impl GameRecord {
         if self.failure().is_some() { 0 } else { self.score }
     }
 
-    /// The value by which the games of a pair are compared: a failed game ranks below all others
-    /// and ties with other failed games; otherwise the higher score wins.
+    /// The value by which the games of a pair are compared: the higher score wins, but a failed
+    /// game loses to every game without a failure, and ties with other failed games.
     pub fn rank(&self) -> (bool, u32) {
         if self.failure().is_some() { (false, 0) } else { (true, self.score) }
     }

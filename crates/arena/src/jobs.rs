@@ -1,4 +1,4 @@
-//! Distributes jobs to other processes. A job is a game of a series or a ladder, a shard of a
+//! Distributes jobs to another process. A job is a game of a series or a ladder, a shard of a
 //! dataset, a play of a discovery, or an instance of the benchmark.
 //!
 //! The other process first reads a line that describes the work. It writes `{"want": COUNT}` and

@@ -270,7 +270,7 @@ pub struct Match {
     pub right: String,
     pub overall: Comparison,
     pub maps: Vec<MapComparison>,
-    /// Names of the planners that played some map repeatedly and whose games on a map are equal.
+    /// Names of planners that played some map repeatedly and whose games on each map are identical.
     #[serde(rename = "draw_nothing")]
     pub deterministic: Vec<String>,
     pub verdict: Verdict,

@@ -372,7 +372,7 @@ impl Series {
         Ok(Some(GameRecord { line, simulated_ticks, mispredictions, cost, ..record }))
     }
 
-    /// Returns a record. The caller sets `line`, `cost` and the fields for planners or for bots.
+    /// Returns a record. The caller sets `line`, `cost` and what only planners or only bots have.
     fn record(
         &self,
         GameKey { sample, map, planner }: GameKey,

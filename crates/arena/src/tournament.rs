@@ -218,7 +218,7 @@ impl Tournament {
                 let further = verdict.further.map(|further| format!(", about {}", further.words()));
                 match verdict.outcome {
                     Outcome::Better | Outcome::Failed => None,
-                    // Ratings count wins, so a few large losses can outweigh many small wins.
+                    // Ratings count wins, not points: one large loss can outweigh many small wins.
                     Outcome::Worse => Some(format!("{name} (which scores more points)")),
                     Outcome::Equal => Some(format!("{name} (equal within {:.0} points)", verdict.margin)),
                     _ => Some(format!("{name} (too few games{})", further.unwrap_or_default())),

@@ -25,8 +25,8 @@ const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
 const POWER: f64 = 0.9;
 /// The variance of the difference of two independent scores is at most half the squared range.
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
-/// Further pairs on the same maps do not reduce the variance between maps. If that variance
-/// exceeds this share of the largest at which the margin can be detected, further maps are planned.
+/// Further pairs on the same maps do not reduce the variance between maps. If that variance exceeds
+/// this share of the largest one at which the margin can be detected, further maps are planned.
 const BETWEEN_MAX: f64 = 0.7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -131,8 +131,8 @@ impl Question<'_> {
         if -self.margin < low && high < self.margin { Outcome::Equal } else { Outcome::Undecided }
     }
 
-    /// Estimates how many further games a two-sided test of the mean needs to detect the margin
-    /// with probability [`POWER`], given the standard errors estimated from the games so far.
+    /// Estimates how many further games a two-sided test of the mean needs to detect a difference
+    /// equal to the margin with probability [`POWER`], given the standard errors so far.
     fn further(&self, pairs: &Comparison) -> FurtherGames {
         let ClusteredMean { error, within_error, degrees, .. } = pairs.adjusted;
         let allowed = |quantile: f64| (self.margin / (quantile + normal_quantile(2.0 * POWER - 1.0))).powi(2);

@@ -5,7 +5,7 @@
 //! `pipe:COMMAND` starts a program that reads messages from standard input and writes commands to
 //! standard output, as lines of JSON.
 //!
-//! Guarantees: after its first command, a bot has `tick_time` per tick, by default the server's
+//! Guarantees: after the first tick, a bot has `tick_time` per tick, by default the server's
 //! 100 ms. A bot that crashes, falls silent or sends garbage loses the game, and the game's record
 //! names the reason. On Linux no process started by a bot outlives the bot's games, even if this
 //! program is killed; elsewhere, processes that leave the bot's process group survive.
@@ -35,15 +35,15 @@ pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
 pub use program::{Program, ProgramEnd};
 
-/// Time limit for a program to start and connect, and then to register. A piped program instead has
-/// this time to start and send its first command. The limit is twice the server's registration
+/// Time limit for a program to start and connect, and again to register. A piped program instead
+/// has this time to start and send its first command. The limit is twice the server's registration
 /// timeout, because a program also needs time to start.
 pub const STARTUP_TIME: Duration = Duration::from_secs(10);
 /// A bot that sends no command for this many consecutive ticks loses: 2 s at the server's pace.
 pub const SILENT_TICKS_MAX: u32 = 20;
 /// Maximum number of messages from a bot per tick, as on the server.
 const FRAMES_PER_TICK_MAX: usize = 100;
-/// Time that a program has to exit after its game. It is then killed.
+/// Time for a program to exit after its game, before the arena kills it.
 const EXIT_TIME: Duration = Duration::from_millis(500);
 /// Time for a program to exit after it has closed its connection: an interpreter on a busy
 /// machine can take this long to print an error and exit.
@@ -129,7 +129,7 @@ pub struct ExternalRecord {
     /// Commands that arrived after their tick was played.
     pub late_commands: u32,
     pub invalid_commands: u32,
-    /// The failure of the bot, if any; the remaining ticks were played without it.
+    /// The failure of the bot, if any; the remaining ticks were played without the bot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<Failure>,
 }

@@ -1,8 +1,8 @@
 //! Byte streams to and from a bot over any transport, with arrival times.
 //!
 //! Guarantees: a read never waits past its deadline, and returns only bytes that arrived before it.
-//! If this thread runs late, it can still read such bytes, but only about `MAX_CLIENT_FRAME_BYTES`
-//! per deadline, so a flood cannot keep it busy. A write never waits.
+//! A reader that runs late can still read such bytes, but only about `MAX_CLIENT_FRAME_BYTES` per
+//! deadline, so a flood cannot keep the reader busy. A write never waits.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

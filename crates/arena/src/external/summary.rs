@@ -26,7 +26,7 @@ pub struct ExternalSummary {
     pub trouble: Option<String>,
 }
 
-/// Number of games that a bot lost by failures of one kind.
+/// Number of games that a bot lost because of one kind of failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailureCount {
     pub kind: FailureKind,

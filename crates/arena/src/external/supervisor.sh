@@ -1,4 +1,4 @@
-# Runs the bot command $1. Kills the bot's descendants when the bot exits, and all of its processes
+# Runs the bot command $1. Kills the bot's descendants when the bot exits, and all bot processes
 # when the arena closes its end of the pipe at descriptor $2. If the arena is killed, the kernel
 # closes this end.
 #
@@ -7,7 +7,7 @@
 exec 4<"/dev/fd/$2" 3>&2 2>/dev/null
 children= session=
 read -r self rest </proc/self/stat && [ "$self" = $$ ] && children=/proc/$$/task/$$/children
-# If the bot has its own session, each of its process groups can be killed as a whole.
+# In a session of its own, the bot leads a process group, which can be killed as a whole.
 [ -r "$children" ] && command -v setsid >/dev/null && session=setsid
 
 {

@@ -40,11 +40,11 @@ pub use run::{LadderNews, LadderOptions, LadderPlayers, run_ladder};
 pub use standing::{LadderGame, LadderRow, LadderStanding, VersionTest};
 pub use store::{LadderError, LadderRequest, request};
 
-/// A new entrant plays this many games before the ranking selects its pairs.
+/// A new entrant plays this many games before its place in the ranking matters.
 const FIRST_GAMES: usize = 10;
 /// A bot is set aside after this many failed games in a row.
 const FAILURES_MAX: u64 = 3;
-/// Games are chosen only for pairs of entrants at most this many places apart in the ranking.
+/// Further games are chosen only for pairs of entrants at most this many places apart.
 const NEIGHBOURS: usize = 2;
 
 /// The settings of all games of a ladder. A run can continue a ladder only with equal settings.
@@ -178,7 +178,7 @@ impl Ladder {
     }
 
     /// The name of a new entrant: its given name, or its shortest name with hyphens in place of
-    /// invalid characters. If the name is taken, its version becomes the first free one, from `@2`.
+    /// invalid characters. A taken name gets the first free version, from `@2`, instead of its own.
     pub fn free_name(&self, entrant: &Entrant) -> String {
         let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
         let is_taken = |name: &str| self.members.iter().any(|member| member.name == name);
@@ -265,7 +265,7 @@ impl Ladder {
         Ok(())
     }
 
-    /// The reason to set an entrant aside after its last game; `None` to keep it.
+    /// The reason to set an entrant aside after its latest game; `None` to keep it.
     pub fn reason_to_set_aside(&self, name: &str) -> Option<String> {
         let member = self.members.iter().find(|member| member.name == name)?;
         let is_failing = member.is_active() && member.failures_in_row >= FAILURES_MAX;

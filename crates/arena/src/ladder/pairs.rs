@@ -12,12 +12,12 @@ pub(super) struct Played {
     pub moves: u64,
 }
 
-/// The result of a pair's tests, from the point of view of the entrant that was added earlier.
+/// The result of a pair's tests, from the point of view of one entrant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PairResult {
     Open,
-    /// The earlier entrant is better than the later one.
+    /// This entrant is better than the other.
     Better,
     Worse,
     /// Neither entrant is better by the margin of the test.
@@ -70,6 +70,7 @@ impl PairState {
         }
     }
 
+    /// Returns the result from the point of view of the entrant that was added earlier.
     pub fn result(&self) -> PairResult {
         match self.tests {
             [SprtDecision::H1, _] => PairResult::Better,

@@ -27,7 +27,7 @@ const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between attempts to write events whose first write failed, for example on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of games in progress in another process: the larger of `AHEAD_MIN` and the games
-/// so far / `AHEAD_DIVISOR`. With more, games would be chosen before recent results are known.
+/// so far / `AHEAD_DIVISOR`. A larger number would base the choice of games on outdated results.
 const AHEAD_MIN: usize = 64;
 const AHEAD_DIVISOR: usize = 20;
 
@@ -67,7 +67,7 @@ struct Shared {
     series: Arc<Series>,
     /// Events that could not be written yet. No game is started until all of them are written.
     unsaved: Vec<Event>,
-    /// The ids of refused requests, whose files may still exist because they cannot be removed.
+    /// The ids of refused requests. A request's file still exists if it could not be removed.
     refused: HashSet<String>,
     /// Saved games that have not been reported yet.
     news: Vec<NumberedGame>,
@@ -117,7 +117,7 @@ pub fn run_ladder(
     let is_stopped = || stop.load(Ordering::Relaxed) || ended.load(Ordering::Relaxed);
     let result = thread::scope(|scope| {
         let mut process = None;
-        // If a thread cannot start, the threads before it must still be told to end.
+        // If a thread cannot start, the threads that have started must still be told to end.
         let started = match players {
             LadderPlayers::Threads(threads) => (0..threads.max(1)).try_for_each(|_| {
                 let play = || play_games(&shared, &host, &is_stopped);
@@ -140,7 +140,7 @@ pub fn run_ladder(
         result
     });
     let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Retry the events that could not be written, and report the games that `watch` has not.
+    // Retry the unsaved events, and report the games that `watch` has not reported.
     shared.save_again();
     let standing = shared.ladder.standing();
     for NumberedGame { number, record } in std::mem::take(&mut shared.news) {

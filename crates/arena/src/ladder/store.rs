@@ -131,8 +131,8 @@ impl Store {
 
     /// Removes the file of a request that was carried out or refused.
     pub fn remove(&self, id: &str) {
-        // A failure cannot repeat a request: the journal holds the ids of those carried out, and
-        // the run those of the refused ones.
+        // If this fails, the request is not repeated: the journal holds its id if it was carried
+        // out, and the run remembers its id if it was refused.
         let _ = fs::remove_file(self.folder.join("inbox").join(id));
     }
 }

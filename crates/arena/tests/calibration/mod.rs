@@ -18,7 +18,7 @@ use rand_pcg::Pcg64Mcg;
 const SIGNIFICANCE: f64 = 0.05;
 const END_TICK: u16 = 2001;
 
-/// Correct intervals, false positives and false verdicts in tournaments between equal planners.
+/// Counts of correct intervals and false results in tournaments between equal planners.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Calibration {
     pub tournaments: u32,
