@@ -1,5 +1,5 @@
 //! Feeds broken PNG files to the map loader. The loader must not panic, and must use at most 100 MB
-//! of memory. If it returns a map, the map must be playable and survive encoding and decoding.
+//! of memory. A returned map must be playable, and unchanged after it is encoded and decoded.
 //!
 //! Run `cargo run --release --example png_fuzz -- --count 100000 --seed 1`. Each picture depends
 //! only on its seed. `fuzz/fuzz_targets/png.rs` makes similar checks in a coverage-guided fuzzer.

@@ -20,7 +20,8 @@ pub(crate) struct BotArgs {
     /// {n}late, the tick is played without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     tick_ms: u64,
-    /// Write the standard error of external bots into this folder, one file per game
+    /// Write the output of external bots into this folder, one file per game;
+    /// {n}for pipe: bots, only their standard error
     #[arg(long, value_name = "DIR")]
     logs: Option<PathBuf>,
     /// Maximum total memory of an external bot's processes; a bot that exceeds

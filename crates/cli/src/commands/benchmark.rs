@@ -298,8 +298,8 @@ fn table(args: &TableArgs, out: &mut impl Write) -> Result<(), CliError> {
     file.map_or(Ok(()), |file| file.write(cactus(&runs).as_bytes()))
 }
 
-/// Merges a record into the known record of its instance. Returns the result, and what is better
-/// than before; `None` if nothing is.
+/// Merges a record into the known record of its instance. Returns the merged record and what has
+/// improved, or `None` if nothing has.
 fn improved(records: &Path, new: Record) -> Result<Option<(Record, &'static str)>, String> {
     let path = records.join(format!("{}.txt", new.instance));
     if !path.is_file() {

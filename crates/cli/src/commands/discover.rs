@@ -44,7 +44,7 @@ pub(crate) struct DiscoverArgs {
     /// {n}regression
     #[arg(long, value_name = "NAME", default_value = "survival")]
     problem: String,
-    /// Budget of each play: number of whole sequences that a candidate evaluates
+    /// Budget of each play: number of complete sequences that a candidate evaluates
     #[arg(long, value_name = "B", default_value_t = 1000, value_parser = integer::<u64>(1..=MAX_BUDGET_EVALS))]
     budget_evals: u64,
     /// Mean number of plays per candidate

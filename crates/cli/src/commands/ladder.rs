@@ -162,7 +162,7 @@ struct Folder<'a> {
     playground: Option<&'a str>,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
-    /// The error of the last write, if that failed. While it is set, no other error is reported.
+    /// The error of the last write, if it failed. While it is set, no other error is reported.
     problem: Option<String>,
 }
 

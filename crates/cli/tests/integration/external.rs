@@ -110,7 +110,6 @@ fn shell_walker_plays_and_one_process_serves_all_games() {
     let found =
         external(&["pipe:sh examples/bots/walker.sh"], &["--samples", "3", "--tick-ms", "2000", "--threads", "1"]);
     assert_eq!((count(&found[0], "games"), count(&found[0], "missed_ticks")), (3, 0), "{}", found[0]);
-    // Without `--restart`, one process of the bot plays all games.
     let starts = |more: &[&str]| {
         let dir = tempfile::tempdir().unwrap();
         let bot = stays("").replace("pipe:", "pipe:echo start >&2; ");
