@@ -7,7 +7,7 @@
 //!
 //! The *room left* in a tick is the number of tiles on which the player can be alive [`ROOM_TICKS`]
 //! ticks later. The search for these tiles keeps one state per tile and tick, so it can miss some.
-//! It always finds the player's tile in the game or, if the game ended earlier, on the line.
+//! The tile that the player reaches in the game, or else on the line, is counted in any case.
 //!
 //! Guarantees: the line, when played, survives to the end. If `is_proven` is true for a lost game,
 //! no line survives from any tick after the last savable tick. With a budget in ticks, the analysis
@@ -29,7 +29,7 @@ pub const ROOM_TICKS: u16 = 16;
 const PROBE_TICKS: u64 = 250_000;
 const SLICE_TICKS: u64 = 50_000;
 const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
-/// A fall is steep if a move divides room of at least `FALL_MIN` tiles by `FALL_RATIO` or more.
+/// A fall is steep if room of at least `FALL_MIN` tiles shrinks to `1 / FALL_RATIO` or less.
 const FALL_RATIO: u16 = 3;
 const FALL_MIN: u16 = 9;
 
@@ -107,7 +107,7 @@ pub struct Analysis {
     /// the player, or from the tile to which this move led.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// The longest known line's last tick, or the game's if later; `None` if a line survives.
+    /// The final tick of the longest known line, which may be the game; `None` if a line survives.
     pub longest_tick: Option<u16>,
     /// The room left at the start of each tick from `first_tick` on.
     pub room: Vec<u16>,
@@ -145,7 +145,7 @@ enum Answer {
 
 impl Analysis {
     pub fn of_log(log: &GameLog, budget: Budget) -> Self {
-        // The states after the first gap in the recording are ignored.
+        // The recording is ignored from the first tick whose state is unknown.
         let known = log.ticks.iter().take_while(|tick| tick.state.is_some()).count();
         let ticks = &log.ticks[..known];
         let mut states: Vec<State> = ticks.iter().filter_map(|tick| tick.state.clone()).collect();

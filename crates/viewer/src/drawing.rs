@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 pub(crate) const DRAWING: &str = include_str!("page/drawing.json");
 
-/// The content of `page/drawing.json`. Colours are `#rrggbb` or `#rrggbbaa`.
+/// The content of `page/drawing.json`. Colours are `#rrggbb`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Drawing {
@@ -95,7 +95,7 @@ pub(crate) struct LayerStyle {
     pub plan_ticks: usize,
     pub path_ticks: usize,
     pub trail_ticks: usize,
-    /// Tiles that threats need at least this many ticks to reach are not shaded.
+    /// Tiles that no threat can reach in fewer ticks are not shaded.
     pub heat_ticks: f32,
     /// Opacity of the shading on a threat's own tile.
     pub heat_opacity: f32,

@@ -28,7 +28,7 @@ pub struct LoggedTick {
     /// The move that the recorded actions resolve to.
     pub commanded: Option<Move>,
     pub played: Option<Move>,
-    /// The frames that the server received from the bot in this tick, if recorded.
+    /// The commands that the server received from the bot in this tick, if recorded.
     pub wire: Option<Box<WireNotes>>,
     pub decision: Option<Box<DecisionNotes>>,
 }
@@ -53,7 +53,7 @@ pub struct GameLog {
     /// For each threat of the world, its index in the recording.
     pub indices: Vec<usize>,
     pub ticks: Vec<LoggedTick>,
-    /// The state after the last line; `None` if the recording cannot be followed to its end.
+    /// The state after the last of `ticks`; `None` if the recording cannot be followed that far.
     pub last: Option<State>,
     pub report: VerifyReport,
     pub is_cut: bool,
@@ -235,8 +235,8 @@ impl GameLog {
         Some(After { state, played, is_exact: false, mispredicted })
     }
 
-    /// The state after the last line. Without the server's notes, the last command counts as
-    /// ignored if it would have prevented a catch, and if the server ignored an earlier command.
+    /// The state after the last recorded tick. Without the server's notes, the last command counts
+    /// as ignored if it would have prevented a catch, and if the server ignored an earlier one.
     fn end(&self, state: &State, commanded: Move, line: &RecordedTick) -> After {
         let (next, stayed) = (self.world.after(state, commanded), self.world.after(state, Move::Stay));
         let has_lost = || self.ticks.iter().any(|tick| tick.played.is_some() && tick.commanded != tick.played);

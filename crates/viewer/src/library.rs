@@ -1,4 +1,4 @@
-//! The recorded games of a viewer, with their replays, analyses and branches.
+//! The recorded games of a viewer, with their replays and analyses.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -117,7 +117,7 @@ impl GameLibrary {
         if entries.len() == GAMES_MAX {
             return Err(LibraryError::Full);
         }
-        // Compares in lower case: in a gallery, names become file names, and case may not count.
+        // In a gallery, names become file names, and some file systems ignore case.
         let is_free = |name: &str| {
             let name = name.to_lowercase();
             name != INDEX && entries.iter().all(|entry| entry.name.to_lowercase() != name)
@@ -167,7 +167,7 @@ impl GameLibrary {
         Some(to_json(game.analysis.get_or_init(|| Analysis::of_log(&game.log, analysis_budget()))))
     }
 
-    /// A game's states up to frame `index`, since the last gap or the start; `None` inside a gap.
+    /// A game's states up to frame `index`; `None` if the state of this frame is unknown.
     pub fn states(&self, number: u64, index: usize) -> Option<GameStates> {
         let LibraryGame { log, .. } = &*self.game(number)?;
         let ticks = log.ticks.get(..=index).unwrap_or(&log.ticks);

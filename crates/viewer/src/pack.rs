@@ -1,7 +1,7 @@
 //! The packed format of a replay: a JSON header and binary frames, unpacked by the page.
 //!
-//! A number is stored as its difference from the last frame that contains it, in a zigzag-encoded
-//! varint. The packed range begins with differences from 0, so it can be decoded on its own.
+//! A number is stored as a zigzag-encoded varint: its difference from its value in the last packed
+//! frame that contains it, or from 0. So a packed range of frames can be decoded on its own.
 //!
 //! A frame holds a flags byte, the tick, the player's x and y, and each threat's x, y and
 //! direction. An annotation adds, for each threat, the intent's kind and count, the target's x and

@@ -581,7 +581,7 @@ fn difference(shown: &mut [Option<u8>], pixels: &[u8], width: usize, delay: u16)
     let changed = |index: &usize| shown[*index] != Some(pixels[*index]);
     let indices: Vec<(usize, usize)> =
         (0..pixels.len()).filter(changed).map(|index| (index % width, index / width)).collect();
-    // If nothing has changed, the frame is a single transparent pixel, shown for the usual delay.
+    // If nothing has changed, the frame is a single transparent pixel.
     let bounds = |axis: fn(&(usize, usize)) -> usize| {
         let (least, most) = (indices.iter().map(axis).min(), indices.iter().map(axis).max());
         (least.unwrap_or(0), most.unwrap_or(0))

@@ -401,7 +401,7 @@ fn marks_of(
     .flatten()
 }
 
-/// The score in a tick. A recording may contain any number as a tick.
+/// The score in a tick. Saturates, because a recording may contain any number as a tick.
 pub(super) fn score_at(tick: u32) -> u32 {
     tick.saturating_mul(POINTS_PER_TICK)
 }

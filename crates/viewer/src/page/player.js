@@ -62,7 +62,7 @@ class Player {
     return Math.max(0, Math.min(this.position, this.replay.last));
   }
 
-  /** The index of the playhead. If the second replay ends later, it may exceed `replay.last`. */
+  /** The index of the playhead. It exceeds `replay.last` while only the second replay goes on. */
   get position() {
     return Math.floor(this.playhead + 1e-6);
   }

@@ -4,7 +4,7 @@ class PlaygroundLink {
   constructor(player) {
     this.player = player;
     this.link = element("playground-link");
-    /** The frames that `data` encodes, and their number. A live game appends frames to its list. */
+    /** The frames that `data` encodes, and their number, which grows during a live game. */
     this.frames = null;
     this.count = 0;
     this.data = null;

@@ -31,7 +31,7 @@ fn surviving_game(world: &World, seed: u64) -> (Vec<Move>, Vec<State>) {
     (solution.moves, states)
 }
 
-/// Returns the last tick that a line from `state` can reach, or `None` above `states_max` states.
+/// The last tick that a line can reach; `None` if the search makes more than `states_max` states.
 fn exhaustive_end(world: &World, state: &State, states_max: usize) -> Option<u16> {
     let (mut layer, mut last, mut count) = (vec![state.clone()], state.tick(), 0);
     while !layer.is_empty() {
