@@ -200,7 +200,7 @@ export class Session extends EventTarget {
   /** Lets playback pause at the end, because the planner adds no further moves. */
   endGrowth() {
     this.wanted.isLive = false;
-    // While an answer is pending, further frames follow.
+    // A pending answer still adds frames, and then sets `isLive` itself.
     if (this.board.replay && !this.isSending) this.board.replay.header.isLive = false;
   }
 
@@ -234,7 +234,7 @@ export class Session extends EventTarget {
     this.emit("moves");
   }
 
-  /** Handles a key before the viewer does. Returns true if it used the key. */
+  /** Handles a key before the viewer does. Returns true if the session uses the key. */
   key(event) {
     if (event.shiftKey) return false;
     const { board } = this;

@@ -14,7 +14,7 @@ class Task {
     this.stop.addEventListener("click", () => client.stop());
   }
 
-  /** Calls `work` with the client. After an error, calls `fail` with a sentence, returns null. */
+  /** Calls `work` with the client. On an error, calls `fail` with a sentence and returns null. */
   async run(work, fail) {
     this.client.stop();
     this.start.disabled = true;

@@ -49,7 +49,7 @@ pub fn encode(position: &Position) -> Result<String, String> {
     Ok(address)
 }
 
-/// Returns the position in an address. If the address is damaged, the error is one sentence.
+/// Returns the position that an address encodes, or an error in one sentence.
 pub fn decode(address: &str) -> Result<Position, String> {
     read(address).map_err(|reason| format!("This address does not open a game: {reason}."))
 }

@@ -21,7 +21,7 @@ pub struct Judgement {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct JudgedMove {
     pub letter: char,
-    /// True if the player cannot enter the tile, so that the move has the same effect as staying.
+    /// True if the player cannot enter the target tile, so that the move has the effect of staying.
     pub is_blocked: bool,
     pub outcome: Outcome,
     /// The last tick of the longest line found; 2001 if the line survives.

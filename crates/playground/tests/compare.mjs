@@ -26,7 +26,7 @@ const MAPS = 60;
 const CERTIFICATES = 12;
 const BUDGET_TICKS = 3_000_000;
 
-/** Games on the bundled maps, and on generated maps that are decided within the budget. */
+/** Games on bundled and generated maps whose line and bound meet within the budget. */
 function solvedGames() {
   const found = [];
   const solve = (name, map, noJump) => {
@@ -136,7 +136,7 @@ test("planners play the same moves as natively", () => {
     const moves = engine.askJson("play", { game, index: 0, planner, seed: 7, budget_ticks: 2000 });
     engine.report = () => {};
     assert(moves.length > 0 && reports.every((part) => moves.startsWith(part)), planner);
-    // `getaway play` makes survival's plans with slack for late commands, so its moves differ.
+    // `getaway play` plans with slack for late commands, so the moves of `survival` differ.
     if (planner !== "survival") assert.equal(moves, recorded.moves, planner);
   }
 });
