@@ -45,7 +45,7 @@ SERVER_RULES = {
     "wire": {"style_names": "server", "personalities": "server"},
 }
 LAST_TICK = 2000
-# Kept as known sets: the layers of every fifth tick, and all layers below KNOWN_STATES states.
+# Kept as known sets: the layers of every fifth tick, and those with fewer than KNOWN_STATES states.
 KNOWN_TICKS, KNOWN_STATES = 5, 512
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 LETTERS = {"L": "left", "R": "right", "U": "up", "D": "down"}
@@ -386,7 +386,7 @@ class Threat:
         return self.keys_after(self.board.moves_before(tick))
 
     def all_memories(self, tile):
-        """Returns all memories that a hawk on `tile` can have. Their seed is unknown."""
+        """Returns all memories that a hawk on `tile` can have, with unknown seeds."""
         rules, posts = self.chart.rules, self.chart.posts
         memories = [(seen, None, 0, None) for seen in self.chart.visible_from(tile)]
         memories += [(None, post, 0, None) for post in posts]
@@ -411,7 +411,7 @@ class Threat:
         return self._keys[moves]
 
     def owl_key(self, tile, target, tick):
-        """Returns the key at the start of `tick` of an owl on `tile` that remembers `target`."""
+        """Returns an owl's key at the start of `tick`: it is on `tile` and remembers `target`."""
         path, at = [], tile
         for _ in range(self.board.moves_before_look(self.chart.rules, tick)):
             at = self.chart.shared_step(at, target) if target else None
@@ -421,7 +421,7 @@ class Threat:
         return (tile, tuple(path))
 
     def moves(self, key, tick):
-        """Returns pairs (next key, set of player tiles that lead to it). Threats move in `tick`."""
+        """Returns pairs (next key, player tiles that lead to it). Threats must move in `tick`."""
         rules = self.chart.rules
         kind = tick == 1 and not self.sees_present
         if self.style == "owl":
@@ -540,9 +540,9 @@ class Known:
         self._tables = {}
 
     def table(self, prover, shared, joined=None):
-        """Returns the player's tiles in a nested dictionary: by the keys of the threats `shared`
-        without hawks' memories, because keys that agree may differ in these; then by the pair of
-        the whole keys and the key of the threat `joined` (or None)."""
+        """Returns player tiles in nested dictionaries. An outer key is made of the keys of the
+        threats `shared`, without hawks' memories, because keys that agree may differ in these. An
+        inner key is a pair: the whole keys, and the key of the threat `joined` (or None)."""
         if (shared, joined) not in self._tables:
             places = [self.mask.index(index) for index in shared]
             last = None if joined is None else self.mask.index(joined)
@@ -586,7 +586,7 @@ class Prover:
             raise TooSlow(f"the proof takes more than {self.max_steps} steps")
 
     def start_target(self, target):
-        """Changes the target. Keeps the known sets only for a later target, for which they hold."""
+        """Changes the target. Keeps the known sets only if it becomes later, so that they hold."""
         if target == self.target:
             return
         earlier = self.allowed[: self.target + 1] if target > self.target else []
@@ -702,7 +702,7 @@ class Prover:
         )
 
     def agree(self, mask, some, others):
-        """Returns True if the keys agree. They may differ only in the memories of hawks."""
+        """Returns True if the keys agree. They must be equal except for the memories of hawks."""
         return some == others or all(
             self.threats[index].style != "hawk" or overlap(one[1], other[1])
             for index, one, other in zip(mask, some, others)

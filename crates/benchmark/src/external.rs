@@ -16,7 +16,7 @@ const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;
 /// Exit codes of a shell whose last command was killed by SIGKILL or SIGXCPU: the system sends one
 /// of these signals to a solver that exceeds its limit on processor time. SIGKILL may have another
-/// cause, such as a lack of memory; the solver's last complete line counts all the same.
+/// cause, such as a lack of memory; the solver's last complete line still counts.
 const OUT_OF_TIME: [i32; 2] = [128 + 9, 128 + 24];
 
 /// Runs a solver's shell command. Returns its output, or the reason why the output does not count.

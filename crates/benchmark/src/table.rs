@@ -4,7 +4,7 @@ use getaway::game::LAST_TICK;
 
 use crate::{Results, Settings};
 
-/// A row of the table that compares runs: the results of one run.
+/// The summary of one run: a row of the table that compares runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
     pub solver: String,
