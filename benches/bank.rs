@@ -90,7 +90,7 @@ fn entries(set: &str) -> Vec<Entry> {
     entries
 }
 
-/// The thread's processor time in milliseconds; the time since `since` if that is not available.
+/// The thread's processor time in milliseconds, or the time since `since` if it is unavailable.
 fn thread_ms(since: Instant) -> f64 {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());

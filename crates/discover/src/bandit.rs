@@ -13,7 +13,7 @@ use rayon::prelude::*;
 /// An arm, and the number of its earlier plays.
 pub(crate) type ArmPlay = (usize, u64);
 
-/// Number of plays computed ahead per thread: enough that threads seldom wait for the slowest.
+/// Number of plays computed ahead per thread: enough that threads seldom wait for a slow play.
 const AHEAD_PER_THREAD: usize = 32;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

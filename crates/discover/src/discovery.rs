@@ -79,7 +79,7 @@ pub struct Progress<'a> {
     pub stage: Stage,
     /// Number of plays in this stage so far, including plays of earlier runs.
     pub done: u64,
-    /// Number of plays since the previous call.
+    /// Number of plays since the previous progress report.
     pub made: u64,
     pub total: u64,
     pub bandit: &'a Bandit,
@@ -111,7 +111,7 @@ impl Stage {
 pub enum Budgets {
     /// The budget in the settings.
     Own,
-    /// The budget in the settings, and 1/10, 1/3, 3 and 10 times as much, for the page's chart.
+    /// The budget in the settings, and 1/10, 1/3, 3 and 10 times this budget, for the page's chart.
     Several,
 }
 
@@ -133,7 +133,7 @@ pub struct Ranked {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Convergence {
     pub expression: String,
-    /// Pairs of the total number of plays and this expression's mean score after these plays.
+    /// Pairs: a total number of plays, and this expression's mean score after that many plays.
     pub points: Vec<(u64, f64)>,
 }
 
@@ -154,7 +154,7 @@ pub struct DiscoveryReport {
     /// The algorithms, sorted by mean score on the unseen problems, highest first.
     pub ranking: Vec<Ranked>,
     /// Compares the best finalist with each named algorithm. The p-values are corrected for the
-    /// comparisons of all finalists.
+    /// comparisons of all finalists with all of these algorithms.
     pub comparisons: Vec<Comparison>,
     #[serde(skip)]
     pub convergence: Vec<Convergence>,

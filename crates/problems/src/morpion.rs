@@ -144,7 +144,7 @@ impl Morpion {
         board
     }
 
-    /// Returns the first dots: the outline of a Greek cross with `length - 1` dots on each edge.
+    /// Returns the initial dots: the outline of a Greek cross with `length - 1` dots on each edge.
     pub fn cross(&self) -> Vec<(usize, usize)> {
         let edge = self.length - 2;
         let corner = self.corner();

@@ -345,7 +345,7 @@ impl Board {
         }
     }
 
-    /// Draws a random group; avoids `spared` unless no other group is left or `until` allows it.
+    /// Draws a random group, of the colour `spared` only if no other is left or `until` allows it.
     #[inline]
     fn draw_sparing(&self, spared: u8, until: Until, random: &mut Generator) -> Group {
         let cells = self.cells_of(spared);

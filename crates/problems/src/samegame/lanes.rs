@@ -3,9 +3,9 @@
 //! Here, a *lane* plays one rollout after another, and 32 lanes advance together. A `Vector` has 16
 //! bits per lane. Searches of lower levels also advance together, so that few lanes are idle.
 //!
-//! Every rollout has its own generator, seeded from the search's seed, and the steps and actions
-//! that lead to the rollout, so the order of the rollouts does not affect the result. The tests
-//! check that a plain recursive search with the same generators gives the same result.
+//! Every rollout has its own generator. Its seed derives from the search's seed and from the steps
+//! and actions that lead to the rollout, so the order of the rollouts does not affect the result.
+//! The tests check that a plain recursive search with the same generators gives the same result.
 
 #![allow(clippy::needless_range_loop, reason = "loops over the lanes of many vectors become vector instructions")]
 
