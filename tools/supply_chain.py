@@ -3,8 +3,8 @@
 
 Every package in Cargo.lock and fuzz/Cargo.lock must come from crates.io with a checksum and have an
 allowed licence. A comment in Cargo.toml must give the purpose of every direct dependency. A package
-must use all its dependencies; dev-dependencies are not checked. Every Python package must be
-pinned. If cargo has already fetched the packages, the script works without a network.
+must use each of its dependencies, except dev-dependencies. Every Python package must be pinned. If
+cargo has already fetched the packages, the script works without a network.
 
     tools/supply_chain.py           checks, and writes docs/dependencies.md
     tools/supply_chain.py --check   checks, and fails if docs/dependencies.md is out of date
@@ -120,7 +120,7 @@ def check_direct() -> list[str]:
 
 
 def external(manifest: dict, kind: str) -> set[str]:
-    """Returns the external dependencies in a manifest's tables of a kind, for any target."""
+    """Returns the external dependencies of a kind in a manifest, for any target."""
     tables = [manifest, *manifest.get("target", {}).values()]
     return {name for table in tables for name in table.get(kind, {}) if not name.startswith("getaway")}
 

@@ -48,7 +48,7 @@ def act(model: nn.Module, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int
 
 
 def states_reached(model: nn.Module | None, seed: int, wanted: int) -> tuple[getaway.Batch, float]:
-    """Plays with `model`, or at random if none. Returns `wanted` states and the mean final tick."""
+    """Plays with `model`, or at random if None. Returns `wanted` states and the mean final tick."""
     rng = np.random.default_rng(seed)
     games = [getaway.Game(map) for map in policy.generated_maps(GAMES_PER_ROUND, "train", seed)]
     batch = getaway.Batch(games, observation="features")

@@ -76,7 +76,7 @@ def ladder(
 
 
 def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Discovers and ranks search algorithms for a problem, independently of the cluster."""
+    """Discovers and ranks search algorithms. The cluster does not affect the result."""
     return _run("discover", [], address, options, ["--problem", problem])
 
 
@@ -214,7 +214,7 @@ class _Driver:
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
         self.channel = channel
-        # Ray reruns a task whose worker dies, but not one that raises an exception: it would recur.
+        # Ray reruns a task if its worker dies, but not after an exception, which would recur.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
         described = json.loads(series)

@@ -16,8 +16,8 @@ getaway.dataset states` then adds a Parquet file with the same records; this nee
 - `state`: the state, in the form of a row of `Batch.get_state`.
 - `observation`: the observation, in a shape that fits the largest map of the dataset.
 - `outcomes`: for each `getaway.Move`: `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
-- `final_ticks`: for each move, the last tick of the longest line found that begins with it.
-- `bounds`: for each move, a proven upper bound on that tick for any line; both are 0 if blocked.
+- `final_ticks`: the last tick of the longest line found that begins with each move; 0 if blocked.
+- `bounds`: a proven bound on the last tick of any line that begins with each move; 0 if blocked.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ list of maps, each reset of a `ChaseEnv` draws one. Nothing else is random. Opti
   all games, a list with one per game, or an array that `get_state` returned.
 - `moves`: moves to play before the episode begins, such as "RRDD". Vector environments accept one
   text for all games, or a list with one per game.
-- `reset_mask`: an array of bool: true for each game of a vector environment to reset. These games
+- `reset_mask`: an array of bool, true for each game of a vector environment to reset. These games
   keep their maps. With `map`, `no_jump` or `rules`, all games are reset despite the mask.
 
 **Copies**: environments can be copied, deep-copied and pickled in the middle of an episode. A copy

@@ -71,8 +71,8 @@ class Level:
         return getaway.Game(self.map, no_jump=self.no_jump)
 
     def save(self, folder: str | PathLike[str]) -> None:
-        """Write a folder as `getaway.Map.save` does, with `level.json` and any `certificate.txt`. If
-        a file cannot be written, no folder is left.
+        """Write a folder as `getaway.Map.save` does, plus `level.json` and, if there is a
+        certificate, `certificate.txt`. If a file cannot be written, no folder is left.
 
         Raises:
             ValueError: if `getaway.Map.save` fails.
