@@ -58,7 +58,7 @@ def real_server(getaway_program: Path) -> Iterator[RealServer]:
 
 @pytest.fixture
 def scripted_server() -> Iterator[Callable[[Script], str]]:
-    """Yields a function that starts a server that runs a script. Script errors fail the test."""
+    """Yields a function that starts a server for a script. Errors in the script fail the test."""
     errors: list[BaseException] = []
     servers = []
 

@@ -7,7 +7,7 @@ uninterrupted run.
 The options after `--` are passed to `getaway discover`. The uninterrupted run comes first, unless
 `--state` names the complete state file of such a run. Each SIGKILL is sent when the resumed run's
 state file reaches a random size, so the kills are spread over the whole discovery on any machine.
-The state files must be equal byte for byte, and the reports apart from times and speeds.
+State files must be equal byte for byte, and reports must be equal except for times and speeds.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ TAKES = {
     "--logs": {"folder"},
 }
 
-# Other kinds of files are passed only to arguments that must refuse them.
+# Files of the kinds not listed here are passed only to arguments that must refuse them.
 ALWAYS_TRIED = {"folder", "long recording"}
 """Kinds of files that are also passed to arguments that accept them."""
 
