@@ -98,11 +98,6 @@ class Map:
     def neighbours(self, tile, order):
         return [name for name in order if step(tile, name) in self.open]
 
-    def player_moves(self, tile):
-        """Returns the tiles on which a player on `tile` can be one tick later."""
-        moved = [step(tile, name) for name in self.options[tile]]
-        return [tile] + [to for to in moved if to not in self.see_through]
-
     def after_command(self, tile, letter):
         to = step(tile, LETTERS[letter]) if letter != "." else tile
         return to if to in self.open and to not in self.see_through else tile

@@ -43,7 +43,7 @@ def state(final, bound):
 def markdown(found):
     tracks = list(dict.fromkeys(sorted(row["name"].split("/")[0] for row in found)))
     text = "# Records\n\n`page.py` writes this page and [records.html](records.html) from `records/`.\n"
-    text += "On getaway's documentation site, `benchmark/records.html` opens each record in the playground.\n\n"
+    text += "On getaway's documentation site, `benchmark/records.html` can open any record in the playground.\n\n"
     text += "| track | instances | " + " | ".join(ORDER) + " |\n|---|" + "---|" * (len(ORDER) + 1) + "\n"
     for track in tracks:
         own = [row for row in found if row["name"].startswith(track + "/")]

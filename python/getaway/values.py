@@ -75,7 +75,7 @@ class Decision(NamedTuple):
     source: Literal["plan", "search", "fallback"]
     """The source of the move: an earlier plan, a search in this tick, or a rule without search."""
     planned_tick: int | None
-    """The last tick of the bot's plan, 2001 if it survives the game; None if there is no plan."""
+    """The last tick of the bot's plan, 2001 if the player survives; None if there is no plan."""
     simulated_ticks: int
     """The number of ticks that the planner simulated for this decision."""
     elapsed_ms: float

@@ -39,7 +39,6 @@ def observed(state: State, shaped_like: list[Game], observation: str) -> npt.NDA
     return np.array(batch.observations[0])
 
 
-
 def check_infos(infos: dict[str, Any], state: State, game: int | None) -> None:
     def value(key: str) -> Any:
         return infos[key] if game is None else infos[key][game]

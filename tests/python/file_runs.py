@@ -98,12 +98,11 @@ ALWAYS_TRIED = {"folder", "long recording"}
 """Kinds of files that are also passed to arguments that accept them."""
 
 
-# `takes_as`: the kinds in `TAKES` to which the file may belong.
 @dataclass
 class Foreign:
-
     path: Path
     kind: str
+    # The kinds in `TAKES` to which the file may belong.
     takes_as: set[str] = field(default_factory=set)
 
 

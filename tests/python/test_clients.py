@@ -22,7 +22,6 @@ WHOLE_GAME = {"ticks": 2000, "lastTick": 2000, "code": 1000}
 INSTALL_TIMEOUT_S = 300
 
 
-
 @dataclass
 class Client:
     command: list[str]

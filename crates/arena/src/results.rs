@@ -83,7 +83,7 @@ fn check_result(game: &GameRecord, world: &World) -> Result<(), String> {
     let mut fingerprint = MovesFingerprint::default();
     states.iter().for_each(|state: &State| fingerprint.add(world.player(state)));
     same("the score", game.score, "the moves give", world.score(last))?;
-    same("the last tick", game.final_tick, "the moves give", last.tick())?;
+    same("the final tick", game.final_tick, "the moves give", last.tick())?;
     same("the field `caught`", game.caught, "the moves give", last.is_caught())?;
     same("the number of decisions", game.decisions() as usize, "the moves are", moves)?;
     same("the fingerprint", &game.moves, "the moves give", &fingerprint.text())
@@ -222,7 +222,7 @@ mod tests {
         };
         let score = error(|game| game.score = 10_005);
         assert_eq!(score, format!("the score is 10005, but the moves give {}", games[0].score));
-        assert!(error(|game| game.final_tick += 1).starts_with("the last tick is "));
+        assert!(error(|game| game.final_tick += 1).starts_with("the final tick is "));
         assert!(error(|game| game.caught = !game.caught).starts_with("the field `caught` is "));
         assert!(error(|game| game.moves.clear()).starts_with("the fingerprint is "));
         assert!(error(|game| game.sources.fallback += 1).starts_with("the number of decisions is "));
