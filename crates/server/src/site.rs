@@ -77,7 +77,7 @@ pub(crate) struct Site {
     /// Limits concurrent computations. A game server allows one at a time, so that pages use at
     /// most one thread. Otherwise two are allowed, so that a game can be opened while the list
     /// waits for an analysis.
-    permits: Semaphore,
+    permits: Arc<Semaphore>,
 }
 
 type Failure = (StatusCode, String);
@@ -90,7 +90,7 @@ fn status(code: StatusCode) -> Failure {
 impl Site {
     /// Creates a site for `games`. With `on_loopback`, the `Host` header must name this machine.
     pub fn new(page: Page, games: Games, on_loopback: bool, game_server: Option<Arc<Shared>>) -> Self {
-        let permits = Semaphore::new(if game_server.is_some() { 1 } else { 2 });
+        let permits = Arc::new(Semaphore::new(if game_server.is_some() { 1 } else { 2 }));
         Self { page, games, on_loopback, game_server, permits }
     }
 
@@ -116,9 +116,14 @@ impl Site {
     }
 
     async fn compute(self: Arc<Self>, answer: impl FnOnce(&Self) -> Answer + Send + 'static) -> Response {
-        let Ok(_permit) = self.permits.acquire().await else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
-        let site = Arc::clone(&self);
-        match on_thread(move || answer(&site)).await {
+        let permits = Arc::clone(&self.permits);
+        let Ok(permit) = permits.acquire_owned().await else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
+        let computed = on_thread(move || {
+            // The thread holds the permit, because it continues even if the client leaves.
+            let _permit = permit;
+            answer(&self)
+        });
+        match computed.await {
             Ok(answer) => answer.into_response(),
             Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
         }
@@ -278,4 +283,37 @@ async fn not_found(State(site): State<Arc<Site>>, uri: Uri, headers: HeaderMap) 
         site.report_refusal(reason, "connect to the address without a path");
     }
     (StatusCode::NOT_FOUND, "Not found; the page is at /.\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use getaway_viewer::PageSource;
+    use tokio::sync::oneshot;
+    use tokio::time::timeout;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn computation_keeps_its_permit_after_its_client_has_left() {
+        let games = Games::Live(Arc::default());
+        let site = Arc::new(Site::new(Page::new(PageSource::Library, None), games, true, None));
+        let (begin, begun) = oneshot::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let answer = move |_: &Site| {
+            let _ = begin.send(());
+            let _ = ended.recv();
+            Ok(Vec::new())
+        };
+        let request = tokio::spawn(Arc::clone(&site).compute(answer));
+        begun.await.expect("the computation begins");
+        request.abort();
+        assert!(request.await.is_err_and(|error| error.is_cancelled()));
+        assert_eq!(site.permits.available_permits(), 1);
+        drop(end);
+        let all = timeout(Duration::from_secs(60), site.permits.acquire_many(2)).await;
+        assert!(all.is_ok_and(|permits| permits.is_ok()), "the computation has ended");
+    }
 }
