@@ -42,8 +42,8 @@ use getaway::files::Existing;
 use getaway::recording::{RecordingError, RecordingWriter};
 use getaway_viewer::{Page, PageSource};
 use limits::{
-    ACCEPT_RETRY_DELAY, CLOSE_TIMEOUT, HTTP_TIMEOUT, MAX_CONNECTIONS, MAX_REQUEST_HEAD_BYTES, MAX_WAITING_BOTS,
-    VIEWER_SHUTDOWN_TIMEOUT,
+    ACCEPT_RETRY_DELAY, ANSWER_TIMEOUT, CLOSE_TIMEOUT, HTTP_TIMEOUT, MAX_CONNECTIONS, MAX_REQUEST_HEAD_BYTES,
+    MAX_WAITING_BOTS, VIEWER_SHUTDOWN_TIMEOUT,
 };
 use shared::{Shared, wait_for_end};
 use site::{Games, Site};
@@ -177,7 +177,15 @@ impl Server {
         let service = TowerToHyperService::new(router.clone().layer(Extension(Arc::new(permit))));
         let mut http = hyper::server::conn::http1::Builder::new();
         http.timer(TokioTimer::new()).header_read_timeout(HTTP_TIMEOUT).max_buf_size(MAX_REQUEST_HEAD_BYTES);
-        tokio::spawn(timeout(HTTP_TIMEOUT, http.serve_connection(TokioIo::new(stream), service).with_upgrades()));
+        let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
+        tokio::spawn(async move {
+            tokio::pin!(connection);
+            if timeout(HTTP_TIMEOUT, connection.as_mut()).await.is_err() {
+                // Closes the connection, but first sends the answer to a request that has arrived.
+                connection.as_mut().graceful_shutdown();
+                let _ = timeout(ANSWER_TIMEOUT, connection).await;
+            }
+        });
     }
 }
 
@@ -186,4 +194,36 @@ impl Server {
 fn grow_file_table(listener: &std::net::TcpListener) {
     let files: Vec<_> = (0..MAX_CONNECTIONS + OTHER_FILES_MAX).map_while(|_| listener.try_clone().ok()).collect();
     drop(files);
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use getaway::game::Layout;
+    use getaway::map::Map;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn answer_may_take_longer_than_the_time_limit_of_its_connection() {
+        let layout = Layout::parse("P....#s").expect("a drawing");
+        let map = Map { name: "apart".into(), kind: "challenge".into(), difficulty: "easy".into(), layout };
+        let options = ServerOptions::with_maps(vec![map]);
+        let mut server = Server::bind("127.0.0.1", 0, options).await.expect("a free port");
+        let slow = || async {
+            sleep(2 * HTTP_TIMEOUT).await;
+            "the answer"
+        };
+        server.router = Router::new().route("/", get(slow));
+        let address = server.local_addr().expect("an address");
+        let running = tokio::spawn(server.run(|_| Ok::<(), ()>(())));
+        let mut stream = TcpStream::connect(address).await.expect("a connection");
+        stream.write_all(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n").await.expect("the request is sent");
+        let mut answer = String::new();
+        let read = timeout(Duration::from_secs(60), stream.read_to_string(&mut answer)).await;
+        assert!(read.is_ok_and(|read| read.is_ok()), "the connection is closed after the answer");
+        assert!(answer.starts_with("HTTP/1.1 200") && answer.ends_with("the answer"), "{answer}");
+        running.abort();
+    }
 }
