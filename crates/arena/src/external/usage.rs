@@ -7,6 +7,7 @@ use crate::game::Cost;
 
 /// Interval between two samples. A sample of a few processes takes a few tenths of a millisecond.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
+/// Maximum number of processes per sample, to bound its duration. Further ones are not counted.
 const PROCESSES_MAX: usize = 256;
 /// The unit of processor time in `/proc`: a hundredth of a second on Linux.
 const TICK_MS: u64 = 10;
@@ -57,15 +58,49 @@ fn sample(supervisor: u32) -> Cost {
         if process != supervisor {
             cost.memory_kib += memory_kib(process);
         }
-        let children = fs::read_to_string(format!("/proc/{process}/task/{process}/children")).unwrap_or_default();
-        processes.extend(children.split_whitespace().filter_map(|child| child.parse::<u32>().ok()));
+        processes.extend(children(process));
         processes.truncate(PROCESSES_MAX);
     }
     cost
+}
+
+/// The processes that any thread of a process has started.
+fn children(process: u32) -> Vec<u32> {
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let lists: Vec<String> =
+        threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok()).collect();
+    lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|child| child.parse().ok()).collect()
 }
 
 fn memory_kib(process: u32) -> u64 {
     let status = fs::read_to_string(format!("/proc/{process}/status")).unwrap_or_default();
     let value = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     value.and_then(|value| value.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::process::{self, Command};
+    use std::sync::mpsc;
+    use std::thread;
+
+    use super::children;
+
+    #[test]
+    fn processes_that_any_thread_has_started_are_counted() {
+        let (started, ids) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let starter = thread::spawn(move || {
+            let mut child = Command::new("sleep").arg("60").spawn().unwrap();
+            started.send(child.id()).unwrap();
+            let _ = ended.recv();
+            child.kill().unwrap();
+            child.wait().unwrap();
+        });
+        let child = ids.recv().unwrap();
+        let found = children(process::id());
+        drop(end);
+        starter.join().unwrap();
+        assert!(found.contains(&child), "{child}: {found:?}");
+    }
 }
