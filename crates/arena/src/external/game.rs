@@ -170,7 +170,7 @@ impl ExternalHost {
             },
         };
         play.play(&mut channel, &mut process, startup_time)?;
-        if play.record.failure.is_none() && !self.options.restart {
+        if play.record.failure.is_none() && !play.is_behind && !self.options.restart {
             let log = process.take_log();
             let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
             idle.push((play.game.bot.clone(), process, channel));
@@ -228,6 +228,8 @@ struct Play<'a> {
     silent_ticks: u32,
     sent_garbage: bool,
     answered_tick: Option<u32>,
+    /// True if the bot has not answered the last state that was sent, so it may still be busy.
+    is_behind: bool,
     /// The time at which the current state was sent.
     sent: Instant,
     wire: WireNotes,
@@ -256,6 +258,7 @@ impl<'a> Play<'a> {
             silent_ticks: 0,
             sent_garbage: false,
             answered_tick: None,
+            is_behind: false,
             sent: Instant::now(),
             wire: WireNotes::default(),
         }
@@ -351,7 +354,7 @@ impl<'a> Play<'a> {
                 self.record.commands += 1;
                 self.times.add(elapsed);
                 self.wire.command = Some(CommandNote { ms, tick: None, actions: command.actions.clone() });
-                self.answered_tick = Some(tick);
+                (self.answered_tick, self.is_behind) = (Some(tick), false);
                 (self.silent_ticks, self.sent_garbage) = (0, false);
                 ControlFlow::Break(Some(command.actions))
             }
@@ -395,6 +398,7 @@ impl<'a> Play<'a> {
             self.fail(kind, format!("no command for {SILENT_TICKS_MAX} ticks"));
             return None;
         }
+        self.is_behind = true;
         self.record.missed_ticks += 1;
         self.times.add(self.sent.elapsed());
         Some(Vec::new())

@@ -61,7 +61,8 @@ pub struct ExternalOptions {
     /// The time limit per tick. If the command is late, the tick is played without it.
     pub tick_time: Duration,
     /// True to start a new process for every game. Otherwise a piped program plays one game after
-    /// another and is restarted only after a failure. A websocket program is always restarted.
+    /// another, and is restarted only after a failure, or if it did not answer the last state of a
+    /// game in time. A websocket program is always restarted.
     pub restart: bool,
     /// The folder for the bots' logs, one file per game. If `None`, logs are discarded, except that
     /// the record of a failed game keeps one line of its log.

@@ -124,6 +124,20 @@ fn shell_walker_plays_and_one_process_serves_all_games() {
 }
 
 #[test]
+fn bot_that_is_still_busy_with_a_game_plays_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let map = dir.path().join("corridor.txt");
+    // The shark catches the bot before the bot counts as silent.
+    fs::write(&map, "#####\n#P.s#\n#####\n").unwrap();
+    let bot = r#"pipe:read -r m; echo '{"type":"COMMAND","tick":1,"actions":[]}'; while read -r m; do :; done"#;
+    let games = ["--map", map.to_str().unwrap(), "--samples", "3", "--threads", "1"];
+    let args = [&["eval", "--planner", bot, "--json", "--allow-failures"], &games[..]].concat();
+    let report: Value = serde_json::from_str(&succeeds(&args)).unwrap();
+    let bot = &report["external"][0];
+    assert_eq!(["games", "commands", "silent"].map(|what| count(bot, what)), [3, 3, 0], "{bot}");
+}
+
+#[test]
 fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
     let dir = tempfile::tempdir().unwrap();
     let (saved, page, logs) = (dir.path().join("game.jsonl"), dir.path().join("game.html"), dir.path().join("logs"));
