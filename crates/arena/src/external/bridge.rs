@@ -26,6 +26,7 @@ pub enum BridgeError {
     Connect { url: String, reason: String },
     #[error("cannot start {command}: {source}")]
     Start { command: String, source: io::Error },
+    /// The status is how the bot exited, or how it broke the rules for its output.
     #[error("the bot ended before the game did ({status}) after {states} states")]
     Ended { status: String, states: u32 },
 }
@@ -71,8 +72,11 @@ pub fn bridge(
                 server.send(&text);
             }
             Received::Nothing => {}
-            Received::Closed | Received::Broken(_) => {
-                let status = exit_words(process.wait(EXIT_TIME, &is_stopped).unwrap_or_default());
+            end @ (Received::Closed | Received::Broken(_)) => {
+                let status = match end {
+                    Received::Broken(what) => what,
+                    _ => exit_words(process.wait(EXIT_TIME, &is_stopped).unwrap_or_default()),
+                };
                 process.kill();
                 log(&process.take_log());
                 server.close(&is_stopped);

@@ -251,6 +251,17 @@ fn log_of_a_bridged_bot_cannot_control_the_terminal() {
 }
 
 #[test]
+fn bridge_names_a_line_that_is_too_long() {
+    let (mut server, url) = serve();
+    let bot = "read -r x; head -c 100000 /dev/zero | tr '\\0' a; sleep 60";
+    let output = getaway(&["bridge", "--url", &url, "--", bot]);
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let expected = "the bot ended before the game did (a line of more than 65536 bytes) after 1 states";
+    assert_eq!((output.status.code(), error_line(&output).as_str()), (Some(1), expected));
+}
+
+#[test]
 fn bridge_connects_a_bot_to_a_server() {
     let (server, url) = serve();
     let text = succeeds(&["bridge", "--url", &url, "--team", "walkers", "--", "sh", "examples/bots/walker.sh"]);
