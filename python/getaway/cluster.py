@@ -33,9 +33,11 @@ import time
 from collections import deque
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, TypeAlias
 
 __all__ = ["battle", "dataset", "discover", "eval", "ladder", "tournament"]
+
+_Names: TypeAlias = str | Sequence[str]
 
 # Target duration of a batch of games, far above the few milliseconds that Ray needs per task.
 BATCH_S = 0.5
@@ -50,29 +52,26 @@ CONNECT_S = 5.0
 PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
 
 
-def eval(planners: str | Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
+def eval(planners: _Names, maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
     """Evaluates planners on the given maps, or on all bundled maps if none are given."""
-    names = [planners] if isinstance(planners, str) else list(planners)
-    return _run("eval", [], address, options, [*_words("--planner", names), *_words("--map", list(maps))])
+    return _run("eval", [], address, options, [*_words("--planner", _list(planners)), *_words("--map", _list(maps))])
 
 
-def battle(left: str, right: str, maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
+def battle(left: str, right: str, maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
     """Compares two planners in paired games."""
-    return _run("battle", [left, right], address, options, _words("--map", list(maps)))
+    return _run("battle", [left, right], address, options, _words("--map", _list(maps)))
 
 
-def tournament(entrants: Sequence[str], maps: Sequence[str] = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
+def tournament(entrants: _Names, maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
     """Plays a tournament, which compares every entrant with every other."""
-    return _run("tournament", entrants, address, options, _words("--map", list(maps)))
+    return _run("tournament", _list(entrants), address, options, _words("--map", _list(maps)))
 
 
-def ladder(
-    folder: str | Path, added: Sequence[str] = (), maps: Sequence[str] = (), *, address: str | None = None, **options: Any
-) -> dict[str, Any]:
+def ladder(folder: str | Path, added: _Names = (), maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
     """Adds entrants to the ladder in a folder, and plays for `minutes`. Without `minutes`, plays
     until every pair of entrants at most two places apart is decided, only repeats earlier games, or
     has played `samples` games per map."""
-    return _run("ladder", [str(folder)], address, options, [*_words("--add", list(added)), *_words("--map", list(maps))])
+    return _run("ladder", [str(folder)], address, options, [*_words("--add", _list(added)), *_words("--map", _list(maps))])
 
 
 def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:
@@ -83,16 +82,16 @@ def discover(problem: str = "survival", *, address: str | None = None, **options
 def dataset(
     out: str | os.PathLike[str],
     states: int,
-    planners: str | Sequence[str] = "cautious",
-    maps: Sequence[str] = (),
+    planners: _Names = "cautious",
+    maps: _Names = (),
     *,
     address: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
     """Writes a dataset to the folder `out`; `getaway.dataset.load` reads it. The cluster does not
     affect the files."""
-    names = [planners] if isinstance(planners, str) else list(planners)
-    return _run("dataset", maps, address, options, [*_words("--planner", names), *_words("--states", states), *_words("--out", out)])
+    more = [*_words("--planner", _list(planners)), *_words("--states", states), *_words("--out", out)]
+    return _run("dataset", _list(maps), address, options, more)
 
 
 def _run(command: str, arguments: Sequence[str], address: str | None, options: dict[str, Any], more: Sequence[str] = ()) -> dict[str, Any]:
@@ -107,6 +106,10 @@ def _run(command: str, arguments: Sequence[str], address: str | None, options: d
         raise ValueError(lines[-1].removeprefix("error: "))
     result: dict[str, Any] = json.loads(done.stdout)
     return result
+
+
+def _list(names: _Names) -> list[str]:
+    return [names] if isinstance(names, str) else list(names)
 
 
 def _words(option: str, value: Any) -> list[str]:

@@ -37,6 +37,7 @@ def without_times(value: Any) -> Any:
 def test_commands_return_plain_data() -> None:
     result = cluster.eval("safest", MAPS, **SMALL)
     assert result["planners"][0]["planner"] == "safest" and result["games"] == 8
+    assert cluster.eval("safest", "snail", **SMALL)["games"] == 4, "one map"
     match = cluster.battle("sampling", "random", MAPS, **SMALL)
     assert match["overall"]["wins"] == 8 and match["sentence"].startswith("sampling is better than random")
     standing = cluster.tournament(["random", "sampling", "safest"], MAPS, gauntlet=True, **SMALL)["standing"]
