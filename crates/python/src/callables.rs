@@ -221,10 +221,8 @@ struct PythonPlanner {
 impl PythonPlanner {
     /// The board of a world. It is cached, because creating a board copies the world's tables.
     fn board(&mut self, world: &World) -> Arc<Board> {
-        let is_same =
-            |board: &Arc<Board>| board.world.layout() == world.layout() && board.world.rules() == world.rules();
         match &self.board {
-            Some(board) if is_same(board) => Arc::clone(board),
+            Some(board) if board.is_same(world) => Arc::clone(board),
             _ => Arc::clone(self.board.insert(Arc::new(Board::of_world(world.clone())))),
         }
     }

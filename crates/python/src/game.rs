@@ -70,9 +70,10 @@ impl Board {
         Self::new(py, Map { map: read_map(py, &path)? }, Some(path), &rules)
     }
 
-    pub fn is_same(&self, other: &Self) -> bool {
-        let (one, two) = (&self.world, &other.world);
-        Arc::ptr_eq(one, two) || (one.layout() == two.layout() && one.rules() == two.rules())
+    /// True if a world has the layout and the rules of this board.
+    pub fn is_same(&self, world: &World) -> bool {
+        let own = &*self.world;
+        std::ptr::eq(own, world) || (own.layout() == world.layout() && own.rules() == world.rules())
     }
 
     fn repr(&self, py: Python<'_>) -> PyResult<(String, String)> {
@@ -250,7 +251,7 @@ impl State {
     }
 
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
-        let same = |other: &Self| self.board.is_same(&other.board) && self.state == other.state;
+        let same = |other: &Self| self.board.is_same(&other.board.world) && self.state == other.state;
         other.cast::<Self>().is_ok_and(|other| same(other.get()))
     }
 
@@ -449,7 +450,7 @@ impl Game {
     fn __eq__(slf: &Bound<'_, Self>, other: &Bound<'_, PyAny>) -> PyResult<bool> {
         let Ok(other) = other.cast::<Self>() else { return Ok(false) };
         let (one, two) = (slf.try_borrow()?, other.try_borrow()?);
-        Ok(one.board.is_same(&two.board) && one.state == two.state && one.moves == two.moves)
+        Ok(one.board.is_same(&two.board.world) && one.state == two.state && one.moves == two.moves)
     }
 
     fn __copy__(&self) -> Self {

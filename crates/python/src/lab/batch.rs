@@ -643,9 +643,7 @@ impl Batch {
     fn __setitem__(&mut self, py: Python<'_>, game: isize, state: &Bound<'_, State>) -> PyResult<()> {
         let game = self.game(game)?;
         let state = state.get();
-        if state.board.world.layout() != self.batch.world(game).layout()
-            || state.board.world.rules() != self.batch.world(game).rules()
-        {
+        if !state.board.is_same(self.batch.world(game)) {
             return Err(PyValueError::new_err(format!(
                 "game {game}: expected a state with the map and the rules of this game"
             )));

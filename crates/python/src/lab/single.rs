@@ -108,7 +108,7 @@ impl Single {
         state: &Bound<'py, State>,
     ) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyDict>)> {
         let state = state.get();
-        let is_its = |board: &Arc<Board>| board.is_same(&state.board);
+        let is_its = |board: &Arc<Board>| board.is_same(&state.board.world);
         // The current map is tried first, because `boards` may contain the same map several times.
         let found =
             if is_its(&self.boards[self.current]) { Some(self.current) } else { self.boards.iter().position(is_its) };
