@@ -77,20 +77,18 @@ pub(super) fn judge_games(
 
 fn judge_slice(games: &[(&World, &game::State)], threads: usize, budget_ticks: u64, seed: u64) -> Vec<Vec<Verdict>> {
     let (next, found) = (AtomicUsize::new(0), Mutex::new(vec![Vec::new(); games.len()]));
-    let work = || {
-        while let Some((index, &(world, state))) =
-            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|index| Some((index, games.get(index)?)))
-        {
-            let verdicts = judge(world, state, budget_ticks, seed);
-            found.lock().unwrap_or_else(PoisonError::into_inner)[index] = verdicts;
-        }
+    let work = || loop {
+        let index = next.fetch_add(1, Ordering::Relaxed);
+        let Some(&(world, state)) = games.get(index) else { break };
+        let verdicts = judge(world, state, budget_ticks, seed);
+        found.lock().unwrap_or_else(PoisonError::into_inner)[index] = verdicts;
     };
     thread::scope(|scope| {
-        // The calling thread works too, so all games are judged even if no thread can be started.
-        let builders = (1..threads.min(games.len())).map(|_| thread::Builder::new().spawn_scoped(scope, work));
-        let helpers: Vec<_> = builders.filter_map(Result::ok).collect();
+        for _ in 1..threads.min(games.len()) {
+            // If no thread can be started, the calling thread judges all games.
+            let _ = thread::Builder::new().spawn_scoped(scope, work);
+        }
         work();
-        drop(helpers);
     });
     found.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
