@@ -1,7 +1,10 @@
 //! Map lookups for hypotheses, and the observations that hypotheses must explain.
 
 use crate::game::routes::{NEARER, SEES};
-use crate::game::{Direction, Layout, Mover, Personality, Position, Rules, StreetGraph, Style, World, WorldError};
+use crate::game::{
+    Direction, FIRST_TICK, LAST_TICK, Layout, Mover, Personality, Position, Rules, StreetGraph, Style, World,
+    WorldError,
+};
 use crate::protocol::GameMessage;
 
 /// Rules under which every intersection can be a post.
@@ -75,12 +78,12 @@ pub struct Sight {
 }
 
 impl Sight {
-    /// The observation in a message; `None` if the message's tick does not fit into 16 bits.
+    /// The observation in a message; `None` if the message's tick is not from 1 to 2000.
     pub fn of(message: &GameMessage) -> Option<Self> {
         let personality = |index: usize| message.threats.get(index)?.personality.as_ref()?.known();
         let is_shared = (1..message.threats.len()).all(|index| personality(index) == personality(0));
         Some(Self {
-            tick: u16::try_from(message.tick).ok()?,
+            tick: u16::try_from(message.tick).ok().filter(|tick| (FIRST_TICK..=LAST_TICK).contains(tick))?,
             player: message.your_character.position,
             threats: message.threats.iter().map(|threat| (threat.position, threat.direction.known())).collect(),
             personality: personality(0).filter(|_| is_shared),

@@ -146,6 +146,17 @@ fn certain_findings_are_right_and_the_best_rules_reproduce_the_game() {
 }
 
 #[test]
+fn message_outside_the_ticks_of_a_game_is_no_sight() {
+    let world = World::new(&maps()[0].layout, &Rules::BLITZ_2025).expect("a map");
+    let mut message = GameMessage::of(&world, &world.start(), "us");
+    let last = u32::from(LAST_TICK);
+    for (tick, is_sight) in [(0, false), (1, true), (last, true), (last + 1, false), (u32::MAX, false)] {
+        message.tick = tick;
+        assert_eq!(Sight::of(&message).is_some(), is_sight, "tick {tick}");
+    }
+}
+
+#[test]
 fn unknown_words_are_assigned_their_styles() {
     let maps = maps();
     let mut truth = Rules::BLITZ_2025;
