@@ -248,7 +248,7 @@ impl Learner {
 
     fn reset_memories(&mut self) {
         let Some(game) = &mut self.game else { return };
-        let is_from_start = game.homes.first().is_none_or(Option::is_some);
+        let is_from_start = game.is_followed_from_start();
         if game.styles.contains(&Some(Style::Owl)) && self.sets.owls.is_none() {
             self.sets.owls = Some(Owls::new(&game.streets));
         }
@@ -618,6 +618,11 @@ impl ObservedGame {
         open.into_iter().any(|evidence| before.threats_move(evidence.tick) != self.clock.0.threats_move(evidence.tick))
     }
 
+    /// True if `steps` begins with the first tick of the game.
+    fn is_followed_from_start(&self) -> bool {
+        self.homes.first().is_none_or(Option::is_some) && self.evidence.len() == self.steps.len()
+    }
+
     fn is_open(&self, threat: usize) -> bool {
         self.styles[threat].is_none() || self.unexplained[threat].is_some()
     }
@@ -677,7 +682,7 @@ impl StyleTrial {
     fn new(game: &ObservedGame, word: &str, style: Style) -> Self {
         let threats: Vec<usize> = (0..game.named.len()).filter(|&other| game.named[other].word == word).collect();
         let mut sets = Sets::new((style == Style::Owl).then(|| Owls::new(&game.streets)));
-        let is_from_start = game.homes.first().is_none_or(Option::is_some) && game.evidence.len() == game.steps.len();
+        let is_from_start = game.is_followed_from_start();
         if let Some(owls) = sets.owls.as_mut().filter(|_| !is_from_start) {
             owls.forget();
         }

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use getaway::game::{LAST_TICK, Move, Rules, Style, World};
+use getaway::game::{LAST_TICK, Layout, Move, Rules, State, Style, World};
 use getaway::inference::{Findings, Learner, Parameter, Sight, StyleWord, first_direction, variant};
 use getaway::map::{Map, MapLibrary};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
@@ -21,21 +21,23 @@ fn walk(world: &World, seed: u64) -> Vec<Move> {
     SurvivalSearch::new(options).solve(world, &world.start(), Budget::ticks(200_000)).moves
 }
 
+fn sight(world: &World, state: &State) -> Sight {
+    Sight::of(&GameMessage::of(world, state, "us")).expect("a tick of a game")
+}
+
 fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
     let mut state = world.start();
-    let sight =
-        |state: &getaway::game::State| Sight::of(&GameMessage::of(world, state, "us")).expect("a tick of a game");
     let message = GameMessage::of(world, &state, "us");
     let named =
         message.threats.iter().map(|threat| StyleWord { word: threat.style.to_string(), style: threat.style.known() });
-    learner.begin(&message.layout().expect("a map"), named.collect(), sight(&state)).expect("a map");
+    learner.begin(&message.layout().expect("a map"), named.collect(), sight(world, &state)).expect("a map");
     for &player_move in moves {
         if state.is_over() {
             break;
         }
         world.step(&mut state, player_move);
         if state.tick() <= LAST_TICK {
-            learner.observe(&sight(&state));
+            learner.observe(&sight(world, &state));
         }
     }
 }
@@ -154,6 +156,35 @@ fn message_outside_the_ticks_of_a_game_is_no_sight() {
         message.tick = tick;
         assert_eq!(Sight::of(&message).is_some(), is_sight, "tick {tick}");
     }
+}
+
+/// A world in which only the goldfish moves, and a learner that calls the shark a ghost.
+fn begin_with_ghost() -> (World, Learner) {
+    let layout = Layout::parse("P#G...\n##.##.\ns#....\n.#####").expect("a drawing");
+    let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");
+    let named = layout.threats.iter().map(|spawn| match spawn.style {
+        Style::Shark => StyleWord { word: "ghost".to_owned(), style: None },
+        style => StyleWord { word: style.to_string(), style: Some(style) },
+    });
+    let mut learner = Learner::new(&Rules::BLITZ_2025);
+    learner.begin(&layout, named.collect(), sight(&world, &world.start())).expect("a map");
+    (world, learner)
+}
+
+#[test]
+fn draws_are_unknown_after_missed_messages() {
+    let (world, mut learner) = begin_with_ghost();
+    let mut state = world.start();
+    while state.tick() < 400 {
+        world.step(&mut state, Move::Stay);
+        if state.tick() > 20 {
+            learner.observe(&sight(&world, &state));
+        }
+    }
+    // Once the ghost's style is identified, the learner processes the observations a second time.
+    assert_eq!(learner.words(), [("ghost".to_owned(), Style::Shark)]);
+    assert!(learner.unexplained().is_empty());
+    assert_eq!(learner.best().first_seed, Rules::BLITZ_2025.first_seed);
 }
 
 #[test]
