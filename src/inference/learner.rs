@@ -116,6 +116,7 @@ pub(super) struct ObservedGame {
     moves_made: Option<u16>,
     pub unexplained: Vec<Option<Unexplained>>,
     solved_at: u16,
+    /// The number of moves in `moves` at the last attempt to identify styles.
     identified_at: u16,
 }
 
@@ -365,6 +366,7 @@ impl Learner {
         game.next = (0, 0);
         game.draws.iter_mut().for_each(|draws| *draws = None);
         game.moves_made = None;
+        game.identified_at = 0;
         game.hawks.iter_mut().flatten().for_each(Hawk::forget);
         if let Some(owls) = &mut self.sets.owls {
             owls.forget();

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use getaway::game::{LAST_TICK, Layout, Move, Rules, State, Style, World};
+use getaway::game::{LAST_TICK, Layout, Move, Position, Rules, State, Style, World};
 use getaway::inference::{Findings, Learner, Parameter, Sight, StyleWord, first_direction, variant};
 use getaway::map::{Map, MapLibrary};
 use getaway::planner::{Budget, SurvivalOptions, SurvivalSearch};
@@ -185,6 +185,29 @@ fn draws_are_unknown_after_missed_messages() {
     assert_eq!(learner.words(), [("ghost".to_owned(), Style::Shark)]);
     assert!(learner.unexplained().is_empty());
     assert_eq!(learner.best().first_seed, Rules::BLITZ_2025.first_seed);
+}
+
+#[test]
+fn style_is_identified_soon_after_missed_messages() {
+    let (world, mut learner) = begin_with_ghost();
+    let ghost = world.layout().threats.iter().position(|spawn| spawn.style == Style::Shark).expect("a shark");
+    let mut state = world.start();
+    while state.tick() < 245 {
+        world.step(&mut state, Move::Stay);
+        let mut seen = sight(&world, &state);
+        if state.tick() <= 200 {
+            // The ghost moves in ticks 5, 15, 25 and so on, but not in tick 10: no style does this.
+            seen.threats[ghost].0 = Position::new(0, 2 + i32::from((state.tick() + 4) / 10 % 2));
+        }
+        if !(201..=210).contains(&state.tick()) {
+            learner.observe(&seen);
+        }
+        if state.tick() == 200 {
+            assert!(learner.words().is_empty(), "{:?}", learner.words());
+        }
+    }
+    // The threats have moved six times since the gap.
+    assert_eq!(learner.words(), [("ghost".to_owned(), Style::Shark)]);
 }
 
 #[test]
