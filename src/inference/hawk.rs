@@ -379,6 +379,7 @@ impl HawkHypothesis {
                         && last.view == self.view
                         && last.rest == rest
                         && last.posts == self.posts
+                        && last.forgotten == self.forgotten
                         && last.orders == self.orders
                         && last.patience.1.checked_add(1) == Some(patience)
                 });
@@ -437,4 +438,32 @@ fn ranges(values: u128) -> Vec<(u8, u8)> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::streets::Views;
+    use super::*;
+    use crate::game::Layout;
+
+    #[test]
+    fn waiting_hawks_with_different_forgotten_posts_stay_apart() {
+        let streets = Streets::new(&Layout::parse("P#.#.").expect("a drawing")).expect("streets");
+        let hypothesis = |patience: u8, rank: u16| HawkHypothesis {
+            view: 0,
+            aim: Aim::Idle { waited: 0, rests: false },
+            patience: (patience, patience),
+            rest: (0, 5),
+            posts: vec![FORGOTTEN],
+            forgotten: vec![rank_bit(rank)],
+            orders: Orders::ALL,
+        };
+        let hypotheses = vec![hypothesis(3, 0), hypothesis(4, 1)];
+        let hawk = Hawk { hypotheses, is_truncated: false, counted_posts: usize::MAX };
+        let player = Views { stale: 0, present: 0 };
+        let waits = Step { tick: 5, player, threats: vec![(1, None)], facing: vec![None] };
+        let after = hawk.after(&streets, &waits, 0).expect("an explanation");
+        let found: Vec<_> = after.hypotheses.into_iter().map(|one| (one.patience, one.forgotten)).collect();
+        assert_eq!(found, [((3, 3), vec![1]), ((4, 4), vec![2])]);
+    }
 }
