@@ -11,6 +11,9 @@ use super::variants::{Parameter, sentence};
 use crate::game::{Clock, Personalities, Personality, Rules, Style};
 use crate::search::Deadline;
 
+/// The text of [`Finding::open`] if no value explains the observations.
+const NO_EXPLANATION: &str = "nothing explains it";
+
 /// The findings about a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -96,7 +99,7 @@ impl Learner {
         let views = |alive: [bool; 2]| match alive {
             [true, true] => Some("stale or present".to_owned()),
             [true, false] | [false, true] => None,
-            [false, false] => Some("nothing explains it".to_owned()),
+            [false, false] => Some(NO_EXPLANATION.to_owned()),
         };
         let shared = sets
             .owls
@@ -104,6 +107,7 @@ impl Learner {
             .map_or(Orders::ALL, |owls| owls.orders())
             .and(sets.hawks.orders[0].or(sets.hawks.orders[1]));
         match parameter {
+            Parameter::PeriodTicks(_) | Parameter::PhaseClock(_) if clock.is_none() => Some(NO_EXPLANATION.to_owned()),
             Parameter::PeriodTicks(personality) => {
                 let sets = clock?;
                 if sets.seen[personality as usize] == (0, 0) {
@@ -194,7 +198,7 @@ impl Learner {
         }
         let values: BTreeSet<String> = found.iter().map(value).collect();
         match values.len() {
-            0 => Some("nothing explains it".to_owned()),
+            0 => Some(NO_EXPLANATION.to_owned()),
             1 => None,
             _ => Some(values.into_iter().take(6).collect::<Vec<_>>().join(" or ")),
         }
@@ -276,7 +280,7 @@ fn best_clock(all: &[&[ClockEvidence]], trusts: bool, sets: &ClockSets, expected
 
 fn numbers(values: impl Iterator<Item = u32>, most: u32) -> Option<String> {
     let values: Vec<u32> = values.collect();
-    let (&first, &last) = (values.first()?, values.last()?);
+    let (Some(&first), Some(&last)) = (values.first(), values.last()) else { return Some(NO_EXPLANATION.to_owned()) };
     if first == last {
         return None;
     }
@@ -296,7 +300,7 @@ fn numbers(values: impl Iterator<Item = u32>, most: u32) -> Option<String> {
 fn orders(orders: Orders, best: [crate::game::Direction; 4]) -> Option<String> {
     let name = |order: [crate::game::Direction; 4]| order.map(crate::game::Direction::name).join(", ");
     match orders.len() {
-        0 => Some("nothing explains it".to_owned()),
+        0 => Some(NO_EXPLANATION.to_owned()),
         1 => None,
         24 => Some("not observed".to_owned()),
         count @ 2..=3 => {
@@ -308,4 +312,23 @@ fn orders(orders: Orders, best: [crate::game::Direction; 4]) -> Option<String> {
 
 fn bits(values: u128) -> impl Iterator<Item = u32> {
     (0..128).filter(move |value| values >> value & 1 == 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameter_that_nothing_explains_is_not_certain() {
+        let mut learner = Learner::new(&Rules::BLITZ_2025);
+        learner.explanations.is_decisive = true;
+        for parameter in [
+            Parameter::PeriodTicks(Personality::Lazy),
+            Parameter::PhaseClock(Personality::Tease),
+            Parameter::HawkPosts,
+        ] {
+            let open = learner.open(parameter, &Rules::BLITZ_2025, None);
+            assert_eq!(open.as_deref(), Some(NO_EXPLANATION), "{parameter}");
+        }
+    }
 }
