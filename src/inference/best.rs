@@ -1,7 +1,7 @@
 use crate::game::{Direction, Personalities, Personality, Rules, Style, StyleNames, View};
 use crate::search::Deadline;
 
-use super::hawk::{Hawk, HawkExplanation, HawkSets, POSTS_MAX, PostDraws, distinguishable_posts, explanations_of_all};
+use super::hawk::{Hawk, HawkExplanation, HawkSets, POSTS_MAX, PostDraws, cheapest_explanation, distinguishable_posts};
 use super::learner::{Learner, Sets, post_counts};
 use super::orders::Orders;
 use super::paths::{Deer, OWL_MINUTE_MAX, Owls};
@@ -11,8 +11,6 @@ use super::variants::{period_mut, phase_clock, phase_clock_mut};
 /// A phase that began unnoticed is assumed to have begun at most this many ticks ago.
 const EARLY_PHASE_TICKS: u16 = 8;
 const EARLY_PERIOD_MAX: u8 = 7;
-/// Maximum number of pick explanations to check against the hawks' moves, best first.
-const PICKS_MAX: usize = 64;
 const OWL_CHOICES_MAX: usize = 8;
 
 impl Learner {
@@ -54,26 +52,11 @@ impl Learner {
         }
         // Deer limit the option order of the picks; the picks' seed and scale determine the posts.
         let deer_orders = deer.orders(0).or(deer.orders(1));
-        let picks = self.explanations.found.iter().filter(|one| deer_orders.contains(one.order)).take(PICKS_MAX);
-        let mut picks: Vec<Option<&PickExplanation>> = picks.map(Some).collect();
-        if picks.is_empty() {
-            picks.push(None);
-        }
+        let picks = self.explanations.found.iter().find(|one| deer_orders.contains(one.order));
         let posts = self.posts(deadline)?;
-        let with_picks = |picks: Option<&PickExplanation>| {
-            let mut rules = rules;
-            self.best_options(deer, picks, &mut rules);
-            self.best_posts(&posts, &mut rules);
-            rules
-        };
-        let mut adjusted = None;
-        for &one in &picks {
-            adjusted = self.adjusted_to_hawks(&with_picks(one), owl_orders, deadline)?;
-            if adjusted.is_some() {
-                break;
-            }
-        }
-        rules = adjusted.unwrap_or_else(|| with_picks(picks[0]));
+        self.best_options(deer, picks, &mut rules);
+        self.best_posts(&posts, &mut rules);
+        rules = self.adjusted_to_hawks(&rules, owl_orders, deadline)?;
         self.best_wire(&mut rules);
         Some(if rules.validate().is_ok() { rules } else { *expected })
     }
@@ -133,9 +116,9 @@ impl Learner {
     }
 
     /// Returns `rules` if they explain every hawk's moves, otherwise rules with other values for
-    /// hawks and owls. `None` if the deadline passes, and `Some(None)` if no such values are left.
-    fn adjusted_to_hawks(&self, rules: &Rules, owl_orders: Orders, deadline: Deadline) -> Option<Option<Rules>> {
-        let Some(game) = &self.game else { return Some(Some(*rules)) };
+    /// hawks and owls. `None` if the deadline passes.
+    fn adjusted_to_hawks(&self, rules: &Rules, owl_orders: Orders, deadline: Deadline) -> Option<Rules> {
+        let Some(game) = &self.game else { return Some(*rules) };
         let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
         let places = game.streets.intersections.len();
         let draws = PostDraws::new(rules.first_seed, rules.pick_scale, places, &hawks);
@@ -150,7 +133,7 @@ impl Learner {
         let is_distinguishable = usize::from(rules.hawk_posts) <= POSTS_MAX || places <= POSTS_MAX;
         let explained = hawks.iter().take_while(|hawk| !deadline.is_past() && hawk.explains(&current, &draws));
         if !is_distinguishable || explained.count() == hawks.len() {
-            return Some(Some(*rules));
+            return Some(*rules);
         }
         let Sets { posts, hawks: sets, .. } = &self.sets;
         let counts = if posts.is_empty() {
@@ -176,9 +159,7 @@ impl Learner {
             ];
             changes.into_iter().filter(|&is_change| is_change).count() as u32
         };
-        let Some(&best) = explanations_of_all(&hawks, &draws, within.to_vec(), cost, deadline)?.first() else {
-            return Some(None);
-        };
+        let best = cheapest_explanation(&hawks, &draws, within, cost, deadline)?;
         let mut adjusted = Rules {
             hawk_view: view_of(best.view),
             shared_path_order: nearest(best.orders, rules.shared_path_order),
@@ -190,7 +171,7 @@ impl Learner {
         if let Some(owls) = &self.sets.owls {
             best_owls(owls, &mut adjusted, expected);
         }
-        Some(Some(adjusted))
+        Some(adjusted)
     }
 
     fn best_wire(&self, rules: &mut Rules) {

@@ -272,15 +272,16 @@ impl HawkExplanation {
 
 const EXPLANATIONS_MAX: usize = 256;
 
-/// The explanations of all hawks, cheapest first. Ignores a hawk that contradicts earlier hawks.
-pub fn explanations_of_all(
+/// The cheapest explanation of all hawks: one of `within`, narrowed down by each hawk that does not
+/// contradict earlier hawks. `None` if the deadline passes.
+pub fn cheapest_explanation(
     hawks: &[&Hawk],
     draws: &PostDraws,
-    within: Vec<HawkExplanation>,
+    within: [HawkExplanation; 2],
     cost: impl Fn(&HawkExplanation) -> u32,
     deadline: Deadline,
-) -> Option<Vec<HawkExplanation>> {
-    let mut found = within;
+) -> Option<HawkExplanation> {
+    let mut found = within.to_vec();
     for hawk in hawks {
         let explanations = hawk.explanations(draws);
         let mut both = Vec::new();
@@ -298,8 +299,7 @@ pub fn explanations_of_all(
             found = both;
         }
     }
-    found.sort_by_cached_key(&cost);
-    Some(found)
+    found.into_iter().min_by_key(cost)
 }
 
 fn keep_cheapest(found: &mut Vec<HawkExplanation>, cost: impl Fn(&HawkExplanation) -> u32) {
