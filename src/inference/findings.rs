@@ -8,7 +8,7 @@ use super::orders::Orders;
 use super::paths::OWL_MINUTE_MAX;
 use super::picks::PickExplanation;
 use super::variants::{Parameter, sentence};
-use crate::game::{Clock, Personalities, Personality, Rules, Style};
+use crate::game::{Clock, Direction, Personalities, Personality, Rules, Style};
 use crate::search::Deadline;
 
 /// The text of [`Finding::open`] if no value explains the observations.
@@ -121,7 +121,7 @@ impl Learner {
             }
             Parameter::OptionOrder => {
                 let picked = &self.explanations;
-                let of_picks = picked.found.iter().fold(Orders::NONE, |all, one| all.or(single(one)));
+                let of_picks = picked.found.iter().fold(Orders::NONE, |all, one| all.or(Orders::of(one.order)));
                 let any = sets.picks.orders.and(sets.deer.orders(0).or(sets.deer.orders(1)));
                 let decisive = picked.is_decisive && !of_picks.is_empty();
                 orders(if decisive { any.and(of_picks) } else { any }, rules.option_order)
@@ -217,10 +217,6 @@ impl Learner {
     }
 }
 
-fn single(one: &PickExplanation) -> Orders {
-    Orders::single(super::orders::index_of(one.order))
-}
-
 fn factor_of(parameter: Parameter) -> Option<Factor> {
     Some(match parameter {
         Parameter::OptionOrder => Factor::OptionOrder,
@@ -297,8 +293,8 @@ fn numbers(values: impl Iterator<Item = u32>, most: u32) -> Option<String> {
     Some(format!("{}{more}", some.join(", ")))
 }
 
-fn orders(orders: Orders, best: [crate::game::Direction; 4]) -> Option<String> {
-    let name = |order: [crate::game::Direction; 4]| order.map(crate::game::Direction::name).join(", ");
+fn orders(orders: Orders, best: [Direction; 4]) -> Option<String> {
+    let name = |order: [Direction; 4]| order.map(Direction::name).join(", ");
     match orders.len() {
         0 => Some(NO_EXPLANATION.to_owned()),
         1 => None,
