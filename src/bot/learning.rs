@@ -319,11 +319,8 @@ fn sight(observation: &Observation) -> Sight {
 }
 
 pub(super) fn named(decoded: &Decoded<'_>) -> Vec<StyleWord> {
-    let name = |(index, style): (usize, &Option<Style>)| StyleWord {
-        word: decoded.words.get(index).cloned().or(style.map(|style| style.to_string())).unwrap_or_default(),
-        style: *style,
-    };
-    decoded.styles.iter().enumerate().map(name).collect()
+    let name = |(word, &style): (&String, &Option<Style>)| StyleWord { word: word.clone(), style };
+    decoded.words.iter().zip(&decoded.styles).map(name).collect()
 }
 
 fn layout_of(streets: &Layout, styles: &[Option<Style>], first: &Observation) -> Option<Layout> {

@@ -12,7 +12,7 @@ pub(super) struct Decoded<'a> {
     pub observation: Observation,
     /// The threats' styles, in message order; `None` for an unknown word.
     pub styles: Vec<Option<Style>>,
-    /// The message's words for the threats' styles, in message order; empty if all are standard.
+    /// The message's words for the threats' styles, in message order.
     pub words: Vec<String>,
     /// False if the tick is out of range, a threat is not on an open tile, or the message has too
     /// many open tiles or threats for a world. The bot then plays without predictions.
@@ -66,9 +66,7 @@ pub(super) fn decode<'a>(message: &'a GameMessage, words: &[(String, Style)]) ->
         Name::Other(word) => words.iter().find(|(known, _)| known == word).map(|&(_, style)| style),
     };
     let styles: Vec<Option<Style>> = message.threats.iter().map(named).collect();
-    let has_unknown = message.threats.iter().any(|threat| threat.style.known().is_none());
-    let words =
-        if has_unknown { message.threats.iter().map(|threat| threat.style.to_string()).collect() } else { Vec::new() };
+    let words = message.threats.iter().map(|threat| threat.style.to_string()).collect();
     Ok(Decoded { map: &message.map, observation, styles, words, is_playable })
 }
 
