@@ -296,10 +296,8 @@ impl Replay {
 
     fn character_difference(&self, message: &GameMessage) -> Option<Difference> {
         let (first, found) = (&self.first.your_character, &message.your_character);
-        let text = |value: &Option<Value>| value.as_ref().map_or_else(|| "nothing".to_owned(), Value::to_string);
-        let constant = |path: &str, first: &Option<Value>, found: &Option<Value>| {
-            if first == found { None } else { differs(path, text(first), text(found)) }
-        };
+        let constant =
+            |path: &str, first: &Option<Value>, found: &Option<Value>| differs(path, first.as_ref()?, found.as_ref()?);
         constant("yourCharacter.id", &first.id, &found.id)
             .or_else(|| constant("yourCharacter.teamId", &first.team_id, &found.team_id))
             .or_else(|| differs("yourCharacter.alive", true, found.alive.unwrap_or(true)))
