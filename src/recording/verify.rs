@@ -230,7 +230,8 @@ impl Replay {
         }
         self.tick_difference(message)
             .or_else(|| {
-                position_difference("yourCharacter", self.world.player(&self.state), message.your_character.position)
+                let found = message.your_character.position;
+                position_difference("yourCharacter.position", self.world.player(&self.state), found)
             })
             .or_else(|| self.map_difference(message))
             .or_else(|| self.threats_difference(message))
@@ -289,7 +290,7 @@ impl Replay {
             return None;
         }
         let path = format!("threats[{place}]");
-        position_difference(&path, expected.position, found.position)
+        position_difference(&format!("{path}.position"), expected.position, found.position)
             .or_else(|| differs(&format!("{path}.direction"), &direction, &found.direction))
             .or_else(|| differs(&format!("{path}.personality"), personality.as_ref()?, found.personality.as_ref()?))
     }
@@ -301,12 +302,7 @@ impl Replay {
         constant("yourCharacter.id", &first.id, &found.id)
             .or_else(|| constant("yourCharacter.teamId", &first.team_id, &found.team_id))
             .or_else(|| differs("yourCharacter.alive", true, found.alive.unwrap_or(true)))
-            .or_else(|| {
-                let path = "yourCharacter.spawnPoint";
-                let (expected, found) = (self.world.layout().player, found.spawn_point?);
-                differs(&format!("{path}.x"), expected.x, found.x)
-                    .or_else(|| differs(&format!("{path}.y"), expected.y, found.y))
-            })
+            .or_else(|| position_difference("yourCharacter.spawnPoint", self.world.layout().player, found.spawn_point?))
             .or_else(|| self.distances_difference(message))
     }
 
@@ -379,12 +375,11 @@ fn differs<T: PartialEq + Display>(path: &str, expected: T, found: T) -> Option<
     })
 }
 
-fn position_difference(owner: &str, expected: Position, found: Position) -> Option<Difference> {
+fn position_difference(path: &str, expected: Position, found: Position) -> Option<Difference> {
     if expected == found {
         return None;
     }
-    differs(&format!("{owner}.position.x"), expected.x, found.x)
-        .or_else(|| differs(&format!("{owner}.position.y"), expected.y, found.y))
+    differs(&format!("{path}.x"), expected.x, found.x).or_else(|| differs(&format!("{path}.y"), expected.y, found.y))
 }
 
 fn cell(grid: &str, Position { x, y }: Position) -> String {
