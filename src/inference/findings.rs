@@ -318,11 +318,9 @@ mod tests {
     fn parameter_that_nothing_explains_is_not_certain() {
         let mut learner = Learner::new(&Rules::BLITZ_2025);
         learner.explanations.is_decisive = true;
-        for parameter in [
-            Parameter::PeriodTicks(Personality::Lazy),
-            Parameter::PhaseClock(Personality::Tease),
-            Parameter::HawkPosts,
-        ] {
+        for parameter in
+            [Parameter::PeriodTicks(Personality::Lazy), Parameter::PhaseClock(Personality::Tease), Parameter::HawkPosts]
+        {
             let open = learner.open(parameter, &Rules::BLITZ_2025, None);
             assert_eq!(open.as_deref(), Some(NO_EXPLANATION), "{parameter}");
         }
