@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::{Budget, Outcome, Solution, SurvivalOptions, SurvivalSearch};
+use super::{Budget, Guard, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{FIRST_TICK, LAST_TICK, Plan, State, World};
 use crate::proof::{self, Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, invalid, prover, read_line};
 use crate::search::BudgetMeter;
@@ -39,8 +39,10 @@ struct SavedLine {
 }
 
 impl Decider {
-    /// Creates a decider.
+    /// Creates a decider. It ignores the options `slack_moves` and `guard`, because its bounds hold
+    /// for all lines.
     pub fn new(options: SurvivalOptions) -> Self {
+        let options = SurvivalOptions { slack_moves: 0, guard: Guard::None, ..options };
         Self {
             options,
             proof_memory_max_bytes: options.memory_max_bytes,

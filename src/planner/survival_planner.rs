@@ -3,19 +3,19 @@
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
-use super::{Budget, Choice, Decider, Planner, Solution, Source, SurvivalOptions, SurvivalSearch};
+use super::{Budget, Choice, Decider, Guard, Planner, Solution, Source, SurvivalOptions, SurvivalSearch};
 use crate::game::{Move, State, World};
 
 #[derive(Debug)]
 enum Solver {
     Decider(Box<Decider>),
-    /// Used with slack, which the bounds of the decider do not take into account.
+    /// Used with slack or a guard, which a [`Decider`] ignores.
     Search(Box<SurvivalSearch>),
 }
 
 impl Solver {
     fn new(options: SurvivalOptions) -> Self {
-        if options.slack_moves == 0 {
+        if options.slack_moves == 0 && options.guard == Guard::None {
             Self::Decider(Box::new(Decider::for_play(options)))
         } else {
             Self::Search(Box::new(SurvivalSearch::new(options.for_play())))
