@@ -95,7 +95,7 @@ impl<const N: usize> Model<N> {
 
     /// Returns the exact memories that a hawk on `tile` can have: its own tile, the tiles that it
     /// sees, the posts, and the numbers of idle rounds, which are negative only on a post.
-    fn memories_on(&self, tile: usize) -> impl Iterator<Item = usize> + '_ {
+    pub fn memories_on(&self, tile: usize) -> impl Iterator<Item = usize> + '_ {
         let seen = self.paths.sees[tile].iter().map(|place| usize::from(self.board.tiles[usize::from(place)]));
         let posts = (0..self.hawks.posts.len()).map(|post| self.tiles() + post);
         let first = if self.hawks.posts.iter().any(|&post| usize::from(post) == tile) { IDLE_FIRST } else { 0 };

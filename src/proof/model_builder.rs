@@ -67,7 +67,7 @@ impl<const N: usize> Model<N> {
         let owl_reciprocal = (1u64 << OWL_SHIFT).div_ceil(positions.len() as u64 + 1);
         Some(Self {
             board: Board { places, tiles: tile_at, stride: stride as u32, open, positions },
-            rules: *world.rules(),
+            no_jump: world.rules().no_jump,
             first_tick,
             player,
             times,
@@ -142,7 +142,8 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// Returns `None` if a hawk's post is not in `posts`: possible only in states built by hand.
+    /// Returns `None` for a hawk whose post is not in `posts`, or whose memory is impossible on its
+    /// tile. Only states built by hand have such hawks.
     fn key_of(&self, threat: &Threat, tick: usize) -> Option<u32> {
         let tile_of = |p: Position| self.board.positions.binary_search(&p).expect("an open tile") as u32;
         let tile = tile_of(threat.position);
@@ -159,6 +160,7 @@ impl<const N: usize> Model<N> {
                     }
                     (None, None) => self.idle_memory(threat.idle_rounds),
                 };
+                self.memories_on(tile as usize).find(|&possible| possible == memory as usize)?;
                 self.hawk_key(tile as usize, memory)
             }
         })

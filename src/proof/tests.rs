@@ -12,7 +12,7 @@ use super::model::{Automaton, Model};
 use super::target::Target;
 use super::tile_set::TileSet;
 use super::*;
-use crate::game::{LAST_TICK, Rules, Style};
+use crate::game::{LAST_TICK, Rules, Style, Threat};
 use crate::map::{GeneratorKind, GeneratorOptions, generate_nth};
 use crate::planner::{Outcome, SurvivalOptions, SurvivalSearch};
 use crate::search::Budget;
@@ -215,6 +215,25 @@ fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
         longest = longest.max(longest_tick);
     }
     assert!(lines >= 12 && longest > 1000, "{lines} lines, the longest to tick {longest}");
+}
+
+#[test]
+fn hawk_with_an_impossible_memory_is_left_out() {
+    let mut checked = 0;
+    for world in worlds(&[(15, 13), (21, 17), (9, 7)], &[6], 6) {
+        let Some(index) = world.layout().threats.iter().position(|spawn| spawn.style == Style::Hawk) else { continue };
+        let automata = |idle_rounds| {
+            let mut threats: Vec<Threat> = world.threats(&world.start()).collect();
+            threats[index].idle_rounds = idle_rounds;
+            let state = world.state_at(1, world.layout().player, &threats).expect("a state");
+            let mut builder = ModelBuilder::<5>::new(&world, &state).expect("a small map");
+            while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
+            builder.finish().automata.len()
+        };
+        // Only a hawk on a post rests, which its negative number of idle rounds stands for.
+        checked += automata(0) - automata(-5);
+    }
+    assert!(checked >= 2, "{checked} hawks");
 }
 
 #[test]
