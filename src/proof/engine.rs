@@ -119,7 +119,7 @@ impl<const N: usize> Engine<N> {
         let (tick, work) = (attempt.target.tick, attempt.work);
         match end {
             Some(End::Recorded) => self.lines.restart_after(work),
-            Some(End::Empty(_)) => self.bound(best, tick, false),
+            Some(End::Empty) => self.bound(best, tick, false),
             // If the bound has fallen to `tick` or below since the sweep began, keep it.
             Some(End::EmptyBeyond(tick)) if tick < usize::from(best.bound) => self.bound(best, tick, false),
             _ => {}

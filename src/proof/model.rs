@@ -3,7 +3,7 @@
 use super::board::{Board, Branch};
 use super::memories::Hawks;
 use super::tile_set::TileSet;
-use crate::game::{FIRST_TICK, Rules, State, Style, World};
+use crate::game::{FIRST_TICK, State, Style, World};
 
 pub(super) const DIRECTIONS: usize = 4;
 pub(super) const OWL_SHIFT: u32 = 42;
@@ -101,7 +101,7 @@ pub(super) struct Origin {
 #[derive(Clone, Debug)]
 pub(super) struct Model<const N: usize> {
     pub board: Board<N>,
-    pub rules: Rules,
+    pub no_jump: bool,
     pub first_tick: usize,
     pub player: u16,
     pub times: Timetable<N>,

@@ -36,7 +36,7 @@ impl<const N: usize> JoinContext<'_, N> {
 
     #[inline]
     fn excludes_own_tile(&self) -> bool {
-        self.model.rules.no_jump || !self.model.times.moves[self.tick]
+        self.model.no_jump || !self.model.times.moves[self.tick]
     }
 
     #[inline]

@@ -11,7 +11,7 @@ impl<const N: usize> Model<N> {
     /// exclude the tiles on which bulls and goldfish start the tick.
     #[inline]
     pub fn landing(&self, tick: usize, allowed: &[TileSet<N>]) -> TileSet<N> {
-        if self.rules.no_jump { allowed[tick + 1].without(&self.times.taken[tick]) } else { allowed[tick + 1] }
+        if self.no_jump { allowed[tick + 1].without(&self.times.taken[tick]) } else { allowed[tick + 1] }
     }
 
     pub fn project_shark(
@@ -41,7 +41,7 @@ impl<const N: usize> Model<N> {
         let landing = self.landing(tick, allowed);
         let from = |to: &TileSet<N>, place: u16| {
             let mut to = to.and(&landing);
-            if self.rules.no_jump {
+            if self.no_jump {
                 to.remove(place);
             }
             self.board.reach(&to)

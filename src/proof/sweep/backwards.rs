@@ -80,7 +80,11 @@ impl<const N: usize> Sweep<N> {
         else {
             let until = self.front.tick;
             self.kept.checkpoints.pop_if(|checkpoint| checkpoint.tick == until);
-            let checkpoint = self.kept.checkpoints.last().expect("the first layer is a checkpoint");
+            let Some(checkpoint) = self.kept.checkpoints.last() else {
+                // The sweep began at its target.
+                self.phase = Phase::Over;
+                return self.finish(target, meter);
+            };
             (self.front.tick, self.front.mask, self.front.layer) =
                 (checkpoint.tick, checkpoint.mask, checkpoint.layer.clone());
             self.kept.segment_bytes = 0;

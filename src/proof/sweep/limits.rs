@@ -5,8 +5,8 @@ use crate::proof::target::Target;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::proof) enum End {
-    /// No state is left at this tick, so the target cannot be reached.
-    Empty(usize),
+    /// No state is left, so the target cannot be reached.
+    Empty,
     /// The backward pass has recorded its known sets.
     Recorded,
     TooBig,

@@ -232,7 +232,7 @@ impl<const N: usize> Sweep<N> {
             self.widen(model, target, meter)?;
             if self.front.layer.is_empty() {
                 self.note(model, target);
-                return Ok(Some(End::Empty(self.front.tick)));
+                return Ok(Some(End::Empty));
             }
             // If almost all states of a known set are left, going on would repeat an earlier sweep.
             let is_repeating = self.limits.join_len > 0
