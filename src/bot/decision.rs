@@ -6,7 +6,7 @@ use crate::game::{Action, Move, Position};
 use crate::planner::{PlannerFailure, Source};
 use crate::protocol::ProtocolError;
 
-/// The error for a message on which the bot cannot decide.
+/// The error if the bot cannot make a decision for a message.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BotError {

@@ -191,7 +191,7 @@ def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any
     lines = [
         f"ladder: {found['games']} games, mean width of the 95% intervals {narrow:.1f}",
         f"tournament: {whole['games']} games, mean width {width(whole['standing']):.1f}; Kendall's tau {tau:.3f}",
-        f"tournament of {equal * games_per_sample} games: the shortest whose intervals are at most as wide, with {equal * games_per_sample / found['games']:.2f} times the games of the ladder",
+        f"shortest tournament with intervals at most as wide as the ladder's, on average: {equal * games_per_sample} games, {equal * games_per_sample / found['games']:.2f} times as many as the ladder",
     ]
     assert tau >= TAU_MIN, "\n".join(lines)
     return lines
@@ -246,7 +246,7 @@ def fill(league: League, whole: list[dict[str, Any]]) -> str:
     with open(log, "w") as errors:
         process = league.start("--minutes", "10", *adding(ENTRANTS), errors=errors)
         try:
-            wait_until("the disk is full", lambda: "waits until this can be written" in log.read_text())
+            wait_until("the disk is full", lambda: "waits until it can write" in log.read_text())
             full = league.games()
             time.sleep(2)
             assert league.games() == full and process.poll() is None, log.read_text()

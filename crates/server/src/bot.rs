@@ -39,7 +39,8 @@ impl<'a> BotConnection<'a> {
         Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
     }
 
-    /// Sends a state. Fails if the connection breaks, or nothing is read for [`WRITE_TIMEOUT`].
+    /// Sends a state. Fails if the connection breaks, or if sending takes longer than
+    /// [`WRITE_TIMEOUT`] because the bot does not read.
     pub async fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
         match timeout(WRITE_TIMEOUT, self.socket.send(Message::Text(frame))).await {
             Ok(Ok(())) => Ok(()),

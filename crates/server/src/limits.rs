@@ -23,7 +23,7 @@ pub const MAX_FRAME_BYTES: usize = MAX_CLIENT_FRAME_BYTES;
 pub const MAX_FRAMES_PER_TICK: usize = 100;
 /// Limit for clients that are not playing, which need to send only a few frames.
 pub const MAX_IDLE_FRAMES_PER_SECOND: u32 = 100;
-/// Time limit for sending a frame. A peer that reads nothing for this long counts as gone.
+/// Time limit for sending a frame. A peer that reads too slowly counts as gone.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for pages to fetch the end of the last game. They poll every 250 ms, but a busy machine can

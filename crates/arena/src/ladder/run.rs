@@ -317,7 +317,7 @@ impl Shared {
         }
         if let Err(error) = self.store.append(&event) {
             if !self.is_waiting {
-                self.notes.push(format!("{error}: the ladder waits until this can be written"));
+                self.notes.push(format!("{error}; the ladder waits until it can write its journal"));
             }
             self.is_waiting = true;
             self.unsaved.push(event);
@@ -390,13 +390,13 @@ impl Shared {
                 let mut entrants = self.ladder.entrants();
                 entrants.push(format!("{name}={}", entrant.spec));
                 let series = self.series.with_planners(entrants, options.host);
-                self.series = Arc::new(series.map_err(|error| format!("{text} is not added: {error}"))?);
+                self.series = Arc::new(series.map_err(|error| format!("cannot add {text}: {error}"))?);
                 self.notes.push(format!("{name} is added"));
                 self.save(Event::Add { name, spec: entrant.spec, at, request: request_id });
             }
             LadderRequest::Retire(name) => {
                 if self.ladder.state(&name).is_none() {
-                    return Err(format!("{name} is not retired: no entrant has this name"));
+                    return Err(format!("cannot retire {name}: no entrant has this name"));
                 }
                 self.notes.push(format!("{name} is retired"));
                 self.save(Event::Retire { name, at, request: request_id });
@@ -475,6 +475,6 @@ mod tests {
             fs::write(&file, &text).expect("a file");
             shared.answer_requests(&options);
         }
-        assert_eq!(shared.notes, ["a is not retired: no entrant has this name"]);
+        assert_eq!(shared.notes, ["cannot retire a: no entrant has this name"]);
     }
 }

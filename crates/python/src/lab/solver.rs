@@ -56,7 +56,7 @@ pub(crate) fn solve<'py>(
     let mut decider = Decider::new(SurvivalOptions { seed, memory_max_bytes, ..SurvivalOptions::default() });
     let began = Instant::now();
     let (mut simulated_ticks, mut decided) = (0, None);
-    // Ctrl-C is checked after each slice. The next slice continues where the last one stopped.
+    // Check for Ctrl-C after each slice. The next slice continues where the last one stopped.
     let solution = loop {
         let left_ticks =
             budget_ticks.map_or(SLICE_TICKS, |budget| SLICE_TICKS.min(budget.saturating_sub(simulated_ticks)));

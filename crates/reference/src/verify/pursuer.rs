@@ -385,7 +385,7 @@ impl<const N: usize> Pursuer<N> {
         if covered {
             Ok(hawks)
         } else {
-            Err("a hawk can have a memory outside the set of possible memories".to_owned())
+            Err("a hawk starts with a memory, or reaches one, that is not listed for its tile".to_owned())
         }
     }
 
