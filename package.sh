@@ -63,13 +63,15 @@ PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --release --no-default
   --compatibility manylinux2014 --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}
-# The upload needs no type stubs, no list of crates, and no modules whose features are disabled.
+# The upload needs no type stubs, no list of crates, and no modules for arenas, clusters or
+# learning, most of which need the disabled features.
 "$venv_python" - "$wheel" <<'PYTHON'
 """Leaves files out of a wheel, and compresses the others as well as possible."""
 import re, sys, zipfile
 
 wheel = sys.argv[1]
-is_left_out = re.compile(r"getaway/(arena|cluster|gymnasium)\.py|getaway/.*\.pyi|[^/]+\.dist-info/sboms/.*").fullmatch
+modules = "arena|cluster|dataset|gymnasium|levels|stable_baselines3"
+is_left_out = re.compile(rf"getaway/({modules})\.py|getaway/.*\.pyi|[^/]+\.dist-info/sboms/.*").fullmatch
 with zipfile.ZipFile(wheel) as archive:
     entries = [(entry, archive.read(entry)) for entry in archive.infolist() if not is_left_out(entry.filename)]
 with zipfile.ZipFile(wheel, "w") as archive:
