@@ -126,7 +126,7 @@ for ((game = 1; game <= games; game++)); do
   echo "recorded in $recording"
   echo "verify it:  ./replay.sh $recording${replay_options[*]:+ ${replay_options[*]}}"
 done
-held=$(find "$played" -maxdepth 1 -name '*.jsonl*' | wc -l)
+held=$(find "$played" -name '*.jsonl*' | wc -l)
 plural=s
 ((held != 1)) || plural=
 echo "$played holds $((held)) recording$plural, $(du -sh "$played" | cut -f1) in all"
