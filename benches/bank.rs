@@ -4,7 +4,8 @@
 //!   threats), or `generated` (2,000 maps of many kinds, both variants). Default: the first three.
 //! - `--time-ms MS`: processor time per map (default: 10000).
 //! - `--only WORDS`: only maps with one of the space-separated WORDS in their first five columns.
-//! - `--part K/N`: only every Nth map, from the Kth on; the rows of other maps stay in the file.
+//! - `--part K/N`: only every Nth map, from the Kth on; the rows of the set's other maps stay in the
+//!   file.
 //! - `--threads N`: number of maps to solve at the same time (default: 1).
 //! - `--out FILE`: the file to write (default: standard output).
 //! - `--verify 1`: verify the certificates with the literal model (`crates/reference`).
@@ -61,9 +62,12 @@ fn generated() -> Vec<Entry> {
 }
 
 fn entries(set: &str) -> Vec<Entry> {
-    if set == "generated" {
-        return generated();
-    }
+    let rules = match set {
+        "no-jump" | "crowd" => Rules::NO_JUMP,
+        "jump" => Rules::BLITZ_2025,
+        "generated" => return generated(),
+        _ => panic!("--set {set}: expected no-jump, jump, crowd or generated"),
+    };
     let mut entries = Vec::new();
     let mut add =
         |kind: GeneratorKind, size: (i32, i32), braid_permille: u32, threats: usize, seed: u64, count: u64| {
@@ -72,7 +76,6 @@ fn entries(set: &str) -> Vec<Entry> {
                 let name = format!("{set},{kind},{width}x{height},{},{index}", f64::from(braid_permille) / 1e3);
                 let options =
                     GeneratorOptions { kind, width, height, threats, styles: Style::ALL.to_vec(), braid_permille };
-                let rules = if set == "jump" { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
                 entries.push(Entry { name, options, seed, index, rules });
             }
         };
@@ -171,11 +174,12 @@ fn main() {
         |name: &str| arguments.iter().position(|argument| argument == name).and_then(|at| arguments.get(at + 1));
     let sets = value("--set").map_or_else(|| vec!["no-jump", "jump", "crowd"], |set| vec![set.as_str()]);
     let mut entries: Vec<Entry> = sets.into_iter().flat_map(entries).collect();
-    if let Some(part) = value("--only") {
-        entries.retain(|entry| part.split(' ').any(|part| format!("{},", entry.name).contains(part)));
-    }
     let names: Vec<String> = entries.iter().map(|entry| entry.name.clone()).collect();
-    if let Some((part, parts)) = value("--part").and_then(|part| part.split_once('/')) {
+    if let Some(words) = value("--only") {
+        entries.retain(|entry| words.split(' ').any(|word| format!("{},", entry.name).contains(word)));
+    }
+    if let Some(text) = value("--part") {
+        let (part, parts) = text.split_once('/').unwrap_or_else(|| panic!("--part {text}: expected K/N"));
         let (part, parts): (usize, usize) = (part.parse().expect("a number"), parts.parse().expect("a number"));
         assert!((1..=parts).contains(&part), "--part {part}/{parts}: expected 1 to {parts}");
         let mut place = 0..;
