@@ -193,21 +193,20 @@ fn main() {
     let is_verified = number("--verify", if is_bench { 0.0 } else { 1.0 }) > 0.0;
     let threads = number("--threads", 1.0) as usize;
 
-    let rows: Vec<Mutex<String>> = entries.iter().map(|_| Mutex::default()).collect();
+    let jobs: Vec<(Entry, Mutex<String>)> = entries.into_iter().map(|entry| (entry, Mutex::default())).collect();
     let next = AtomicUsize::new(0);
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some(entry) = entries.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let index = entries.iter().position(|other| std::ptr::eq(other, entry)).expect("it is listed");
-                    let row = decide(entry, time_ms, is_verified);
-                    eprintln!("{row}");
-                    *rows[index].lock().expect("no thread panics") = row;
+                while let Some((entry, row)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let found = decide(entry, time_ms, is_verified);
+                    eprintln!("{found}");
+                    *row.lock().expect("no thread panics") = found;
                 }
             });
         }
     });
-    let rows: Vec<String> = rows.into_iter().map(|row| row.into_inner().expect("no thread panics")).collect();
+    let rows: Vec<String> = jobs.into_iter().map(|(_, row)| row.into_inner().expect("no thread panics")).collect();
     let path = value("--out").map(PathBuf::from);
     let mut text = format!("{HEADER}\n");
     let before =
