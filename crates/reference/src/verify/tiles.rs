@@ -73,11 +73,3 @@ impl<const N: usize> Tiles<N> {
         })
     }
 }
-
-impl<const N: usize> FromIterator<u16> for Tiles<N> {
-    fn from_iter<I: IntoIterator<Item = u16>>(tiles: I) -> Self {
-        let mut set = Self::EMPTY;
-        tiles.into_iter().for_each(|tile| set.insert(tile));
-        set
-    }
-}
