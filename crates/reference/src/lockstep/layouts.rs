@@ -20,17 +20,16 @@ pub fn small_layout(dice: &mut Dice) -> Layout {
 }
 
 fn layout_of(dice: &mut Dice, side_max: i32) -> Layout {
-    let blank = |dice: &mut Dice| blank(dice, side_max);
     let mut layout = match dice.below(12) {
-        0 => noise(dice, blank, 40),
-        1 => noise(dice, blank, 60),
-        2 => noise(dice, blank, 85),
-        3 => shape(dice, blank, |_, _, _| true),
-        4 => shape(dice, blank, |p, width, height| p.x == 0 || p.y == 0 || p.x == width - 1 || p.y == height - 1),
-        5 => shape(dice, blank, |p, _, _| p.x % 2 == 1 && p.y % 2 == 1),
-        6..=7 => shape(dice, blank, |p, _, _| p.x % 3 == 1 || p.y % 3 == 1),
+        0 => noise(dice, side_max, 40),
+        1 => noise(dice, side_max, 60),
+        2 => noise(dice, side_max, 85),
+        3 => shape(dice, side_max, |_, _, _| true),
+        4 => shape(dice, side_max, |p, width, height| p.x == 0 || p.y == 0 || p.x == width - 1 || p.y == height - 1),
+        5 => shape(dice, side_max, |p, _, _| p.x % 2 == 1 && p.y % 2 == 1),
+        6..=7 => shape(dice, side_max, |p, _, _| p.x % 3 == 1 || p.y % 3 == 1),
         8..=9 if side_max == SIDE_MAX => generated(dice),
-        _ => maze(dice, blank),
+        _ => maze(dice, side_max),
     };
     if dice.one_in(2) {
         wall_in(&mut layout);
@@ -61,8 +60,8 @@ fn set(layout: &mut Layout, position: Position, tile: Tile) {
 }
 
 /// Opens tiles independently at random. Few open tiles form islands; many form halls with pillars.
-fn noise(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, open_percent: usize) -> Layout {
-    let mut layout = blank(dice);
+fn noise(dice: &mut Dice, side_max: i32, open_percent: usize) -> Layout {
+    let mut layout = blank(dice, side_max);
     for tile in &mut layout.tiles {
         if dice.below(100) < open_percent {
             *tile = Tile::Open;
@@ -72,8 +71,8 @@ fn noise(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, open_percent: usi
 }
 
 /// Opens the tiles that `is_open` selects: a hall, a ring, one-tile cells, or a grid of streets.
-fn shape(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout, is_open: impl Fn(Position, i32, i32) -> bool) -> Layout {
-    let mut layout = blank(dice);
+fn shape(dice: &mut Dice, side_max: i32, is_open: impl Fn(Position, i32, i32) -> bool) -> Layout {
+    let mut layout = blank(dice, side_max);
     let (width, height) = (layout.width, layout.height);
     for position in positions(&layout) {
         // On average, one tile in 25 is inverted, which joins cells and cuts streets.
@@ -98,8 +97,8 @@ fn generated(dice: &mut Dice) -> Layout {
 }
 
 /// Returns a maze with loops: each cell is opened towards up to three of its neighbours.
-fn maze(dice: &mut Dice, blank: impl Fn(&mut Dice) -> Layout) -> Layout {
-    let mut layout = blank(dice);
+fn maze(dice: &mut Dice, side_max: i32) -> Layout {
+    let mut layout = blank(dice, side_max);
     for position in positions(&layout).filter(|p| p.x % 2 == 1 && p.y % 2 == 1) {
         set(&mut layout, position, Tile::Open);
         for _ in 0..=1 + dice.below(2) {
