@@ -73,20 +73,24 @@ mod tests {
     use super::*;
     use getaway::game::Rules;
 
-    fn execute_in(folder: &Path, command: &str) -> Result<String, String> {
+    /// A time limit for commands that end themselves, even on a busy machine.
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn execute_in(folder: &Path, command: &str, time: Duration) -> Result<String, String> {
         let instance =
             Instance { name: "t/n".into(), map: "n.txt".into(), sha256: String::new(), rules: Rules::NO_JUMP };
         let benchmark = Benchmark { folder: folder.to_owned(), instances: Vec::new() };
-        let limits = Limits { time: Duration::from_millis(20), memory_mib: 1024 };
+        let limits = Limits { time, memory_mib: 1024 };
         execute(&benchmark, &instance, command, limits).expect("a shell")
     }
 
     #[test]
     fn hanging_solver_is_named_and_its_last_line_counts() {
         let folder = tempfile::tempdir().expect("a folder");
-        let answer = |command: &str| execute_in(folder.path(), command);
-        assert!(answer("sleep 100 #").expect_err("no answer").starts_with("hangs: "));
-        assert_eq!(answer("echo RRR; sleep 100 #"), Ok("RRR\n".to_owned()));
+        let hanging = |command: &str, time_ms: u64| execute_in(folder.path(), command, Duration::from_millis(time_ms));
+        assert!(hanging("sleep 100 #", 20).expect_err("no answer").starts_with("hangs: "));
+        assert_eq!(hanging("echo RRR; sleep 100 #", 200), Ok("RRR\n".to_owned()));
+        let answer = |command: &str| execute_in(folder.path(), command, LONG);
         let map = folder.path().join("n.txt");
         assert_eq!(answer("test -s $2 && echo $1 #"), Ok(format!("{}\n", map.display())));
         assert_eq!(answer("echo oops >&2; exit 3 #"), Err("failed: exit code 3: oops".to_owned()));
@@ -112,6 +116,6 @@ mod tests {
         let folder = outer.path().join(OsStr::from_bytes(b"caf\xe9"));
         std::fs::create_dir(&folder).expect("a folder");
         std::fs::write(folder.join("n.txt"), "P..\n").expect("a map");
-        assert_eq!(execute_in(&folder, "cat \"$1\" #"), Ok("P..\n".to_owned()));
+        assert_eq!(execute_in(&folder, "cat \"$1\" #", LONG), Ok("P..\n".to_owned()));
     }
 }
