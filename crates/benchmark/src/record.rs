@@ -92,8 +92,8 @@ impl Record {
         let (own, new) = (&mut self.certificate, &other.certificate);
         if own.final_tick > new.bound_tick || new.final_tick > own.bound_tick {
             return Err(format!(
-                "{}: a line ends after a proven bound (ticks {}, {} and bounds {}, {})",
-                self.instance, own.final_tick, new.final_tick, own.bound_tick, new.bound_tick
+                "a line ends after a proven bound (ticks {}, {} and bounds {}, {})",
+                own.final_tick, new.final_tick, own.bound_tick, new.bound_tick
             ));
         }
         let merge = Merge { line: new.final_tick > own.final_tick, bound: new.bound_tick < own.bound_tick };

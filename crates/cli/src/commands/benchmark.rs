@@ -306,7 +306,7 @@ fn improved(records: &Path, new: Record) -> Result<Option<(Record, &'static str)
         return Ok(Some((new, "first record")));
     }
     let mut known = Record::load(&path).map_err(|error| error.to_string())?;
-    let merge = known.merge(&new)?;
+    let merge = known.merge(&new).map_err(|why| format!("{}: {why}", path.display()))?;
     let words = match (merge.line, merge.bound) {
         (true, true) => "longer line, lower bound",
         (true, false) => "longer line",
@@ -320,7 +320,9 @@ fn submit(args: &SubmitArgs, benchmark: &Benchmark, out: &mut impl Write) -> Res
     let records = benchmark.folder.join("records");
     let (mut refused, mut better) = (0, 0);
     for path in record_files(&args.files)? {
-        match load_checked(&path, benchmark).and_then(|new| improved(&records, new)) {
+        let merged = load_checked(&path, benchmark)
+            .and_then(|new| improved(&records, new).map_err(|why| format!("{}: refused: {why}", path.display())));
+        match merged {
             Ok(Some((record, words))) => {
                 record.save(&records)?;
                 better += 1;
