@@ -88,8 +88,13 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     }
     let stop = stop_on_interrupt()?;
     let players = args.players()?;
-    let stored = requests.into_iter().map(|wanted| request(&args.folder, wanted));
-    let stored: Vec<PathBuf> = stored.collect::<Result<_, LadderError>>().map_err(input)?;
+    let mut stored = Vec::new();
+    for wanted in requests {
+        match request(&args.folder, wanted) {
+            Ok(path) => stored.push(path),
+            Err(error) => return Err(withdrawn(&stored, error)),
+        }
+    }
     let options = LadderOptions {
         folder: &args.folder,
         maps: &maps,
@@ -108,11 +113,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
         Err(LadderError::Running { .. }) if has_requests => {
             Ok(writeln!(out, "{}: the running ladder carries out the request at once", folder.name())?)
         }
-        Err(error) => {
-            // Otherwise the next run would carry out the requests, although this command failed.
-            stored.iter().for_each(|path| drop(fs::remove_file(path)));
-            Err(input(error))
-        }
+        Err(error) => Err(withdrawn(&stored, error)),
         Ok(standing) => {
             folder.finish(&standing);
             if args.games.json {
@@ -133,6 +134,12 @@ fn input(error: LadderError) -> CliError {
         LadderError::Series(error) => error.into(),
         error => CliError::Input(error.to_string()),
     }
+}
+
+/// Removes the requests of a command that fails. Otherwise the next run would carry them out.
+fn withdrawn(stored: &[PathBuf], error: LadderError) -> CliError {
+    stored.iter().for_each(|path| drop(fs::remove_file(path)));
+    input(error)
 }
 
 impl LadderArgs {
