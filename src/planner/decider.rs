@@ -273,6 +273,18 @@ mod tests {
     }
 
     #[test]
+    fn slack_and_guard_do_not_change_the_answer() {
+        let world = world("P....s");
+        let solve = |slack_moves, guard| {
+            let options = SurvivalOptions { slack_moves, guard, ..SurvivalOptions::default() };
+            Decider::new(options).solve(&world, &world.start(), Budget::ticks(200_000))
+        };
+        let solution = solve(0, Guard::None);
+        assert_eq!(solution.outcome, Outcome::Doomed);
+        assert_eq!([solve(2, Guard::None), solve(0, Guard::Always)], [solution.clone(), solution]);
+    }
+
+    #[test]
     fn same_slices_and_seed_give_the_same_answer() {
         let world = world(DOOMED);
         let solve = |seed, slices: u64| {
