@@ -13,7 +13,7 @@ pub const MAX_WAITING_BOTS: usize = 32;
 pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit of an HTTP connection before a websocket upgrade, without the last answer. Ends
 /// incomplete requests.
-pub const HTTP_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 1 } else { 5 });
+pub const HTTP_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 5 });
 /// Time limit for the last answer of a connection: longer than an analysis or a branch takes.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 /// Maximum size of a request's head. Browsers send less than 4 KiB.

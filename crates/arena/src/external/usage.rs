@@ -7,7 +7,7 @@ use crate::game::Cost;
 
 /// Interval between two samples. A sample of a few processes takes a few tenths of a millisecond.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
-/// Maximum number of processes per sample, to bound its duration. Further ones are not counted.
+/// Maximum number of processes per sample, and of threads per process whose children are counted.
 const PROCESSES_MAX: usize = 256;
 /// The unit of processor time in `/proc`: a hundredth of a second on Linux.
 const TICK_MS: u64 = 10;
@@ -64,9 +64,9 @@ fn sample(supervisor: u32) -> Cost {
     cost
 }
 
-/// The processes that any thread of a process has started.
+/// The processes that the threads of a process have started.
 fn children(process: u32) -> Vec<u32> {
-    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten();
+    let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten().take(PROCESSES_MAX);
     let lists: Vec<String> =
         threads.filter_map(|thread| fs::read_to_string(thread.path().join("children")).ok()).collect();
     lists.iter().flat_map(|list| list.split_whitespace()).filter_map(|child| child.parse().ok()).collect()

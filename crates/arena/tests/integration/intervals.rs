@@ -9,6 +9,7 @@ use crate::common;
 #[test]
 fn intervals_and_tests_of_synthetic_tournaments_are_calibrated() {
     const TOURNAMENTS: u32 = 400;
+    // Four standard errors of a rate of 5%.
     let slack = 4.0 * (0.05_f64 * 0.95 / f64::from(TOURNAMENTS)).sqrt();
     let all: Vec<Calibration> = SYNTHETIC.iter().map(|pair| pair.calibrate(TOURNAMENTS, 1)).collect();
     for (pair, found) in SYNTHETIC.iter().zip(&all) {
