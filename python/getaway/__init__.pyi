@@ -478,7 +478,7 @@ class Batch:
 
     @property
     def is_over(self) -> npt.NDArray[np.bool_]:
-        """For each game, true if the game is over, so that the next step resets it."""
+        """For each game, true if it is over. The next step then resets it."""
 
     @property
     def action_masks(self) -> npt.NDArray[np.int8]:

@@ -395,7 +395,7 @@ struct Attempt {
 struct GuardedPlan {
     planner: SurvivalPlanner,
     renew_tick: u16,
-    /// The first tick in which the plan may enter the threats' reach.
+    /// The first tick in which the plan no longer counts as guarded or ready.
     until_tick: u16,
 }
 

@@ -282,7 +282,7 @@ fn solve(request: &SolveRequest, report: &mut dyn FnMut(&str)) -> Result<Vec<u8>
 }
 
 fn verify(game: &Game, certificate: &[u8]) -> Result<Vec<u8>, String> {
-    let text = std::str::from_utf8(certificate).map_err(|_| "a certificate is text: found other bytes")?;
+    let text = std::str::from_utf8(certificate).map_err(|_| "the certificate is not UTF-8 text")?;
     let certificate: Certificate = text.parse().map_err(|error: CertificateError| sentence(error))?;
     certificate.rules.validate().map_err(|error| format!("line 1: {error}"))?;
     let steps = verify_within(&certificate, &game.map, VERIFY_STEPS_MAX).map_err(sentence)?;

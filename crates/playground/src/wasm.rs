@@ -56,7 +56,7 @@ extern "C" fn answer() -> u32 {
             let (name, arguments) = request.split_once('\n').unwrap_or((request, "null"));
             ENGINE.with_borrow_mut(|engine| engine.answer(name, arguments, &attachment, &mut pass))
         }
-        Err(_) => Err("a request is text: found other bytes".to_owned()),
+        Err(_) => Err("the request is not UTF-8 text".to_owned()),
     };
     let (answer, code) = match answered {
         Ok(answer) => (answer, 0),

@@ -2,10 +2,10 @@
 //!
 //! A browser lets every web page send requests to any address, including this machine's. In
 //! requests to an address that the browser trusts, the header `Sec-Fetch-Site` tells how the page
-//! is related to the address. The header `Origin` names the page: always for websockets and POST,
-//! rarely for GET. Under DNS rebinding, `Origin` matches `Host`, but `Host` does not name this
-//! machine. The unspecified address (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine,
-//! and DNS rebinding cannot use it.
+//! is related to the address. The header `Origin` names the page's origin. Browsers always send it
+//! for websockets and POST, but rarely for GET. Under DNS rebinding, `Origin` matches `Host`, but
+//! `Host` does not name this machine. The unspecified address (`0.0.0.0`, `[::]`) is a valid
+//! `Host`: it reaches this machine, and DNS rebinding cannot use it.
 
 use std::net::IpAddr;
 

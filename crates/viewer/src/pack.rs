@@ -17,7 +17,7 @@ use super::replay::{Frame, GameHeader, Mark, Replay, phases};
 use super::shared_game::Shareable;
 use getaway::game::{LAST_TICK, POINTS_PER_TICK, Status};
 
-/// Stands for the arrival on a tile that no threat can ever reach.
+/// Stands for the number of ticks until a threat can be on a tile, if none can ever reach it.
 const NEVER: i32 = 4096;
 const HAS_ANNOTATION: u8 = 1;
 

@@ -178,7 +178,8 @@ impl Ladder {
     }
 
     /// The name of a new entrant: its given name, or its shortest name with hyphens in place of
-    /// invalid characters. A taken name gets the first free version, from `@2`, instead of its own.
+    /// invalid characters. If the name is taken, its version, if any, is replaced by the first free
+    /// one, from `@2`.
     pub fn free_name(&self, entrant: &Entrant) -> String {
         let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
         let is_taken = |name: &str| self.members.iter().any(|member| member.name == name);

@@ -497,7 +497,7 @@ impl Batch {
         PyArray1::from_iter(py, self.batch.states().iter().map(getaway::game::State::tick))
     }
 
-    /// For each game, true if the game is over, so that the next step resets it.
+    /// For each game, true if it is over. The next step then resets it.
     #[getter]
     fn is_over<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_iter(py, self.batch.states().iter().map(getaway::game::State::is_over))

@@ -56,7 +56,7 @@ class Follower {
       if (this.isNextOn) return;
       const replay = new Replay(header);
       replay.append(header, { frames, forecast });
-      // The new game has no state yet: the next poll requests it again as a new game.
+      // The new game has no state yet. Once it has one, a poll requests it again as a new game.
       if (replay.last < 0) return;
       this.gameNumber = header.game;
       this.annotatedCount = replay.frames.length;
