@@ -12,14 +12,14 @@ pub const FEATURES_HEADER: usize = 3;
 ///
 /// 1. the steps from the nearest threat to the player along the streets: 0 if the player is caught,
 ///    [`FAR_STEPS`] if no threat is within 254 steps;
-/// 2. the number of tiles that the player reaches before every threat, by shortest paths and at the
-///    threats' current pace, including the player's own tile; 0 if the player is caught;
+/// 2. the number of tiles that the player reaches within 254 steps and before every threat, by
+///    shortest paths and at the threats' current pace, including the player's own tile; 0 if the
+///    player is caught;
 /// 3. the depth of the player's dead end: the steps to the nearest tile outside the dead end, 0 if
 ///    the player is not in a dead end, [`FAR_STEPS`] on streets without a loop;
 /// 4. the number of exits of the player's tile, 0 to 4;
-/// 5. the largest *lead* over the threats on any tile: the ticks from the player's arrival to the
-///    first threat's arrival, by shortest paths and at the threats' current pace, at most 255; 0 if
-///    the player is caught;
+/// 5. the largest *lead* at any tile: the ticks from the player's arrival to the first threat's
+///    arrival, with paths and pace as in feature 2, at most 255; 0 if the player is caught;
 /// 6. the sum of the leads over all tiles, each at most [`LEAD_TICKS_MAX`];
 /// 7. the *life*: the number of further ticks that the player can survive, found by exact search,
 ///    at most [`LIFE_TICKS_MAX`]; 0 if the player is caught;
@@ -49,8 +49,8 @@ pub(super) struct Features {
     player_steps: Vec<u8>,
     /// The same for a threat's steps.
     threat_steps: Vec<u8>,
-    /// For each period of the rules, with the same index: the ticks until the arrival of a threat
-    /// that moves in the next step, at most [`FAR`]; 0 on the threat's own tile.
+    /// Each period of the rules, with a table indexed like the two above: the ticks until a threat
+    /// that moves in the next step arrives, at most [`FAR`]; 0 on the threat's own tile.
     arrivals: Vec<(u8, Vec<u8>)>,
     /// For each tile, the depth of its dead end, and the number of its exits.
     places: Vec<[i16; 2]>,
@@ -125,7 +125,7 @@ impl Features {
         }
         let pace = self.paces[usize::from(state.tick()) + 1];
         let mut outcomes = Outcomes::new(world, state);
-        // Consecutive moves that leave the threats on the same tiles share one `Outcomes`.
+        // Successive moves of this loop share an `Outcomes` if the threats end on the same tiles.
         for player_move in world.moves(state) {
             if now.wait == 0 {
                 let mut next = state.clone();
@@ -179,7 +179,7 @@ impl Features {
         let mut leads = [Leads::default(); Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            // Steps to unreachable tiles are `FAR`. Arrivals are at most `FAR`, so the lead is 0.
+            // The player's steps to an unreachable tile are `FAR`. No arrival is later: no lead.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);

@@ -1,7 +1,7 @@
 //! Steps thousands of games at once, and writes observations of them for machine learning.
-//! [`Batch::parts`] lends disjoint parts of the games to threads. Games may have different worlds.
-//! A game depends only on its own moves. The step after a game's end resets the game and ignores
-//! its move (Gymnasium's next-step autoreset).
+//! [`Batch::parts`] divides the games into parts for several threads. Games may have different
+//! worlds. A game depends only on its own moves. The step after a game's end resets the game and
+//! ignores its move (Gymnasium's next-step autoreset).
 //!
 //! ```
 //! use std::sync::Arc;

@@ -19,7 +19,7 @@ pub const COMPACT_HEADER: usize = CLEARANCE + Move::ALL.len();
 /// from the nearest threat to the player's tile after the move; -1 if the move is blocked, and
 /// [`FAR_STEPS`] if no threat can reach the tile.
 pub const CLEARANCE: usize = 4;
-/// The number of elements per threat, in map order: x, y, direction (0 to 3: left, right, up,
+/// Each threat, in map order, has this many elements: x, y, direction (0 to 3: left, right, up,
 /// down), style (index in `Style::ALL`), and steps to the player ([`FAR_STEPS`] without a path).
 pub const COMPACT_THREAT: usize = 5;
 /// Stands for the steps to a tile that a threat cannot reach.
@@ -28,9 +28,9 @@ pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
 /// The number of elements before the threats in a complete state: the tick, the ticks since the
 /// threats' last move, and the player's x and y.
 pub const STATE_HEADER: usize = 4;
-/// The number of elements per threat in a complete state, in map order: x, y, direction, style,
-/// draws, kind of remembered position (0: none, 1: the player's position, 2: a hawk's post), x and
-/// y of the remembered position (-1 for none), and idle rounds.
+/// Each threat of a complete state, in map order, has this many elements: x, y, direction, style,
+/// draws, kind of remembered position (0: none, 1: a position of the player, 2: a hawk's post), x
+/// and y of the remembered position (-1 for none), and idle rounds.
 pub const STATE_THREAT: usize = 9;
 
 /// Number of planes of an image: tiles that the player may enter; tiles that threats may enter; the
@@ -44,7 +44,7 @@ const PLANE_DIRECTIONS: usize = PLANE_STYLES + crate::game::Style::ALL.len();
 const PLANE_WAIT: usize = PLANE_DIRECTIONS + crate::game::Direction::ALL.len();
 const PLANE_TICK: usize = PLANE_WAIT + 1;
 
-/// The dimensions of a batch's observations: the maximum over its worlds.
+/// The dimensions of a batch's observations. All but `window` are maxima over its worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Columns.
@@ -99,7 +99,7 @@ pub enum NumbersError {
     Length {
         /// The length of a state.
         expected: usize,
-        /// The number given.
+        /// The length given.
         found: usize,
     },
     /// A number is outside its range.

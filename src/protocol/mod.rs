@@ -82,7 +82,7 @@ pub enum ProtocolError {
 /// Maximum characters of a parser error. It could otherwise quote a value of any length.
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
-/// The parser's error, shortened if it is long. Omits the line number of an error in line 1.
+/// The parser's error, shortened if it is long. Omits the line number of an error on line 1.
 pub fn parser_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let (reason, column) = match text.rsplit_once(" at line ") {
@@ -112,7 +112,7 @@ fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// A longer parser error gets no path: to find the path, it would be formatted a second time.
+/// A longer parser error gets no path, because finding a path formats the error a second time.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
 /// Parses JSON. Tracks paths only in a second parse, after an error, because tracking is slow.
@@ -397,7 +397,7 @@ impl TraceTick {
 pub struct TraceThreat {
     /// Its position.
     pub position: Position,
-    /// The direction of the threat's last move.
+    /// The direction that the threat faces.
     pub direction: Direction,
     /// Its personality.
     pub personality: Personality,

@@ -33,8 +33,8 @@ pub use verify::{Divergence, VerifyReport, verify, verify_all};
 
 /// Maximum length of a line: a state message, the actions, and 1 MiB for other fields.
 pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);
-/// Maximum decompressed size: ten times a complete game on the largest square map without walls. A
-/// limit is needed because a gzip file can decompress to a thousand times its size.
+/// Maximum decompressed size: ten times a complete game on 64 x 64 open tiles, the maximum.
+/// A limit is needed because a gzip file can decompress to a thousand times its size.
 pub const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
 const MAX_BLANK_BYTES: usize = 1 << 16;

@@ -63,7 +63,7 @@ pub struct WireNotes {
     /// Frames that could not be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableNote>,
-    /// The reason why the bot left the game, in the line of that tick and in all later lines.
+    /// The reason why the bot left the game, in each line from the tick in which it left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left: Option<String>,
 }
