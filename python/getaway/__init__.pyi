@@ -214,7 +214,7 @@ class State:
     ) -> State: ...
 
     def after(self, move: Move | int | str, /) -> State:
-        """The state one tick later, if the player makes this move.
+        """The state after the current tick, in which the player makes this move.
 
         Raises:
             ValueError: if the game is over.
@@ -432,12 +432,12 @@ class Batch:
     ) -> Batch: ...
 
     def reset(self, mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """Reset all games, or only those that the mask marks; returns the observations of all games."""
+        """Reset all games, or only those that the mask marks. Return the observations of all games."""
 
     def step(
         self, actions: npt.NDArray[np.integer[Any]], /
     ) -> tuple[npt.NDArray[Any], npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-        """Play one tick of every game; returns the observations, rewards and terminations.
+        """Play one tick of every game. Return the observations, rewards and terminations.
 
         A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
         stepped onto a threat in the no-jump variant. After an error, no game has changed.
@@ -490,8 +490,8 @@ class Batch:
         """
 
     def set_state(self, states: npt.NDArray[np.int16], mask: npt.NDArray[np.bool_] | None = None, /) -> npt.NDArray[Any]:
-        """Set all games, or only those that the mask marks, to states in the form that `get_state`
-        returns; returns the observations of all games. After an error, no game has changed.
+        """Set all games, or only those that the mask marks, to `states` in the form of `get_state`.
+        Return the observations of all games. After an error, no game has changed.
 
         Raises:
             TypeError: if `states` is not a 2D int16 array, or `mask` is not an array of bool.
@@ -533,7 +533,7 @@ class Batch:
 class Replay:
     """A replay of a game, from its start to its current state.
 
-    A notebook shows the replay in the viewer, with the coming paths of the player and the threats.
+    A notebook shows the replay in the viewer, with the future paths of the player and the threats.
     `html` returns the viewer as a self-contained page, and `svg` an animation without controls.
 
     Args:
@@ -641,8 +641,8 @@ def solve(
 def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:
     """Judge every move of a state by solving the game after the move.
 
-    A move survives if a line that begins with the move reaches the end of the game. It is doomed if
-    a proof shows that no such line exists. The answer is the same on every machine.
+    A move survives if the search finds a line that begins with it and reaches the end of the game.
+    It is doomed if a proof shows that no such line exists. The answer is the same on every machine.
 
     Args:
         state: the state.
@@ -656,9 +656,9 @@ def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> di
 def signature(maps: Sequence[str | PathLike[str]], *, threads: int = 1) -> str:
     """The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
 
-    The planners play with and without jumping, with a fixed seed and fixed budgets. The signature
-    changes if code changes alter a move; it does not depend on the machine or the number of
-    threads. Computing it takes about a second for a dozen maps.
+    The planners play the standard and the no-jump variant, with a fixed seed and fixed budgets. The
+    signature changes if code changes alter a move; it does not depend on the machine or the number
+    of threads. Computing it takes about a second for a dozen maps.
 
     Raises:
         FileNotFoundError: if a map does not exist.

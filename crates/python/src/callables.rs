@@ -76,7 +76,7 @@ impl PlannerHost for Host {
     }
 }
 
-/// A Python planner: a function, or a class whose instances are callable.
+/// A Python planner: a class whose instances are callable, or any other callable.
 pub(crate) struct Callable {
     name: String,
     objects: Mutex<Objects>,

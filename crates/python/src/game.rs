@@ -220,7 +220,7 @@ impl State {
         Ok(Self { board, state })
     }
 
-    /// The state one tick later, if the player makes this move.
+    /// The state after the current tick, in which the player makes this move.
     ///
     /// Raises:
     ///     ValueError: if the game is over.

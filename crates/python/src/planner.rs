@@ -10,9 +10,9 @@ use crate::value::read_items;
 
 /// The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
 ///
-/// The planners play with and without jumping, with a fixed seed and fixed budgets. The signature
-/// changes if code changes alter a move; it does not depend on the machine or the number of
-/// threads. Computing it takes about a second for a dozen maps.
+/// The planners play the standard and the no-jump variant, with a fixed seed and fixed budgets. The
+/// signature changes if code changes alter a move; it does not depend on the machine or the number
+/// of threads. Computing it takes about a second for a dozen maps.
 ///
 /// Raises:
 ///     FileNotFoundError: if a map does not exist.

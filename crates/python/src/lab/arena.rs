@@ -143,8 +143,8 @@ static DATASET: Latest<Dataset> = Latest::new();
 /// Play the games in a JSON array, and return the record of each game as JSON. `series` is the spec
 /// of a series or ladder as JSON. `callables` maps names to Python planners.
 ///
-/// Releases the interpreter lock. Raises ValueError if the series is of another build or cannot be
-/// played, or if a game is malformed.
+/// Releases the interpreter lock. Raises ValueError if the series comes from another build or
+/// cannot be played, or if a game is malformed.
 #[pyfunction]
 pub(crate) fn play_games(
     py: Python<'_>,
@@ -158,10 +158,10 @@ pub(crate) fn play_games(
     without_gil(py, || work.play_lines(games, Some(&host)))?.map_err(|error| library_error(py, &error))
 }
 
-/// Play and judge shards of a dataset, and return each shard's file as a JSON string in base64.
+/// Play and judge shards of a dataset. Return each shard's file in base64, as a JSON string.
 ///
 /// Releases the interpreter lock. `callables` maps names to Python planners. Raises ValueError if
-/// the dataset is of another build, if a shard does not exist, or if games cannot be played.
+/// the dataset comes from another build, a shard does not exist, or games cannot be played.
 #[pyfunction]
 pub(crate) fn play_shards(
     py: Python<'_>,
@@ -175,8 +175,8 @@ pub(crate) fn play_shards(
     without_gil(py, || work.encoded_shards(&shards))?.map_err(|error| library_error(py, &error))
 }
 
-/// The series or dataset that `spec` describes, from `kept` if it has the same spec. Otherwise
-/// `read` creates it, and `kept` stores it. `kept` is `None` if there are Python planners.
+/// Returns the series or dataset in `kept` if its spec is `spec`. Otherwise creates one with `read`
+/// and stores it in `kept`, which is `None` if there are Python planners.
 fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     py: Python<'_>,
     kept: Option<&Latest<T>>,
@@ -196,8 +196,8 @@ fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
 /// Run the plays in a JSON array, and return the score of each play as JSON. A play has an
 /// expression, a split, a number and a budget. `discovery` is the spec of the problems as JSON.
 ///
-/// Releases the interpreter lock. Raises ValueError if the problems are of another build, or if a
-/// play is malformed.
+/// Releases the interpreter lock. Raises ValueError if the problems come from another build, or if
+/// a play is malformed.
 #[pyfunction]
 pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyResult<Vec<String>> {
     let bank = match BANK.get(py, discovery) {
@@ -214,8 +214,8 @@ pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyR
 /// Run a solver on the benchmark's instances at these indices, and return each unchecked answer as
 /// JSON. `benchmark` is the spec of the solver and the instances as JSON.
 ///
-/// Releases the interpreter lock. Raises ValueError if the spec is of another build, if there is no
-/// such instance, or if the solver cannot be started.
+/// Releases the interpreter lock. Raises ValueError if the spec comes from another build, an index
+/// is too high, or the solver cannot be started.
 #[pyfunction]
 pub(crate) fn solve_instances(py: Python<'_>, benchmark: &str, instances: Vec<usize>) -> PyResult<Vec<String>> {
     without_gil(py, || attempts(benchmark, &instances))?.map_err(value_error)

@@ -429,7 +429,7 @@ impl Batch {
         Ok(batch)
     }
 
-    /// Reset all games, or only those that the mask marks; returns the observations of all games.
+    /// Reset all games, or only those that the mask marks. Return the observations of all games.
     #[pyo3(signature = (mask = None, /))]
     fn reset(&mut self, py: Python<'_>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let marks = self.marks(mask)?;
@@ -438,7 +438,7 @@ impl Batch {
         Ok(self.observations.array(py))
     }
 
-    /// Play one tick of every game; returns the observations, rewards and terminations.
+    /// Play one tick of every game. Return the observations, rewards and terminations.
     ///
     /// A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
     /// stepped onto a threat in the no-jump variant. After an error, no game has changed.
@@ -522,8 +522,8 @@ impl Batch {
         PyArray1::from_vec(py, numbers).reshape([games, length])
     }
 
-    /// Set all games, or only those that the mask marks, to states in the form that `get_state`
-    /// returns; returns the observations of all games. After an error, no game has changed.
+    /// Set all games, or only those that the mask marks, to `states` in the form of `get_state`.
+    /// Return the observations of all games. After an error, no game has changed.
     ///
     /// Raises:
     ///     TypeError: if `states` is not a 2D int16 array, or `mask` is not an array of bool.

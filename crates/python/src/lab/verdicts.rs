@@ -28,8 +28,8 @@ fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Ve
 
 /// Judge every move of a state by solving the game after the move.
 ///
-/// A move survives if a line that begins with the move reaches the end of the game. It is doomed if
-/// a proof shows that no such line exists. The answer is the same on every machine.
+/// A move survives if the search finds a line that begins with it and reaches the end of the game.
+/// It is doomed if a proof shows that no such line exists. The answer is the same on every machine.
 ///
 /// Args:
 ///     state: the state.
