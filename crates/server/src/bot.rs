@@ -40,7 +40,7 @@ impl<'a> BotConnection<'a> {
     }
 
     /// Sends a state. Fails if the connection breaks, or if sending takes longer than
-    /// [`WRITE_TIMEOUT`] because the bot does not read.
+    /// [`WRITE_TIMEOUT`] because the bot reads too slowly.
     pub async fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
         match timeout(WRITE_TIMEOUT, self.socket.send(Message::Text(frame))).await {
             Ok(Ok(())) => Ok(()),
@@ -49,8 +49,8 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command for a tick whose state was sent at `sent`. A second REGISTER or a
-    /// flood of frames ends the connection. Ignores other frames; reports the first of each kind.
+    /// Waits for the command for a tick. Ends the connection after a second REGISTER, invalid JSON
+    /// or a flood of frames. Ignores other frames; reports the first of each kind.
     pub async fn answer(
         &mut self,
         tick: u32,

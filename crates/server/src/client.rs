@@ -1,4 +1,4 @@
-//! Serves a websocket as a bot or as a viewer.
+//! Serves a websocket client: a bot or a viewer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -315,7 +315,7 @@ mod tests {
                 },
             }
         };
-        // The page takes `AWAY` for the end of the server, and reconnects after every other code.
+        // The page reconnects after every code except `AWAY`, which announces the server's end.
         let closes = [&close_code::ERROR.to_be_bytes()[..], b"ping timeout"].concat();
         assert!(of_viewer.ends_with(&closes) && of_bot.ends_with(&closes), "{of_viewer:?}; {of_bot:?}");
         assert_eq!(states, 1, "the game makes no progress");

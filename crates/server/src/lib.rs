@@ -2,8 +2,8 @@
 //! connection can affect only its own game, and a game waits only for its bot. The crate prints
 //! nothing: the server reports [`Event`]s.
 //!
-//! Each connection has one task. A fair semaphore decides whose turn it is, and the bot's task then
-//! plays its game. Viewers receive states through queues, for which the game never waits.
+//! Each connection has one task. A fair semaphore lets one bot play at a time, and this bot's task
+//! runs the game. Viewers receive states through queues, for which the game never waits.
 
 mod bot;
 mod client;

@@ -11,8 +11,8 @@ pub const MAX_VIEWERS: usize = 64;
 pub const MAX_WAITING_BOTS: usize = 32;
 /// Time limit for a client to send REGISTER or VIEWER, as on the real server.
 pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
-/// Time limit of an HTTP connection before a websocket upgrade, without the last answer. Ends
-/// incomplete requests.
+/// Time limit of an HTTP connection, unless it becomes a websocket. After this time, the server
+/// sends only the answer to a request that has arrived.
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 5 });
 /// Time limit for the last answer of a connection: longer than an analysis or a branch takes.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -31,7 +31,7 @@ pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval between pings to viewers and waiting bots. Two unanswered pings end the connection.
 pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
-/// Maximum size of a viewer's queue, about a game on a real map. Slower viewers are dropped.
+/// Maximum size of a viewer's queue, about a game on a real map. Beyond it, the viewer is dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;
 pub const MAX_VIEWER_BACKLOG_STATES: usize = 4096;
 /// Maximum size of the states queued for the disk: several games. Beyond it, the recording ends.

@@ -1,5 +1,5 @@
 //! Serves HTTP on the port of `getaway view` or `getaway serve`. Every endpoint is in
-//! [`ENDPOINTS`], and every request passes [`origin::check`] first. GET requests receive only
+//! [`ENDPOINTS`], and every request must pass [`origin::check`]. GET requests receive only
 //! the page, because any website can send a GET request, for example for an image, and not all
 //! browsers add the website's `Origin`. All requests that read games, compute or change something
 //! are POST requests. Requests can name only planners of this library.
@@ -200,7 +200,7 @@ async fn games(State(site): State<Arc<Site>>) -> Response {
     site.compute(list).await
 }
 
-/// Adds a dropped recording, named by the header `x-file-name`. Answers with its number.
+/// Adds a recording dropped on the page, named by the header `x-file-name`. Returns its number.
 async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) -> Response {
     let Games::Recorded(library) = &site.games else { return StatusCode::NOT_FOUND.into_response() };
     let name = headers.get("x-file-name").and_then(|name| name.to_str().ok()).unwrap_or("recording").to_owned();

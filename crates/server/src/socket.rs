@@ -38,7 +38,7 @@ pub(super) fn parse_incoming(received: Option<Result<Message, axum::Error>>) -> 
     }
 }
 
-/// Sends a message. Returns false if the peer is gone or does not read.
+/// Sends a message. Returns false if the peer is gone or reads too slowly.
 pub(super) async fn send(socket: &mut WebSocket, message: Message) -> bool {
     matches!(timeout(WRITE_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
 }

@@ -20,7 +20,7 @@ use crate::common::root;
 use crate::disturbed::{Disturbance, Maps, Server, draw_disturbances};
 use crate::harness::TIMEOUT;
 
-/// Longer games are cut short. They occur only if the bot uses its whole budget in every tick.
+/// Games that take longer, for example if the bot often uses its whole budget, are cut short.
 const GAME_MAX: Duration = Duration::from_secs(5);
 /// Upper bounds of histogram bins. The last is the real server's time limit for a command.
 const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
