@@ -217,7 +217,7 @@ def test_bots_accept_every_listed_planner() -> None:
         (lambda: drawing().play("RRx"), ValueError, r"moves\[2\]: expected L, R, U, D or \., found 'x'"),
         (lambda: drawing().play([1, 9]), ValueError, r"moves\[1\]: expected a move from 0 to 4, found 9"),
         (lambda: Game.parse("PB", moves="...."), TypeError, "unexpected keyword"),  # type: ignore[call-arg]
-        (lambda: Game(Map("PB"), moves="." * 99), ValueError, r"moves: the game is over after \d+, found 99"),
+        (lambda: Game(Map("PB"), moves="." * 99), ValueError, r"moves: expected at most \d+, because the game is then over, found 99"),
         (lambda: Game(Map("P"), rules={"owls": 1}), ValueError, "rules: unknown field `owls`"),
         (lambda: Game(Map("P"), rules={"owl_minute_ticks": 0}), ValueError, "owl_minute_ticks is 0: expected at least 1"),
         (lambda: Game(Map("P"), rules=3), TypeError, "rules: expected a dict, found int"),  # type: ignore[arg-type]

@@ -341,7 +341,7 @@ impl Game {
             let played = catch_panic(|| game.play_plan(&plan))?;
             if played < plan.len() {
                 return Err(PyValueError::new_err(format!(
-                    "moves: the game is over after {played}, found {}",
+                    "moves: expected at most {played}, because the game is then over, found {}",
                     plan.len()
                 )));
             }
