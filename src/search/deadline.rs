@@ -63,7 +63,7 @@ impl<T> Deref for Installed<T> {
     }
 }
 
-/// A clock that stands still until it is advanced, for tests.
+/// A clock for tests. It moves only when it is advanced and, on request, when it is read.
 #[derive(Debug)]
 pub struct ManualTimeSource {
     now: Cell<Instant>,

@@ -11,13 +11,13 @@
 //!   mean + `C` sqrt(ln n / n_k), where the parent has n visits and the child n_k; expands a leaf,
 //!   invokes `S` from the leaf, and backs up the reward.
 //!
-//! Three others come from later papers; see `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md`.
+//! Three others come from other papers; see `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md`.
 //!
-//! - `adapt(L, N, A)`, `adapt(L, N, A, R)`, `adapt(L, N, A, R, prior)`: nested rollout policy
-//!   adaptation with `L` levels, `N` iterations per level, step size `A`, `R` rollouts per
-//!   adaptation (1 by default) and, with `prior`, the problem's prior weights.
-//! - `anneal(N, T, U)`: tries `N` random changes, starting from the best known sequence. Accepts
-//!   worse sequences at a temperature that goes from `T` to `U`.
+//! - `adapt(L, N, A)`: nested rollout policy adaptation with `L` levels, `N` iterations per level
+//!   and step size `A`. Two more arguments are optional: `R`, the number of rollouts per adaptation
+//!   (1 by default), and then `prior`, which adds the problem's prior weights.
+//! - `anneal(N, T, U)`: tries `N` random changes, starting from the best known sequence. Accepts a
+//!   worse sequence with a probability set by the temperature, which goes from `T` to `U`.
 //! - `beam(W, S)`: like `step(lookahead(S))`, but keeps the best `W` states at each step instead of
 //!   one.
 //!

@@ -71,7 +71,7 @@ impl Weights {
         if slot.is_empty() { 1.0 } else { slot.factor }
     }
 
-    /// Returns the index of the code's slot, inserted if missing; valid until the table grows.
+    /// Adds the code's slot if missing. Returns its index, which is valid until the table grows.
     #[inline]
     fn slot(&mut self, code: u64) -> usize {
         if (self.count + 1) * 2 > self.slots.len() {
@@ -193,8 +193,8 @@ impl Rollout {
             }
             first = step.end;
         }
-        // The weights change only now, so that a code that occurs twice does not affect the
-        // probabilities above. Most codes change in many steps, so exponentials are computed last.
+        // The weights change only after all probabilities are computed, because a code can occur in
+        // several steps. For the same reason, each code's exponential is computed once, at the end.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);
         }

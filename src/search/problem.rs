@@ -3,7 +3,7 @@
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// The random number generator PCG XSL 128/64 (MCG) by O'Neill (2014), equal on all platforms.
+/// The random number generator PCG XSL 128/64 (MCG) by O'Neill (2014), the same on all platforms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generator(Pcg64Mcg);
 
@@ -65,7 +65,7 @@ pub trait Problem {
     fn apply(&self, state: &mut Self::State, action: Self::Action);
 
     /// Returns true if the state is final. Every sequence of actions must reach a final state,
-    /// unless rollouts have a horizon or the search has a deadline.
+    /// unless rollouts have a horizon or the budget limits ticks or time.
     fn is_final(&self, state: &Self::State) -> bool;
 
     /// The finite reward of a sequence that ends in `state` or is cut off there. Higher is better.
@@ -77,7 +77,7 @@ pub trait Problem {
     }
 
     /// A uniformly random legal action of the non-final `state`. `actions` is scratch space with
-    /// unspecified contents. Override this to draw an action without listing all of them.
+    /// unspecified contents. Override this to draw an action without listing all actions.
     #[inline]
     fn random(&self, state: &Self::State, actions: &mut Vec<Self::Action>, random: &mut Generator) -> Self::Action {
         actions.clear();
@@ -111,8 +111,8 @@ pub trait Problem {
         (depth as u64) << 32 | index as u64
     }
 
-    /// The prior weight of a legal action in `adapt`, by default 0. Before learning, an action's
-    /// probability is proportional to the exponential of its prior weight.
+    /// The prior weight of a legal action for `adapt` with `prior`; 0 by default. Before learning,
+    /// an action's probability is proportional to the exponential of its prior weight.
     #[inline]
     fn prior(&self, _state: &Self::State, _action: Self::Action) -> f64 {
         0.0

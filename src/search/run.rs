@@ -56,8 +56,8 @@ impl<A: Copy> Record<A> {
 }
 
 /// A search that keeps the best sequence and the trees between runs. Call
-/// [`advance`](Self::advance) after an action was played, and [`reset`](Self::reset) before a run
-/// from any other state.
+/// [`advance`](Self::advance) after playing an action, and [`reset`](Self::reset) before a run from
+/// any other state.
 #[derive(Clone)]
 pub struct Search<A> {
     expression: Expression,
@@ -126,7 +126,7 @@ impl<A: Copy + Eq> Search<A> {
 
     /// Moves the root to the state after `action`. If the best sequence starts with `action`, keeps
     /// the rest of the sequence and the subtrees, and returns true. Otherwise, returns false and
-    /// resets the search, because it would skip explored subtrees and miss their best sequences.
+    /// resets the search: with its old trees, it would skip explored subtrees and their sequences.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
@@ -339,7 +339,7 @@ impl<P: Problem> Run<'_, P> {
         Ok(state)
     }
 
-    /// Descends the tree along the current path, and expands nodes. Returns false if it is full.
+    /// Descends along the current path, and expands nodes. Returns false if the tree is full.
     fn follow_path(&mut self, component: usize) -> Result<bool, Stop> {
         let mut replayed: Option<P::State> = None;
         loop {
