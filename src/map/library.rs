@@ -109,7 +109,7 @@ fn list_dir(dir: &Path) -> Result<Vec<MapEntry>, MapError> {
         } else {
             continue;
         };
-        // A name with a leading dot may be the temporary folder of a map that is being written.
+        // A leading dot can mark the temporary folder of a map that is being written.
         if !name.starts_with('.') {
             entries.push(MapEntry { name, path: Some(path) });
         }

@@ -1,5 +1,5 @@
-//! Reads and generates maps. A map on disk is a folder with `layout.png` and `meta.json`, in the
-//! format of the real challenge, or a text file `NAME.txt` with one character per tile.
+//! Reads, writes and generates maps. A map on disk is a folder with `layout.png` and `meta.json`,
+//! in the format of the real challenge, or a text file `NAME.txt` with one character per tile.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -180,7 +180,7 @@ impl Map {
     ///
     /// # Errors
     /// If `folder` is not a folder, the map cannot be drawn, or a file cannot be written. The old
-    /// map stays intact, unless only one of the two files could be replaced.
+    /// map stays intact, unless a file was replaced before the failure.
     pub fn overwrite(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if !folder.is_dir() {
@@ -195,7 +195,7 @@ impl Map {
         })
     }
 
-    /// Writes the map to a temporary folder next to `folder`, and passes that path to `finish`.
+    /// Writes the map to a temporary path next to `folder`, and passes that path to `finish`.
     fn write(&self, folder: &Path, finish: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), MapError> {
         let picture = encode_layout(&self.layout)
             .map_err(|source| MapError::Layout { path: folder.join(LAYOUT_FILE), source })?;

@@ -115,7 +115,7 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// Cuts alleys, then braids some: extends them to the street behind, or fills those without one.
+/// Cuts alleys, then braids some: extends each to the street behind, or fills it if there is none.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();
     for block in houses {

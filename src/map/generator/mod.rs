@@ -1,5 +1,5 @@
-//! Generates braided mazes, labyrinths and cities. The same options and seed give the same map,
-//! byte for byte, on every machine, because the generator draws only integers with fixed
+//! Generates braided mazes, labyrinths and cities. The same options, seed and index give the
+//! same map, byte for byte, on every machine, because the generator draws only integers with fixed
 //! algorithms. All open tiles are connected. No threat starts within 5 steps of the player.
 
 use thiserror::Error;

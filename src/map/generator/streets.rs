@@ -46,7 +46,7 @@ impl Streets {
     }
 }
 
-/// The positions that are at least `distance` steps from `start`.
+/// The reachable positions that are at least `distance` steps from `start`.
 pub(super) fn positions_from(graph: &StreetGraph, start: Position, distance: u16) -> Vec<Position> {
     let (mut search, mut steps) = (BreadthFirst::default(), Vec::new());
     let sources = graph.tile(start).map(|tile| (tile, 0));
