@@ -132,7 +132,7 @@ pub struct BreadthFirst {
 
 impl BreadthFirst {
     /// Fills `steps` with every tile's distance from the nearest source, or [`UNREACHED`]. A source
-    /// is a tile and its initial distance; these must be in ascending order, at most 1 apart.
+    /// is a tile and its initial distance. The distances must ascend, and differ by at most 1.
     /// Enters other tiles only if `enters(tile, distance)` is true. Returns the reached tiles in
     /// breadth-first order (neighbours: left, right, up, down). Panics if a source is not a tile.
     pub fn fill(

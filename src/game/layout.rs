@@ -12,7 +12,7 @@ pub enum Tile {
     Wall,
     /// Open to the player and to threats.
     Open,
-    /// Open to threats, sight and paths, but closed to the player. In images, it is translucent.
+    /// Open to threats, sight and paths, but closed to the player. In images, it is not opaque.
     SeeThrough,
 }
 
@@ -161,9 +161,9 @@ pub enum DrawingError {
 
 impl Layout {
     /// Parses a drawing with one line per row: `#` is a wall, `.` an open tile, `~` a see-through
-    /// tile and `P` the player; of several, the last one counts, as in a picture. A threat is drawn
-    /// as the first letter of its style. Ignores the case of letters, blank lines, and spaces
-    /// around a row.
+    /// tile and `P` the player. If there are several `P`s, the last one counts, as in a picture. A
+    /// threat is drawn as the first letter of its style. Ignores the case of letters, blank lines,
+    /// and spaces around a row.
     ///
     /// # Errors
     /// If a letter is unknown, the rows differ in length, or the player is missing.

@@ -15,7 +15,7 @@ pub struct Rules {
     pub no_jump: bool,
     /// The ticks from one move of the threats to the next, by personality.
     pub period_ticks: PeriodTicks,
-    /// The clock values after which each personality begins.
+    /// For each personality except lazy, the clock value after which it begins.
     pub phase_clocks: PhaseClocks,
     /// The order of a tile's open directions. It affects random picks and how deer break ties.
     pub option_order: [Direction; 4],
@@ -41,7 +41,7 @@ pub struct Rules {
     pub owl_window_ticks: u16,
     /// The player position that an owl remembers from a look.
     pub owl_view: View,
-    /// A hawk gets a post once it has waited for more moves than this number. At most 100.
+    /// A hawk gets a post once it has waited for more than this many moves. At most 100.
     pub hawk_patience_moves: u8,
     /// The number of extra moves that a hawk waits after it reaches a post. At most 100.
     pub hawk_rest_moves: u8,

@@ -11,7 +11,7 @@ pub struct State {
     pub(super) is_caught: bool,
     pub(super) shape: Shape,
     pub(super) first: Block,
-    /// The ninth and later threats. Real maps have at most eight, so they need no allocation.
+    /// The ninth and later threats. Real maps have at most eight, so this box needs no allocation.
     pub(super) more: Box<[Block]>,
 }
 
@@ -65,20 +65,20 @@ pub struct Threat {
     pub style: Style,
     /// The position of the threat.
     pub position: Position,
-    /// The direction of the threat's last step; before that, the direction picked at the start.
+    /// The direction of the last step; before the first step, the direction picked at the start.
     pub direction: Direction,
     /// The number of random numbers drawn so far. The next seed is `first_seed + draws`.
     pub draws: u16,
     /// For an owl: the player's position at the owl's last look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Position>,
-    /// For a hawk: the position where it last saw the player, until it arrives there.
+    /// For a hawk: where it last saw the player, until the move after its arrival there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Position>,
-    /// For a hawk: the intersection that it picked as its post, until it arrives there.
+    /// For a hawk: the intersection picked as its post, until the move after its arrival there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Position>,
-    /// For a hawk: how many moves it has waited. The server sets this to -5 on arrival at a post.
+    /// For a hawk: how many moves it has waited; -5 after its first move at a post on the server.
     #[serde(default)]
     pub idle_rounds: i8,
 }

@@ -48,7 +48,7 @@ pub enum PlacementError {
     /// A tick outside the game.
     #[error("tick {0}: expected 1 to 2001")]
     Tick(u16),
-    /// A tick that cannot be played, for a threat stepped alone.
+    /// A tick that is never played, passed to [`World::threat_after`].
     #[error("tick {0}: expected 1 to 2000")]
     NotPlayed(u16),
     /// The index of a threat that the map does not have.
@@ -83,7 +83,7 @@ pub enum PlacementError {
 }
 
 impl World {
-    /// Builds a world. On a map as large as the real ones, this takes well under a millisecond.
+    /// Builds a world. On a map as large as the real ones, this takes less than a millisecond.
     ///
     /// # Errors
     /// If the layout has the wrong number of tiles or exceeds
@@ -174,8 +174,8 @@ impl World {
         Memory::of_player(self.tables.nowhere())
     }
 
-    /// Builds the state at the start of a tick, for example for a game joined late. Uses the map's
-    /// styles, ignores memories that a style does not use, and clamps draws and idle rounds.
+    /// Builds the state at the start of a tick, for example when a bot joins a game late. Uses the
+    /// map's styles, ignores memories that a style does not use, and clamps draws and idle rounds.
     ///
     /// # Errors
     /// If the tick is not from 1 to 2001, the number of threats differs from the map's, or a
@@ -238,7 +238,7 @@ impl World {
     /// staying. The game must not be over; [`World::play`] checks this.
     ///
     /// # Panics
-    /// If the state belongs to a world with another number of tiles, or of threats of some style.
+    /// If the state's world has a different number of tiles, or of threats of any style.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -383,7 +383,7 @@ impl World {
         self.tables.player_next[usize::from(state.player) * 8 + player_move as usize]
     }
 
-    /// True if a threat is on or next to the move's target tile, so it may catch the player there.
+    /// True if a threat is on or next to the move's target tile, and so may catch the player there.
     #[inline]
     pub fn is_within_reach(&self, state: &State, player_move: Move) -> bool {
         let tile = self.tile_after(state, player_move);
