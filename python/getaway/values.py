@@ -60,11 +60,11 @@ class Threat(NamedTuple):
     remembered: tuple[int, int] | None = None
     """For an owl: the position of the player when the owl last saw the player."""
     seen: tuple[int, int] | None = None
-    """For a hawk: the position where it last saw the player, until it arrives there."""
+    """For a hawk: where it last saw the player, until the move after its arrival there."""
     post: tuple[int, int] | None = None
-    """For a hawk: the intersection that it picked as its post, until it arrives there."""
+    """For a hawk: the intersection picked as its post, until the move after its arrival there."""
     idle_rounds: int = 0
-    """For a hawk: how many moves it has waited, counted from -5 after its arrival at a post."""
+    """For a hawk: how many moves it has waited; -5 after its first move at a post on the server."""
 
 
 class Decision(NamedTuple):

@@ -29,7 +29,7 @@ pub struct Threat {
 pub struct Memory {
     /// Owl: the position where it saw the player at its last look.
     pub remembered: Option<Position>,
-    /// Hawk: where it last saw the player, until it arrives there.
+    /// Hawk: where it last saw the player, until the move after its arrival there.
     pub seen: Option<Position>,
     /// Hawk: the intersection to which it is moving.
     pub post: Option<Position>,

@@ -42,7 +42,7 @@ pub enum GeneratorError {
         height: i32,
     },
     /// A side of a maze or labyrinth is even. Walls and streets alternate, so sides must be odd.
-    #[error("size {width}x{height} is invalid for a maze: expected odd numbers")]
+    #[error("size {width}x{height} is invalid for a maze or labyrinth: expected odd numbers")]
     EvenMaze {
         /// Requested number of columns.
         width: i32,

@@ -164,5 +164,5 @@ fn unknown_problem_is_an_error() {
     let error = fails(&["discover", "--problem", "samegame", "--size", "15x13"]);
     assert!(error.contains("--size: expected --problem survival, found samegame"), "{error}");
     let error = fails(&["discover", "--size", "14x13"]);
-    assert_eq!(error, "size 14x13 is invalid for a maze: expected odd numbers");
+    assert_eq!(error, "size 14x13 is invalid for a maze or labyrinth: expected odd numbers");
 }

@@ -389,7 +389,7 @@ fn mapgen_rejects_invalid_arguments_in_one_line() {
             "invalid value 'cat' for '--styles <STYLES>': expected one of bull, goldfish, shark, owl, deer, hawk (try --help)",
         ),
         ("--size", "21", "invalid value '21' for '--size <WxH>': expected WxH, for example 21x17"),
-        ("--size", "20x17", "size 20x17 is invalid for a maze: expected odd numbers"),
+        ("--size", "20x17", "size 20x17 is invalid for a maze or labyrinth: expected odd numbers"),
         ("--size", "5x5", "size 5x5 is out of range: expected 7 to 1024 per side"),
         ("--size", "99999x99999", "size 99999x99999 is out of range"),
         ("--braid", "1.5", "invalid value '1.5' for '--braid <SHARE>': expected a number from 0 to 1"),
