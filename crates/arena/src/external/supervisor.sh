@@ -29,8 +29,8 @@ exec 4<&-
 code=$?
 exec </dev/null >/dev/null 3>&-
 
-# Kills the remaining children in rounds, until two rounds in a row list the same children, all of
-# which had exited in the first.
+# Kills the remaining children in rounds. Stops when two rounds in a row list the same children and
+# all of them had already exited in the first of the two.
 round=0 ended= before=
 while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
   found=

@@ -156,8 +156,8 @@ fn solve(
 }
 
 /// Solves a map in slices within the time limit. Between slices, calls `report` with the score and
-/// the bound; an error from `report` ends the search. Returns the solution, and the time after
-/// which its outcome was decided: `None` if the outcome is undecided.
+/// the bound; an error from `report` ends the search. Returns the solution, and how long it took to
+/// decide the outcome; `None` if the outcome is undecided.
 fn decide(
     args: &SolveArgs,
     world: &World,
