@@ -63,14 +63,15 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<(), CliError
     let findings = learner.findings();
     drop(progress);
     let seconds = start.elapsed().as_secs_f64();
-    if let Some(output) = &output {
-        output.write((serde_json::to_string_pretty(&findings.rules)? + "\n").as_bytes())?;
-    }
+    let rules = serde_json::to_string_pretty(&findings.rules)? + "\n";
+    let written = output.as_ref().map_or(Ok(()), |output| output.write(rules.as_bytes()));
     if args.json {
         let report = ProbeOutput { recordings: &args.recordings, messages, findings: &findings, seconds };
-        return Ok(write_line(out, &report)?);
+        write_line(out, &report)?;
+        return written;
     }
     write_findings(args, &findings, out)?;
+    written?;
     if let Some(output) = &output {
         writeln!(out, "\nwritten to {}", one_line(&output.path().display().to_string()))?;
     }

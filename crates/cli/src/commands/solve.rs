@@ -89,8 +89,10 @@ pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
     let certificate = args.certificate.as_ref().map(|path| args.output.file(path)).transpose()?;
     let progress = if is_alone { Progress::open_ended() } else { Progress::of(maps.len() as u64, "maps") };
     let mut reports = Vec::new();
+    let mut written = Ok(());
     for map in maps {
-        let report = solve(args, &map, certificate.as_ref(), &progress)?;
+        let (report, result) = solve(args, &map, certificate.as_ref(), &progress)?;
+        written = result;
         progress.inc(1);
         if args.json {
             progress.suspend(|| write_line(&mut *out, &report).and_then(|()| out.flush()))?;
@@ -99,18 +101,20 @@ pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
     }
     drop(progress);
     match reports.as_slice() {
-        _ if args.json => Ok(()),
-        [report] if is_alone => write_plan(report, out),
-        reports => write_reports(reports, out),
+        _ if args.json => {}
+        [report] if is_alone => write_plan(report, out)?,
+        reports => write_reports(reports, out)?,
     }
+    written
 }
 
+/// Solves a map. Also returns whether the certificate, if any, was written.
 fn solve(
     args: &SolveArgs,
     map: &Map,
     certificate: Option<&OutputFile>,
     progress: &Progress,
-) -> Result<SolveOutput, CliError> {
+) -> Result<(SolveOutput, Result<(), CliError>), CliError> {
     let name = one_line(&map.name);
     let world = world_of(map, &args.rules.rules()?)?;
     let options = SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() };
@@ -138,10 +142,8 @@ fn solve(
             })?;
         }
     }
-    if let Some(file) = certificate {
-        file.write(proof().to_string().as_bytes())?;
-    }
-    Ok(SolveOutput {
+    let written = certificate.map_or(Ok(()), |file| file.write(proof().to_string().as_bytes()));
+    let report = SolveOutput {
         map: map.name.clone(),
         outcome: solution.outcome.name(),
         score: score(solution.final_tick),
@@ -152,7 +154,8 @@ fn solve(
         decided_ms: decided.map(milliseconds),
         elapsed_ms,
         simulated_ticks: solution.simulated_ticks,
-    })
+    };
+    Ok((report, written))
 }
 
 /// Solves a map in slices within the time limit. Between slices, calls `report` with the score and

@@ -189,14 +189,27 @@ fn commands_in_the_report_replay_its_games() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn results_are_printed_even_if_the_report_cannot_be_written() {
+fn results_are_printed_even_if_their_file_cannot_be_written() {
     let dir = tempfile::tempdir().unwrap();
-    let report = dir.path().join("report.html");
-    std::os::unix::fs::symlink("/dev/full", &report).unwrap();
-    let output = getaway(&eval(&["--planner", "random", "--report", report.to_str().unwrap(), "--force"]));
-    assert_eq!(output.status.code(), Some(2));
-    assert!(error_line(&output).starts_with(&format!("cannot write {}: No space left", report.display())));
-    assert!(String::from_utf8(output.stdout).unwrap().contains("\nall maps "));
+    let full = dir.path().join("full");
+    std::os::unix::fs::symlink("/dev/full", &full).unwrap();
+    let full = full.to_str().unwrap();
+    let recording = concat!(env!("CARGO_MANIFEST_DIR"), "/../../games/roundabout-flee-300-ticks.jsonl.gz");
+    let commands: [(&[&str], &str); 5] = [
+        (&eval(&["--planner", "random", "--report", full, "--force"]), "\nall maps "),
+        (&["solve", "roundabout", "--certificate", full, "--force"], "roundabout: survives"),
+        (&["solve", "roundabout", "--certificate", full, "--force", "--json"], "\"survives\""),
+        (&["probe", recording, "-o", full, "--force"], "certain:"),
+        (&["probe", recording, "-o", full, "--force", "--json"], "\"parameters\""),
+    ];
+    for (command, expected) in commands {
+        let output = getaway(command);
+        assert_eq!(output.status.code(), Some(2), "{command:?}");
+        let error = error_line(&output);
+        assert!(error.starts_with(&format!("cannot write {full}: No space left")), "{command:?}: {error}");
+        let printed = String::from_utf8(output.stdout).unwrap();
+        assert!(printed.contains(expected), "{command:?}: {printed}");
+    }
 }
 
 #[test]
