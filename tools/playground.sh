@@ -8,6 +8,10 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh
 source tools/environment.sh
 
+case ${1:-} in
+  '' | --page | --test) ;;
+  *) echo "error: $1: unknown option (expected --page or --test)" >&2; exit 2 ;;
+esac
 target=$(realpath -m "$target")
 out=$target/playground
 # Optimising across crates and for size halves the download, but searches take a sixth longer. The

@@ -12,7 +12,8 @@ pub trait PlannerHost: Sync {
     /// Returns the planner named `name`, which contains a colon.
     ///
     /// # Errors
-    /// If no planner has this name. The message is one sentence and says what is expected instead.
+    /// If the planner cannot be found or loaded. The message is one sentence and says what is
+    /// expected instead.
     fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure>;
 }
 

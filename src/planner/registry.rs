@@ -80,7 +80,7 @@ pub enum PlannerError {
         /// The requested name.
         name: String,
     },
-    /// The host did not find the external planner.
+    /// The host cannot find or load the external planner.
     #[error("{name}: {source}")]
     External {
         /// The requested name.

@@ -136,8 +136,8 @@ pub enum StopReason {
     Exhausted,
 }
 
-/// Counts the work of one call against its budget. Reads the clock only about every 20
-/// microseconds, because one reading can take longer than a simulated tick.
+/// Counts the work of one call against its budget. Reads the clock only every 10 to
+/// 20 microseconds, because one reading can take longer than a simulated tick.
 #[derive(Clone, Debug)]
 pub struct BudgetMeter {
     budget: Budget,

@@ -331,13 +331,13 @@ def run_ray(rounds: int, seconds: float) -> list[str]:
                 ratios.append(here_s / there_s)
                 playing.append(here_s / (there_s - start_s))
                 lines.append(
-                    f"round {number}: {games} games, {here_s:.1f} s here, {there_s:.1f} s on the cluster, {start_s:.1f} s of them to start;"
-                    f" the cluster plays {ratios[-1]:.2f} times as many games per second, {playing[-1]:.2f} times without the start"
+                    f"round {number}: {games} games, {here_s:.1f} s here, {there_s:.1f} s on the cluster, {start_s:.1f} s of them for start-up;"
+                    f" the cluster plays {ratios[-1]:.2f} times as many games per second, {playing[-1]:.2f} times without start-up"
                 )
     finally:
         nodes.shutdown()
     middle = len(ratios) // 2
-    return [*lines, f"median {sorted(ratios)[middle]:.2f}, without the start {sorted(playing)[middle]:.2f}"]
+    return [*lines, f"median {sorted(ratios)[middle]:.2f}, without start-up {sorted(playing)[middle]:.2f}"]
 
 
 def main() -> int:

@@ -62,7 +62,7 @@ pub struct DatasetOptions {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum DatasetError {
-    /// An external bot cannot play games with random moves.
+    /// One of the planners is an external bot.
     #[error("{0}: expected a planner, found an external bot, which cannot play a dataset's games")]
     ExternalBot(String),
     #[error("the dataset: {0}")]

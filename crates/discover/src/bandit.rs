@@ -118,7 +118,7 @@ impl Bandit {
     }
 
     /// Plays on the current rayon pool until there are `plays` plays in total. `play` takes an arm
-    /// and the number of its earlier plays, and returns the reward. After each round, `report`
+    /// and the number of its earlier plays, and returns the reward. After each batch, `report`
     /// receives the newly recorded arms and rewards, and can return `Break` to end the run.
     pub fn run<B>(
         &mut self,

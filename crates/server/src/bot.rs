@@ -86,7 +86,7 @@ impl<'a> BotConnection<'a> {
         }
         Answer::Disconnected(Disconnect::new(
             close_code::POLICY,
-            format!("more than {MAX_FRAMES_PER_TICK} frames in a tick"),
+            format!("{MAX_FRAMES_PER_TICK} frames in a tick without its command"),
         ))
     }
 

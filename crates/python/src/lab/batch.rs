@@ -526,7 +526,7 @@ impl Batch {
     /// Return the observations of all games. After an error, no game has changed.
     ///
     /// Raises:
-    ///     TypeError: if `states` is not a 2D int16 array, or `mask` is not an array of bool.
+    ///     TypeError: if `states` is not a 2D int16 array, or `mask` is not a 1D bool array.
     ///     ValueError: if a shape is wrong, a row is not a state of the game's map, or an array of
     ///         the batch was made read-only.
     #[pyo3(signature = (states, mask = None, /))]

@@ -211,8 +211,8 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
             }
             return board.spend(2 + self.found.len());
         }
-        // First, threats that see the player before its move split `from`. Meanwhile, `to` may
-        // contain tiles that the player cannot reach from `from`.
+        // First, split `from` by the threats that see the player before its move. Meanwhile, `to`
+        // may contain tiles that the player cannot reach from `from`.
         self.found.push(Transition { numbers: Combination::EMPTY, from: *tiles, to: free });
         for threat in threats.iter().filter(|threat| threat.is_stale) {
             self.split(threat, board, pursuers, numbers, tiles, |transition| &mut transition.from)?;
