@@ -441,7 +441,7 @@ impl World {
         self.clock.threats_move(state.tick)
     }
 
-    /// Returns the number of ticks since the threats last moved. All move in the same ticks.
+    /// The ticks since the threats last moved, or since the start. All move in the same ticks.
     pub fn ticks_since_move(&self, state: &State) -> u8 {
         self.clock.ticks_since_move(state.tick - 1)
     }

@@ -16,7 +16,7 @@ pub struct Threat {
     /// The direction of its last move, or its initial direction.
     pub direction: Direction,
     pub seed: i32,
-    /// Ticks since it last chose a move.
+    /// Ticks since it last chose a move, or since the start.
     pub ticks_since_move: u8,
     pub personality: Personality,
     /// The player's position at this threat's last update, or (-1, -1) before its first update.

@@ -1,7 +1,7 @@
 //! A recorded game: for each tick, the state, the commanded move and the move that was played.
 //!
-//! Guarantees: as long as the rules explain the recording, the state of a tick equals the server's.
-//! After a misprediction, visible fields are as recorded, and hidden fields are as predicted.
+//! Guarantees: if `is_exact` is true for a tick, its state equals the server's. After a
+//! misprediction, visible fields are as recorded, and hidden fields are as predicted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub struct LoggedTick {
     pub positions: Positions,
     /// The state at the start of the tick; `None` if the recording cannot be followed to this tick.
     pub state: Option<State>,
-    /// True if the recording follows the rules up to this tick, so that the state is certain.
+    /// True if the recording is complete and follows the rules up to this tick.
     pub is_exact: bool,
     pub mispredicted: Vec<Misprediction>,
     /// The move that the recorded actions resolve to.
