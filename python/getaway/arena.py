@@ -30,7 +30,7 @@ __all__ = ["Results", "battle", "evaluate"]
 Planner = str | Callable[[getaway.State], "getaway.Move | int | str"] | type
 """A name, an expression, a callable, or a class that each game instantiates."""
 MapLike = str | PathLike[str] | getaway.Map
-"""A map: its name, its folder, or the map itself."""
+"""A map: its name, its path, or the map itself."""
 
 _BUDGET_TICKS = 20_000
 
@@ -158,7 +158,7 @@ def evaluate(
     no_jump, rules: as for `getaway.Game`.
     threads: number of games played at the same time; by default one per processor.
 
-    Raises ValueError for an unknown planner, an unplayable map, or a Python planner that fails.
+    Raises ValueError for an invalid argument, an unplayable map, or a Python planner that fails.
     """
     several: Sequence[Planner] = [planners] if isinstance(planners, str) or callable(planners) else planners
     return _play(

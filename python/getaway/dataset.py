@@ -137,7 +137,7 @@ def _column(pyarrow: Any, values: npt.NDArray[Any]) -> Any:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m getaway.dataset", description="Also write a dataset as Parquet.")
+    parser = argparse.ArgumentParser(prog="python -m getaway.dataset", description="Add a Parquet file to a dataset.")
     parser.add_argument("folder", help="folder of a complete dataset")
     folder = parser.parse_args().folder
     try:

@@ -98,7 +98,7 @@ from getaway.levels import Level
 __all__ = ["ChaseEnv", "ChaseVectorEnv"]
 
 MapLike = str | PathLike[str] | getaway.Map | Level
-"""A map: its name, its folder, the map itself, or a level."""
+"""A map: its name, its path, the map itself, or a level."""
 
 _FAR_STEPS = 4096
 _RENDER_MODES = ["rgb_array", "ansi"]

@@ -130,7 +130,7 @@ impl PlannerSpec {
     /// Parses the name of a planner, or an expression. `host` finds external planners.
     ///
     /// # Errors
-    /// If the text is neither a valid name nor a valid expression.
+    /// If the text is not a valid name or expression, or the external planner is not found.
     pub fn find(text: &str, host: Option<&dyn PlannerHost>) -> Result<Self, PlannerError> {
         let text = text.trim();
         // The path of a model may contain parentheses or begin with a digit.

@@ -29,10 +29,10 @@ const BACKTRACK_TICKS_MAX: usize = 256;
 /// The beam counts as past a dead end this many ticks after it.
 const WIDE_TICKS: usize = 8;
 
-/// A property by which combinations are grouped. A beam that has lost the right value rarely
-/// regains it, so a layer keeps equally many combinations for each value, if possible. Every
-/// feature includes the hawks' numbers of draws, because they decide the next posts. The starts use
-/// the features in turn: all features at once would leave few combinations for each value.
+/// A property by which combinations are grouped. A beam rarely regains a value that it has lost, so
+/// a layer keeps equally many combinations for each value, if possible. Every feature includes the
+/// hawks' numbers of draws, because they decide the next posts. The starts use the features in
+/// turn: all features at once would leave few combinations for each value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Feature {
     HawkDraws,

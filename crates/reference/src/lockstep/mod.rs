@@ -56,7 +56,7 @@ pub fn play_seed(seed: u64, draw: RulesDraw, coverage: &mut Coverage) -> Result<
     play(&mut Dice::from_seed(seed), draw, coverage).map_err(|divergence| Failure { draw, seed, divergence })
 }
 
-/// Plays until the game ends or the bytes are used up. Returns the first divergence as an error.
+/// Plays one game until it ends or `dice` is exhausted. Returns the first divergence as an error.
 pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Divergence> {
     let layout = random_layout(dice);
     let rules = draw.draw(dice);

@@ -464,7 +464,7 @@ impl<const N: usize> Pursuer<N> {
             let before = ahead.position;
             ahead.act(&board.navigation, &board.layout, None);
             path.push(ahead.position);
-            // The owl stays here, because it has arrived or has no path.
+            // An owl that did not move has arrived or has no path.
             if ahead.position == before {
                 break;
             }
