@@ -49,8 +49,8 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command for a tick. Ends the connection after a second REGISTER, invalid JSON
-    /// or a flood of frames. Ignores other frames; reports the first of each kind.
+    /// Waits for the command for a tick. Disconnects the bot after a second REGISTER, a frame that
+    /// is too long or not JSON, or a flood. Ignores other frames; reports the first of each kind.
     pub async fn answer(
         &mut self,
         tick: u32,

@@ -315,7 +315,7 @@ mod tests {
                 },
             }
         };
-        // The page reconnects after every code except `AWAY`, which announces the server's end.
+        // The page reconnects after this code, but not after `AWAY`, which announces a shutdown.
         let closes = [&close_code::ERROR.to_be_bytes()[..], b"ping timeout"].concat();
         assert!(of_viewer.ends_with(&closes) && of_bot.ends_with(&closes), "{of_viewer:?}; {of_bot:?}");
         assert_eq!(states, 1, "the game makes no progress");

@@ -60,7 +60,7 @@ const OTHER_FILES_MAX: usize = 64;
 const CHECKED_RECORDINGS_MAX: u64 = 1000;
 const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Checks that a recording can be written, without leaving a file. Creates missing folders.
+/// Checks that a recording can be written, without leaving a new file. Creates missing folders.
 fn check_recording(path: PathBuf, existing: Existing) -> Result<(), RecordingError> {
     if existing == Existing::Overwrite && path.exists() {
         // Opens without truncating, to keep the old recording until the game starts.
@@ -93,7 +93,7 @@ pub struct Server {
 
 impl Server {
     /// Binds to a port; port 0 means any free port. Fails if there are no maps, if a recording
-    /// cannot be written, or if the port is unavailable.
+    /// cannot be written, or if the address is unavailable.
     pub async fn bind(host: &str, port: u16, options: ServerOptions) -> Result<Self, ServerError> {
         if options.maps.is_empty() {
             return Err(ServerError::NoMaps);

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Maximum number of connections, far below the limit on open files. Further ones are closed.
+/// Maximum number of connections, far below Linux's default file limit. Further ones are closed.
 pub const MAX_CONNECTIONS: usize = 256;
 /// Maximum number of viewers. Each viewer gets a copy of every state.
 pub const MAX_VIEWERS: usize = 64;
@@ -31,10 +31,10 @@ pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 /// Interval between pings to viewers and waiting bots. Two unanswered pings end the connection.
 pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
-/// Maximum size of a viewer's queue, about a game on a real map. Beyond it, the viewer is dropped.
+/// Maximum size of a viewer's queue: about one game's states. Beyond it, the viewer is dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;
 pub const MAX_VIEWER_BACKLOG_STATES: usize = 4096;
-/// Maximum size of the states queued for the disk: several games. Beyond it, the recording ends.
+/// Maximum size of the disk's queue: the states of several games. Beyond it, the recording ends.
 pub const MAX_RECORDING_BACKLOG_BYTES: usize = 64 << 20;
 /// Maximum number of states queued for the disk: more than a game has.
 pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;
@@ -42,5 +42,5 @@ pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;
 pub const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
 /// Size of a socket's read buffer. Most frames are below 100 bytes.
 pub const READ_BUFFER_BYTES: usize = 4 << 10;
-/// Pause after a failure to accept a connection, such as when file descriptors have run out.
+/// Pause after a failure to accept a connection, for example if file descriptors have run out.
 pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

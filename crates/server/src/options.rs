@@ -43,7 +43,7 @@ impl ServerOptions {
     /// The map of a game. It depends only on the seed and the game's number.
     pub(super) fn map_of_game(&self, number: u64) -> &Map {
         let mut rng = Pcg32::new(self.seed, number);
-        // Adjacent streams of the generator start with similar numbers, so these are skipped.
+        // Adjacent streams of the generator start with similar numbers, so skip the first ones.
         for _ in 0..16 {
             rng.next_u32();
         }

@@ -1,8 +1,8 @@
 //! Serves HTTP on the port of `getaway view` or `getaway serve`. Every endpoint is in
 //! [`ENDPOINTS`], and every request must pass [`origin::check`]. GET requests receive only
-//! the page, because any website can send a GET request, for example for an image, and not all
-//! browsers add the website's `Origin`. All requests that read games, compute or change something
-//! are POST requests. Requests can name only planners of this library.
+//! the page, because any website can send a GET request, for example for an image, and browsers
+//! rarely add the website's `Origin` to it. All requests that read games, compute or change
+//! something are POST requests. Requests can name only planners of this library.
 
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ impl Site {
         let permits = Arc::clone(&self.permits);
         let Ok(permit) = permits.acquire_owned().await else { return StatusCode::SERVICE_UNAVAILABLE.into_response() };
         let computed = on_thread(move || {
-            // The thread holds the permit, because it continues even if the client leaves.
+            // The thread continues even if the client leaves, so the thread holds the permit.
             let _permit = permit;
             answer(&self)
         });
@@ -129,7 +129,7 @@ impl Site {
         }
     }
 
-    /// The states up to a frame. Fails with 404 for an unknown frame, with 409 during a live game.
+    /// The states up to a frame. Fails with 404 for an unknown frame, 409 during a server's game.
     fn states(&self, game: u64, index: usize) -> Result<GameStates, Failure> {
         let found = match &self.games {
             Games::Recorded(library) => library.states(game, index),

@@ -43,7 +43,7 @@ pub(super) async fn send(socket: &mut WebSocket, message: Message) -> bool {
     matches!(timeout(WRITE_TIMEOUT, socket.send(message)).await, Ok(Ok(())))
 }
 
-/// Closes a connection. Waits briefly for the peer's close frame: it shows that all data arrived.
+/// Closes a connection. Waits briefly for the peer's close frame, a sign that all data arrived.
 pub(super) async fn close(mut socket: WebSocket, code: CloseCode, reason: &str) {
     let mut end = reason.len().min(MAX_CLOSE_REASON_BYTES);
     while !reason.is_char_boundary(end) {
