@@ -1,5 +1,5 @@
-// Sends requests to an engine in a worker. An answer depends only on its request, so a worker can
-// be terminated and replaced at any time.
+// Sends requests to an engine in a worker. No request needs the worker's earlier requests, so the
+// worker can be terminated and replaced at any time.
 
 export class Stopped extends Error {}
 

@@ -33,7 +33,7 @@ export class Judge {
     this.session = session;
     this.client = client;
     this.isOn = false;
-    /** The judgements of positions. The key of a position is the moves before it. */
+    /** Maps the moves before a position to the judgement of the position. */
     this.judgements = new Map();
     /** The moves before the position that is being judged, or null. */
     this.asked = null;

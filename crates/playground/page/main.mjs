@@ -42,7 +42,7 @@ class Tabs {
 class Address {
   constructor(session, client) {
     Object.assign(this, { session, client, timer: null });
-    /** The fragment that the page itself has written. */
+    /** The last fragment that the page has written or opened. */
     this.written = location.hash;
     for (const name of ["game", "moves", "position"]) session.addEventListener(name, () => this.plan());
     // `newURL` is used because the page may have overwritten the current address by now.

@@ -78,7 +78,7 @@ export class Session extends EventTarget {
     this.isSending = this.isDirty = false;
     /**
      * The index to show after the next answer. With `isGrowing`, playback goes on instead, because
-     * the moves are a planner's. With `isLive`, it waits at the end for further moves.
+     * the moves are a planner's. With `isLive`, playback waits at the end for further moves.
      */
     this.wanted = { index: 0, isGrowing: false, isLive: false };
     this.noticed = -1;

@@ -24,8 +24,8 @@ impl Game {
         Self { name: map.name, map: map.layout, rules, moves: Plan::default() }
     }
 
-    /// Returns the recorded game up to the first tick that breaks the rules, or `None` if the
-    /// recording does not begin at the start of the game.
+    /// Returns the recorded game up to its first missing message or divergence from the rules, or
+    /// `None` if the recording does not begin at the start of the game.
     pub fn of_log(log: &GameLog) -> Option<Self> {
         let first = log.ticks.first()?;
         if first.state.as_ref() != Some(&log.world.start()) {

@@ -24,7 +24,7 @@ pub struct JudgedMove {
     /// True if the player cannot enter the target tile, so that the move has the effect of staying.
     pub is_blocked: bool,
     pub outcome: Outcome,
-    /// The last tick of the longest line found; 2001 if the line survives.
+    /// The final tick of the longest line found; 2001 if the line survives.
     pub final_tick: u16,
     /// A proven bound: no line that starts with the move ends in a later tick.
     pub bound: u16,

@@ -43,7 +43,7 @@ pub enum LossKind {
     BotGone,
     /// The command for the last savable tick arrived too late.
     LateCommand,
-    /// No command arrived in the last savable tick.
+    /// No command for the last savable tick arrived, not even late.
     MissingCommand,
     UnreadableCommand,
     /// The server did not play the recorded command.
@@ -107,7 +107,7 @@ pub struct Analysis {
     /// the player, or from the tile to which this move led.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// The final tick of the longest known line, which may be the game; `None` if a line survives.
+    /// The final tick of the longest known line, perhaps the game's; `None` if a line survives.
     pub longest_tick: Option<u16>,
     /// The room left at the start of each tick from `first_tick` on.
     pub room: Vec<u16>,

@@ -95,12 +95,12 @@ pub(crate) struct LayerStyle {
     pub plan_ticks: usize,
     pub path_ticks: usize,
     pub trail_ticks: usize,
-    /// Tiles that no threat can reach in fewer ticks are not shaded.
+    /// A tile is shaded if a threat can reach it in fewer ticks than this.
     pub heat_ticks: f32,
     /// Opacity of the shading on a threat's own tile.
     pub heat_opacity: f32,
     pub trail_opacity: f32,
-    /// Radius of the oldest dot of the trail, and how much larger the latest dot is.
+    /// Radius to which the trail's dots shrink with age, and how much larger a new dot is.
     pub trail_radius: [f32; 2],
     /// Distance from the crossed box on a fatal tile to the tile's edge.
     pub deadly_inset: f32,

@@ -170,8 +170,8 @@ impl Replay {
         replay
     }
 
-    /// Reads a recorded game, and annotates it up to its first divergence from the rules. Fails if
-    /// the file cannot be read, or if its first line is not a playable state.
+    /// Reads a recorded game, and annotates it up to its first missing message or divergence. Fails
+    /// if the file cannot be read, or if its first line is not a playable state.
     pub fn of_recording(path: impl AsRef<Path>, rules: &Rules) -> Result<Self, RecordingError> {
         let source = RecordingSource::File(path.as_ref().to_owned());
         Ok(Self::of_log(&GameLog::read(&source, Some(rules), &[])?))
@@ -261,7 +261,7 @@ impl ReplayBuilder {
         self.add(Frame { tick: state.tick().into(), positions: positions_of(world, state), annotation: None });
     }
 
-    /// `replayed` is the state of the tick if the game has followed the rules so far.
+    /// `replayed` is the state of the tick, if the tick is exact.
     fn push_logged(&mut self, world: &World, tick: &LoggedTick, replayed: Option<&State>) {
         let positions = tick.positions.clone();
         let annotation = replayed.map(|state| self.annotator.annotate(world, state, &threat_positions(&positions)));

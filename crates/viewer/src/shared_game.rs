@@ -64,7 +64,7 @@ fn differing(rules: &Rules) -> serde_json::Map<String, Value> {
 pub struct Shareable {
     #[serde(flatten)]
     game: SharedGame,
-    /// For a recording, the number of moves before the first that does not follow the rules.
+    /// For a recording, the number of moves before the first missing message or divergence.
     #[serde(skip_serializing_if = "Option::is_none")]
     move_count: Option<usize>,
 }

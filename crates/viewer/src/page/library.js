@@ -1,6 +1,6 @@
 // Lists recorded games, and adds recordings that the user drops onto the page.
 
-/** The reason for a loss in a few words, by its kind; `T` stands for the deciding tick. */
+/** The reason for a loss in a few words, by its kind; `T` stands for the last savable tick. */
 const REASONS = {
   bot_gone: "the bot was gone",
   late_command: "late command in tick T",

@@ -269,7 +269,7 @@ class Player {
       this.playhead = Math.min(this.target, this.playhead + seconds * GLIDE_TICKS_PER_SECOND);
       if (this.playhead >= this.target) this.target = null;
     } else if (this.following) {
-      // The display stays behind the game; the further behind it is, the faster it catches up.
+      // The display lags behind the game: the larger the lag, the faster the display catches up.
       this.playhead = Math.min(last, this.playhead + Math.max((last - this.playhead) * Math.min(1, seconds * 8), seconds * 2));
     } else if (this.playing) {
       this.playhead += seconds * LAYERS.ticks_per_second * this.speed;
@@ -379,7 +379,7 @@ class Player {
     return moves.length ? `next moves, by tick: ${moves.join(" ")}` : "next moves, by tick: none known";
   }
 
-  /** True if the picture moves without user input. The button is then a pause button. */
+  /** True if the picture moves without user input. The play button then pauses it. */
   get isRunning() {
     return this.playing || (this.following && this.replay.header.isLive);
   }
