@@ -169,7 +169,7 @@ struct Folder<'a> {
     playground: Option<&'a str>,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
-    /// The error of the last write, if it failed. While it is set, no other error is reported.
+    /// The error of the last write, if that failed. While this is set, no other error is reported.
     problem: Option<String>,
 }
 

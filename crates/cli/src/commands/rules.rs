@@ -31,7 +31,7 @@ pub(crate) struct RulesCommandArgs {
     /// {n}[default: 1 with --seed]
     #[arg(long, value_name = "K", value_parser = integer::<usize>(0..=CHANGES_MAX), conflicts_with = "files")]
     changes: Option<usize>,
-    /// List how a rules file differs from the server's rules, or how a second file differs from it
+    /// List how a rules file differs from the server's rules, or a second file from the first
     #[arg(long = "diff", value_name = "FILE", num_args = 1..=2)]
     files: Vec<PathBuf>,
     /// With --diff: print one JSON object per difference

@@ -190,7 +190,7 @@ fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliErr
     Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref()), playground))
 }
 
-/// Returns the games in these files. Skips unreadable files, but fails if no file can be read.
+/// Returns the games and the read errors of these files. Fails if no file can be read.
 fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> {
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
     if let Some(with) = args.with.as_deref() {

@@ -1,4 +1,4 @@
-//! Fuzzers and generators of their input. Case N depends only on `seed + N`, so it can run alone.
+//! Fuzzers and generators of their input. A case depends only on its number, so it can run alone.
 
 #![allow(dead_code, reason = "each program that includes this uses only a part of it")]
 

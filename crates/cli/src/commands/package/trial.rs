@@ -85,7 +85,7 @@ pub fn play(
     })
 }
 
-/// Returns after Ctrl-C and, if no game has started, after the time limit or the program's exit.
+/// Returns after Ctrl-C or, if no game has started, after the time limit or the program's exit.
 async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
     let mut ended: Option<Instant> = None;
     loop {

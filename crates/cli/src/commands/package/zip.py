@@ -1,5 +1,5 @@
 """Zips files of FOLDER. Reads their names from standard input, one per line. Omits timestamps, so
-that equal files give equal zips. If Python files have syntax errors, prints them and writes no zip.
+that equal files give equal zips. Prints syntax errors in Python files; if any, writes no zip.
 
     python zip.py FOLDER ZIP <NAMES
 """
