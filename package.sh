@@ -64,7 +64,7 @@ PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --release --no-default
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}
 # The upload needs no type stubs, no list of crates, and no modules for arenas, clusters or
-# learning, most of which need the disabled features.
+# learning. Most of these modules need the disabled features.
 "$venv_python" - "$wheel" <<'PYTHON'
 """Leaves files out of a wheel, and compresses the others as well as possible."""
 import re, sys, zipfile

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Runs the Rust and Python tests; stops at the first failure. Needs Rust and Python 3.10+.
-#
+# Runs the Rust and Python tests; stops at the first failure. Needs Rust and Python 3.10+. Writes
+# only to target/ (or CARGO_TARGET_DIR) and .venv.
 # Tests that need recordings of the real server read the folder GETAWAY_SHARED (default: ../shared).
-# Without it, these tests are ignored. Writes only to target/ (or CARGO_TARGET_DIR) and .venv.
+# Without this folder, they are ignored, or fail if GETAWAY_REQUIRE_SHARED is 1.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh

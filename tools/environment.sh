@@ -75,7 +75,7 @@ print(digest.hexdigest())
 PYTHON
 }
 
-# prepare_python: creates .venv if needed, and reinstalls its packages if a source file has changed.
+# prepare_python: creates .venv if needed; builds and installs getaway if a source file has changed.
 prepare_python() {
   local now wheels quiet
   require_rust || return

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of the library and of the reference model under AddressSanitizer, or `cargo test`
-# with the given arguments, such as `--test mixed_worlds`. With `--python calls --count 1000000`, it
+# with the given arguments, such as `--test mixed_worlds`. `--python calls --count 1000000` instead
 # runs tests/python/fuzz_extension.py with a sanitized extension and gcc's sanitizer runtime.
 #
 # Uses the nightly toolchain if it is installed, and otherwise stable Rust with RUSTC_BOOTSTRAP.

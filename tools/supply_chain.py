@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Checks the project's dependencies, and generates docs/dependencies.md.
 
-Every package in Cargo.lock and fuzz/Cargo.lock must come from crates.io with a checksum and have an
-allowed licence. A comment in Cargo.toml must give the purpose of every direct dependency. A package
-must use each of its dependencies, except dev-dependencies. Every Python package must be pinned. If
-cargo has already fetched the packages, the script works without a network.
+Every external package in Cargo.lock and fuzz/Cargo.lock must come from crates.io with a checksum
+and have an allowed licence. Every direct dependency needs a comment in Cargo.toml that gives its
+purpose. A package must use each of its dependencies, except dev-dependencies. Every Python package
+must be pinned. If cargo has already fetched the packages, the script works without a network.
 
     tools/supply_chain.py           checks, and writes docs/dependencies.md
     tools/supply_chain.py --check   checks, and fails if docs/dependencies.md is out of date
