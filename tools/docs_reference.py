@@ -227,7 +227,7 @@ def command_names() -> list[str]:
 def command_line_page(help_of: dict[str, Help]) -> str:
     parts = [
         "# Command line",
-        "`getaway COMMAND --help` prints the same text. Exit codes: 0 for success, 1 for a failed check, 2 for invalid usage or input, 130 for an interrupt.",
+        "`getaway COMMAND --help` prints the same text. Exit codes: 0 for success, 1 for a failed check, 2 for invalid usage or input, or output that cannot be written, 130 for an interrupt.",
         table(("command", "purpose"), [(f"[{name}](#getaway-{name})", each.about[0]) for name, each in help_of.items()]),
     ]
     for name, each in help_of.items():

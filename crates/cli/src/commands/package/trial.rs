@@ -197,7 +197,7 @@ impl Trial {
             self.notes.push(format!("{missed_ticks} of {ticks} ticks without a command within 100 ms"));
         }
         if *invalid_commands > 0 {
-            self.notes.push(format!("{invalid_commands} messages that the server ignored"));
+            self.notes.push(format!("{invalid_commands} commands that the server could not read"));
         }
         if memory_mb > MEMORY_MB_MAX {
             self.notes.push(format!("{memory_mb} MB of memory: expected at most {MEMORY_MB_MAX}"));
