@@ -83,7 +83,7 @@ class Bot:
         rules: a dict of the rules that differ from the server's.
 
     Raises:
-        ValueError: if the planner is unknown, or if the budget or a rule is out of range.
+        ValueError: if the planner cannot be found or loaded, or if another argument is invalid.
     """
 
     def __new__(
@@ -98,7 +98,7 @@ class Bot:
     ) -> Bot: ...
 
     def next_action(self, game_message: str | bytes | dict[str, Any], /) -> dict[str, Any] | None:
-        """The action for a state, or None to stay. The state is the server's JSON message, or a dict.
+        """The action for a state, or None to stay. The state is the server's message: JSON or a dict.
 
         A state with an earlier tick, another map or another number of threats starts a new game.
         Releases the interpreter lock; Ctrl-C is handled after the decision.
@@ -150,7 +150,7 @@ class Map:
 
     @property
     def name(self) -> str:
-        """The map's name. For a loaded map, the name of its folder or file."""
+        """The map's name. If loaded, the name of its folder, or of its file without `.txt`."""
 
     @property
     def difficulty(self) -> str:
@@ -172,7 +172,7 @@ class Map:
         """Write the map to a new folder in the challenge's format: layout.png and meta.json.
 
         Raises:
-            ValueError: if `folder` exists, the map is too large for the format, or writing fails.
+            ValueError: if `folder` exists, the format cannot represent the map, or writing fails.
         """
 
     def _repr_svg_(self) -> str | None:
@@ -190,7 +190,7 @@ class State:
     create any state of a map.
 
     Args:
-        map: a map, its name or folder, or a game or state whose map, rules and tables are used.
+        map: a map, its name or path, or a game or state whose map, rules and tables are used.
         tick: the tick, from 1 to 2001.
         player: the player's position.
         threats: the threats, in the map's order.
@@ -198,8 +198,8 @@ class State:
         rules: a dict of the rules that differ from the server's.
 
     Raises:
-        ValueError: if the tick is out of range, a position is not an open tile, or the number or
-            the styles of the threats differ from the map's.
+        FileNotFoundError: if the map does not exist.
+        ValueError: if the map cannot be read or played, or another argument is invalid.
     """
 
     def __new__(
@@ -280,15 +280,15 @@ class Game:
     have no hash, but their states have one.
 
     Args:
-        map: a map, its name or folder, or a game or state whose map and rules are used.
+        map: a map, its name or path, or a game or state whose map and rules are used.
         no_jump: whether to play the no-jump variant.
         rules: a dict of the rules that differ from the server's.
         moves: the first moves of the game.
 
     Raises:
         FileNotFoundError: if the map does not exist.
-        ValueError: if the map cannot be read or played, if a rule is out of range, or if there are
-            moves after the end of the game.
+        ValueError: if the map cannot be read or played, or another argument is invalid, for example
+            if there are moves after the end of the game.
     """
 
     def __new__(
@@ -400,9 +400,9 @@ class Batch:
     """Many games that are stepped together, without the interpreter lock. Needs NumPy.
 
     The games are divided evenly among the maps, in the order of `maps`. If a game is over, the next
-    step ignores its action and resets the game. Every step overwrites the arrays that the last step
-    returned; do not read them from another thread during a step. `getaway.gymnasium` describes the
-    observations. Batches can be copied and pickled; a copy has its own arrays.
+    step ignores its action and resets the game. `step`, `reset` and `set_state` overwrite and
+    return the same arrays; do not read them from another thread during a call. `getaway.gymnasium`
+    describes the observations. Batches can be copied and pickled; a copy has its own arrays.
 
     Args:
         maps: one or several maps, as for `Game`.
@@ -500,7 +500,7 @@ class Batch:
         """
 
     def safe_moves(self, *, threads: int | None = None, budget_ticks: int = 100000, seed: int = 0) -> SafeMoves:
-        """Judge every action of every game by solving the game after it, like `getaway.safe_moves`.
+        """Judge every action of every game, like `getaway.safe_moves`.
 
         The call releases the interpreter lock, and Ctrl-C interrupts it. The result does not depend
         on the number of threads.
@@ -524,7 +524,7 @@ class Batch:
         """The current state of a game."""
 
     def __setitem__(self, game: int, state: State, /) -> None:
-        """Continue a game from a state with its map and rules.
+        """Continue a game from a state that has the game's map and rules.
 
         Raises ValueError for a state with another map or other rules.
         """
@@ -589,7 +589,7 @@ def generate_map(
     threats: int | None = None,
     styles: Sequence[_Style] | None = None,
 ) -> Map:
-    """Generate a map; the same seed gives the same map on every machine.
+    """Generate a map; the same arguments give the same map on every machine.
 
     Args:
         seed: the seed of the generator.
@@ -604,7 +604,7 @@ def generate_map(
     """
 
 def planners() -> list[str]:
-    """The names of the planners that a `Bot` can use."""
+    """The names of the built-in planners."""
 
 def solve(
     map: _MapLike | Game | State,
@@ -634,8 +634,8 @@ def solve(
 
     Raises:
         FileNotFoundError: if the map does not exist.
-        ValueError: if the map cannot be read or played, if the time limit is negative, or if
-            `rules` is given for a game or a state, which has its own rules.
+        ValueError: if the map cannot be read or played, or another argument is invalid, for example
+            if `rules` is given for a game or a state, which has its own rules.
     """
 
 def safe_moves(state: State, *, budget_ticks: int = 100000, seed: int = 0) -> dict[Move, Verdict]:

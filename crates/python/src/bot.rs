@@ -45,7 +45,7 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 ///     rules: a dict of the rules that differ from the server's.
 ///
 /// Raises:
-///     ValueError: if the planner is unknown, or if the budget or a rule is out of range.
+///     ValueError: if the planner cannot be found or loaded, or if another argument is invalid.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct Bot {
     options: BotOptions,
@@ -156,7 +156,7 @@ impl Bot {
         Ok(Self { options, callable, turn: Mutex::new(turn) })
     }
 
-    /// The action for a state, or None to stay. The state is the server's JSON message, or a dict.
+    /// The action for a state, or None to stay. The state is the server's message: JSON or a dict.
     ///
     /// A state with an earlier tick, another map or another number of threats starts a new game.
     /// Releases the interpreter lock; Ctrl-C is handled after the decision.

@@ -176,7 +176,7 @@ macro_rules! state_getters {
 /// create any state of a map.
 ///
 /// Args:
-///     map: a map, its name or folder, or a game or state whose map, rules and tables are used.
+///     map: a map, its name or path, or a game or state whose map, rules and tables are used.
 ///     tick: the tick, from 1 to 2001.
 ///     player: the player's position.
 ///     threats: the threats, in the map's order.
@@ -184,8 +184,8 @@ macro_rules! state_getters {
 ///     rules: a dict of the rules that differ from the server's.
 ///
 /// Raises:
-///     ValueError: if the tick is out of range, a position is not an open tile, or the number or
-///         the styles of the threats differ from the map's.
+///     FileNotFoundError: if the map does not exist.
+///     ValueError: if the map cannot be read or played, or another argument is invalid.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct State {
     pub board: Arc<Board>,
@@ -294,15 +294,15 @@ impl State {
 /// have no hash, but their states have one.
 ///
 /// Args:
-///     map: a map, its name or folder, or a game or state whose map and rules are used.
+///     map: a map, its name or path, or a game or state whose map and rules are used.
 ///     no_jump: whether to play the no-jump variant.
 ///     rules: a dict of the rules that differ from the server's.
 ///     moves: the first moves of the game.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.
-///     ValueError: if the map cannot be read or played, if a rule is out of range, or if there are
-///         moves after the end of the game.
+///     ValueError: if the map cannot be read or played, or another argument is invalid, for example
+///         if there are moves after the end of the game.
 #[pyclass(module = "getaway")]
 pub(crate) struct Game {
     pub board: Arc<Board>,

@@ -62,7 +62,7 @@ impl Map {
         Ok(Self { map: map::Map { name, kind, difficulty, layout } })
     }
 
-    /// The map's name. For a loaded map, the name of its folder or file.
+    /// The map's name. If loaded, the name of its folder, or of its file without `.txt`.
     #[getter]
     fn name(&self) -> &str {
         &self.map.name
@@ -95,7 +95,7 @@ impl Map {
     /// Write the map to a new folder in the challenge's format: layout.png and meta.json.
     ///
     /// Raises:
-    ///     ValueError: if `folder` exists, the map is too large for the format, or writing fails.
+    ///     ValueError: if `folder` exists, the format cannot represent the map, or writing fails.
     fn save(&self, py: Python<'_>, folder: PathBuf) -> PyResult<()> {
         without_gil(py, || self.map.save(folder))?.map_err(map_error)
     }
@@ -180,7 +180,7 @@ pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<Stri
     Ok(entries.into_iter().map(|entry| entry.name).collect())
 }
 
-/// Generate a map; the same seed gives the same map on every machine.
+/// Generate a map; the same arguments give the same map on every machine.
 ///
 /// Args:
 ///     seed: the seed of the generator.

@@ -26,7 +26,7 @@ pub(crate) fn signature(maps: &Bound<'_, PyAny>, threads: usize) -> PyResult<Str
     without_gil(py, || planner::signature(&layouts, threads))?.map_err(value_error)
 }
 
-/// The names of the planners that a `Bot` can use.
+/// The names of the built-in planners.
 #[pyfunction]
 pub(crate) fn planners() -> Vec<&'static str> {
     planner::NAMES.iter().map(|&(name, _)| name).collect()

@@ -215,7 +215,7 @@ pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyR
 /// JSON. `benchmark` is the spec of the solver and the instances as JSON.
 ///
 /// Releases the interpreter lock. Raises ValueError if the spec comes from another build, an index
-/// is too high, or the solver cannot be started.
+/// is too high, or a temporary file or the shell cannot be used.
 #[pyfunction]
 pub(crate) fn solve_instances(py: Python<'_>, benchmark: &str, instances: Vec<usize>) -> PyResult<Vec<String>> {
     without_gil(py, || attempts(benchmark, &instances))?.map_err(value_error)

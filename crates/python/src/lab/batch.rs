@@ -114,9 +114,9 @@ impl Observations {
 /// Many games that are stepped together, without the interpreter lock. Needs NumPy.
 ///
 /// The games are divided evenly among the maps, in the order of `maps`. If a game is over, the next
-/// step ignores its action and resets the game. Every step overwrites the arrays that the last step
-/// returned; do not read them from another thread during a step. `getaway.gymnasium` describes the
-/// observations. Batches can be copied and pickled; a copy has its own arrays.
+/// step ignores its action and resets the game. `step`, `reset` and `set_state` overwrite and
+/// return the same arrays; do not read them from another thread during a call. `getaway.gymnasium`
+/// describes the observations. Batches can be copied and pickled; a copy has its own arrays.
 ///
 /// Args:
 ///     maps: one or several maps, as for `Game`.
@@ -560,7 +560,7 @@ impl Batch {
         Ok(self.observations.array(py))
     }
 
-    /// Judge every action of every game by solving the game after it, like `getaway.safe_moves`.
+    /// Judge every action of every game, like `getaway.safe_moves`.
     ///
     /// The call releases the interpreter lock, and Ctrl-C interrupts it. The result does not depend
     /// on the number of threads.

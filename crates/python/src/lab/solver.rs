@@ -33,8 +33,8 @@ const SLICE_TICKS: u64 = 1_000_000;
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.
-///     ValueError: if the map cannot be read or played, if the time limit is negative, or if
-///         `rules` is given for a game or a state, which has its own rules.
+///     ValueError: if the map cannot be read or played, or another argument is invalid, for example
+///         if `rules` is given for a game or a state, which has its own rules.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]
 #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, budget_ticks = None, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
