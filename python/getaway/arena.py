@@ -10,8 +10,8 @@
 
 A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a
 `getaway.State` and returns a move. Each planner plays each map `samples` times. In each sample, all
-planners play with the same seed, so their games are paired. If the budget is in ticks and each
-planner's moves depend only on the state and its seed, the games do not depend on the number of
+planners play a map with the same seed, so their games are paired. If the budget is in ticks and
+each planner's moves depend only on the state and the seed, the games do not depend on the number of
 threads. Python planners run one at a time, because of Python's global interpreter lock.
 """
 

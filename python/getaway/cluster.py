@@ -63,7 +63,7 @@ def battle(left: str, right: str, maps: _Names = (), *, address: str | None = No
 
 
 def tournament(entrants: _Names, maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Plays a tournament, which compares every entrant with every other."""
+    """Compares all pairs of entrants; with `gauntlet=True`, only the first with the others."""
     return _run("tournament", _list(entrants), address, options, _words("--map", _list(maps)))
 
 
@@ -143,7 +143,7 @@ def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[lis
 def build() -> str:
     """Returns getaway's version with hashes of the extension's sources and the Python files.
 
-    Two nodes with equal builds play the same games and exchange the same messages.
+    Nodes with equal builds play a game in the same way, and use the same messages.
     """
     from getaway._getaway import __build__
 
@@ -152,8 +152,8 @@ def build() -> str:
 
 
 def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
-    """Returns the Python planners among the entrants, by `MODULE:NAME`. Makes Ray also send loaded
-    modules from the working directory; other modules must be installed on every node."""
+    """Returns the Python planners among the entrants, by `MODULE:NAME`. If there are any, Ray then
+    also sends loaded modules from the working directory; every node must have all other modules."""
     from getaway import _callables
     from ray import cloudpickle
 

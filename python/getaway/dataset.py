@@ -17,7 +17,7 @@ getaway.dataset states` then adds a Parquet file with the same records; this nee
 - `observation`: the observation, in a shape that fits the largest map of the dataset.
 - `outcomes`: for each `getaway.Move`: `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
 - `final_ticks`: the last tick of the longest line found that begins with each move; 0 if blocked.
-- `bounds`: a proven bound on the last tick of any line that begins with each move; 0 if blocked.
+- `bounds`: a proven upper bound on the last tick of lines that begin with each move; 0 if blocked.
 """
 
 from __future__ import annotations

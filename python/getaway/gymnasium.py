@@ -3,8 +3,8 @@
 Import this module first to register the environment, or let Gymnasium import it:
 `gymnasium.make("getaway.gymnasium:getaway/Chase-v0")`. Needs the extra `getaway[gymnasium]`.
 
-**Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. If the action leads into a wall,
-the player stays.
+**Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. An action is blocked if it leads
+to a tile that the player may not enter. The player then stays.
 
 **Observations** have one of five forms. With several maps, the shape fits the largest map. All
 lengths are in tiles, and all times are in ticks.
@@ -35,9 +35,9 @@ lengths are in tiles, and all times are in ticks.
 - `"window"`: `Box(0, 255, (14, window, window), uint8)`. The same planes without the player's
   plane, for the square of tiles around the player. The side `window` of the square is odd.
 - `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. The complete state: the tick, the
-  ticks since the threats last moved, and the player's x and y. Then for each threat: x, y,
-  direction, style, the number of its picks, the kind of position that it remembers (0 none, 1 the
-  player's, 2 a hawk's post), the x and y of this position (-1 for none), and its idle moves.
+  ticks since the threats last moved or since the start, and the player's x and y. Then for each
+  threat: x, y, direction, style, its number of picks, the kind of the remembered position (0 none,
+  1 the player's, 2 a hawk's post), the x and y of this position (-1 for none), and its idle moves.
 
 **Rewards**: 1 for each step, but 0 if the step resets a game, or leads onto a threat in the no-jump
 variant. The final tick of a whole game is its return plus 1. The score is 5 times that tick.
@@ -55,8 +55,8 @@ key is an array with one element per game. A second key with a leading underscor
 - `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked (staying never is).
 - `"regret"`: the number of ticks by which the best possible game is longer than this one. Only
   present when an episode on a `getaway.levels.Level` terminates.
-- `"final_obs"`, `"final_info"`: the last observation and infos of a game that ended, before its
-  reset. Only present in vector environments with same-step autoreset.
+- `"final_obs"`, `"final_info"`: for the games that ended, the last observations, and a dict of the
+  last infos. Only present in vector environments with same-step autoreset.
 
 **Resets**: without a map, each reset generates a map from its seed, or from a random seed. With a
 list of maps, each reset of a `ChaseEnv` draws one. Nothing else is random. Options of `reset`:
@@ -70,7 +70,7 @@ list of maps, each reset of a `ChaseEnv` draws one. Nothing else is random. Opti
   keep their maps. With `map`, `no_jump` or `rules`, all games are reset despite the mask.
 
 **Copies**: environments can be copied, deep-copied and pickled in the middle of an episode. A copy
-shares nothing with the original, and its random generator continues from the same state.
+is independent of the original, and its random generator continues from the same state.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def _check_options(options: Iterable[str], expected: Sequence[str]) -> None:
 class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
     """One game. The docstring of `getaway.gymnasium` describes spaces, rewards, infos and resets.
 
-    map: a name, a folder, a `getaway.Map` or a `getaway.levels.Level`; a list of these, of which
+    map: a name, a path, a `getaway.Map` or a `getaway.levels.Level`; a list of these, of which
         each reset draws one; or None to generate a map in each reset.
     no_jump, rules: as for `getaway.Game`.
     observation: "compact", "features", "planes", "state" or "window".
@@ -290,7 +290,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     max_episode_steps: the number of steps after which an episode is truncated.
     autoreset_mode: when a game that ended is reset. "NextStep", the default: in the next step,
         which ignores the game's action. "SameStep": in the step in which it ends; the infos then
-        have `final_obs` and `final_info`. "Disabled": only by `reset` with `reset_mask`.
+        have `final_obs` and `final_info`. "Disabled": only by `reset`.
     """
 
     metadata = {

@@ -6,8 +6,8 @@
     hard = levels.generate(4, split="test", no_jump=True, width=9, height=9, best_tick=(100, 2000))
 
 A level's best tick is the last tick that any player can reach. The level contains a line of moves
-that reaches its best tick. If that is less than 2001, a certificate proves that no line goes
-further; `getaway verify` checks the certificate independently of the solver.
+that reaches the best tick. If the best tick is less than 2001, a certificate proves that no line
+goes further; `getaway verify` checks the certificate independently of the solver.
 
 A hash of the map's drawing determines its split: about 80% of maps are in `train`, and 10% each in
 `validation` and `test`. Two splits therefore never share a map, whatever the seeds and options.
@@ -42,8 +42,8 @@ _CANDIDATES_MAX = 1000
 
 @dataclass(frozen=True)
 class Difficulty:
-    """How hard it is to reach a level's best tick. The samples are the states at every 50th tick
-    of the best line. A move is safe if the best tick can provably still be reached after it."""
+    """How hard a level's best tick is to reach. The samples are the best line's states at ticks 1,
+    51, 101 and so on. A move is safe if the best tick can provably still be reached after it."""
 
     safe_share: float
     """The share of safe moves among the legal moves in all samples, from 0 to 1."""
@@ -154,7 +154,7 @@ def difficulty(level: Level, *, budget_ticks: int = 100_000) -> Difficulty:
     Args:
         level: the level.
         budget_ticks: maximum number of simulated ticks per move. If this is not enough to find a
-            line that reaches the best tick, the move does not count as safe.
+            line that reaches the best tick, the move counts as safe only if it is on the best line.
     """
     state, safe, moves, narrowest = level.game().state, 0, 0, 5
     for start in range(0, len(level.moves), _SAMPLE_TICKS):

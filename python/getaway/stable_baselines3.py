@@ -34,9 +34,9 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
 
     num_envs, map, options: as for `getaway.gymnasium.ChaseVectorEnv`; `autoreset_mode` is fixed.
 
-    A step returns one info dict per game. Unless the step ended the game, the dict is empty.
-    Otherwise it contains `terminal_observation`, `TimeLimit.truncated`, `episode` with the return
-    `r` and the length `l`, and the infos `tick`, `score` and `regret` of `getaway.gymnasium`.
+    A step returns one info dict per game. If the step ended the game, the dict contains
+    `terminal_observation`, `TimeLimit.truncated`, `episode` with the return `r` and the length `l`,
+    and the infos `tick`, `score` and `regret` of `getaway.gymnasium`. Otherwise it is empty.
     """
 
     def __init__(self, num_envs: int, map: Any = None, **options: Any) -> None:
