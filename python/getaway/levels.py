@@ -208,7 +208,7 @@ def generate(
             continue
         missed += 1
         if missed == _CANDIDATES_MAX:
-            raise ValueError(f"{missed} candidates in a row do not have the requested difficulty, after {len(levels)} levels: expected an easier request")
+            raise ValueError(f"{missed} candidates in a row are not solved or do not have the requested difficulty, after {len(levels)} levels: expected an easier request")
     return levels
 
 

@@ -64,7 +64,7 @@ class Threat(NamedTuple):
     post: tuple[int, int] | None = None
     """For a hawk: the intersection picked as its post, until the move after its arrival there."""
     idle_rounds: int = 0
-    """For a hawk: how many moves it has waited; -5 after its first move at a post on the server."""
+    """For a hawk: how many moves it has waited; by default, -5 after its first move at a post."""
 
 
 class Decision(NamedTuple):
@@ -88,8 +88,8 @@ class Verdict(NamedTuple):
     """The verdict of `getaway.safe_moves` on a move."""
 
     outcome: Literal["survives", "doomed", "undecided"]
-    """`survives` if a line that begins with the move survives the game, `doomed` if it is proven
-    that no such line survives, otherwise `undecided`."""
+    """`survives` if a line was found that begins with the move and survives, `doomed` if it is
+    proven that no such line exists, otherwise `undecided`."""
     moves: str
     """The longest line found that begins with the move, one letter per tick."""
     final_tick: int
@@ -113,7 +113,7 @@ class Solution(NamedTuple):
     """The result of `getaway.solve`."""
 
     outcome: Literal["survives", "doomed", "undecided"]
-    """`survives` if the player can survive to the end, `doomed` if it is proven that it cannot,
+    """`survives` if a line that survives was found, `doomed` if it is proven that none exists,
     otherwise `undecided`."""
     moves: str
     """The longest line found, one letter per tick: L, R, U, D, and . to stay."""
@@ -125,7 +125,7 @@ class Solution(NamedTuple):
     """The number of ticks that the search and the proof simulated."""
     decided_ms: float | None
     """The time in milliseconds until the outcome was `survives` or `doomed`; None if it is
-    `undecided`. After this time, the search may still find longer lines of a doomed player."""
+    `undecided`. For a doomed player, the search may still find longer lines afterwards."""
     elapsed_ms: float
     """The time of the search in milliseconds, without the time to build the tables of the map."""
     certificate: str | None = None
