@@ -1,7 +1,7 @@
 //! Measures the games per second of a series, and its overhead over plain games, for which the
 //! bench calls `play` itself. Each round plays the plain games, the series on one thread, and the
-//! series on two. The printed ratios are medians over the rounds, because the ratio of two times in
-//! one round is stable even on a shared machine. All scores must equal those of the plain games.
+//! series on two. The ratio of two times in one round is stable even on a shared machine, so the
+//! median of the rounds' ratios is printed. All scores must equal those of the plain games.
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -2,9 +2,9 @@
 //! rules. On each map, the bot plays a first game without a memory, and a second with the memory of
 //! the first.
 //!
-//! Skips games that the solver does not survive under the true rules. For each changed rule, the
-//! table shows the median tick from which the bot knew this rule in the first game. `--true-rules`
-//! adds games of a bot that knows the rules; `--trace` prints the estimated rules when they change.
+//! For each variant, skips maps that the solver does not survive. For each changed rule, the table
+//! shows the median tick from which the bot knew this rule in the first game. `--true-rules` adds
+//! games of a bot that knows the rules; `--trace` prints the estimated rules when they change.
 //! `--known` instead compares decision times with and without learning under the usual rules.
 //!
 //! ```sh

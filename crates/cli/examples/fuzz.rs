@@ -44,8 +44,8 @@ struct Args {
 enum Target {
     /// Messages to the bot
     Messages,
-    /// Expressions for the parser of the search grammar; a valid expression is also built into a
-    /// planner
+    /// Expressions for the parser of the search grammar; every 50th valid expression also makes a
+    /// decision
     Expressions,
     /// Files with maps or saved games, read by the library and by the program
     Files,

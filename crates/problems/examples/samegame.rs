@@ -9,8 +9,8 @@
 //!     --boards boards.txt --with-memory 2 --policy game --runs 2
 //! ```
 //!
-//! The file has one line per row, top row first, and a blank line between boards. The default is
-//! `samegame/boards.txt` in the folder `$GETAWAY_SHARED`, or in `../shared` if this is not set.
+//! The file of boards has one line per row, top row first, and a blank line between boards. The
+//! default is `samegame/boards.txt` in `$GETAWAY_SHARED`, or in `../shared` if that is not set.
 //!
 //! A run makes one pass of the expression on each board. `--evaluations N` and `--seconds S` limit
 //! each pass. `--first N` and `--last N` select a range of boards, counted from 1. With `--moves

@@ -1,4 +1,4 @@
-//! Writes the plans in `benches/plans/`, one for each bundled map. A plan survives a whole game,
+//! Writes the plans in `benches/plans/`, one for each of `OUR_MAPS`. A plan survives a whole game,
 //! even in the no-jump variant. It has one letter per tick: L, R, U, D, or `.` to stay.
 
 use std::fs;

@@ -1,7 +1,7 @@
-//! A short version of the example `calibration`. Over all tournaments between equal planners, 93%
-//! to 97% of the 95% intervals must contain the true value, and the sign test and the verdicts
-//! *better* and *worse* must be wrong in at most 5.5% of the tournaments. If the difference equals
-//! the margin, the promised number of further games must be enough in at least 75% of the cases.
+//! A short version of the example `calibration`. Over all synthetic tournaments between equal
+//! planners, 93% to 97% of the 95% intervals must contain the true value, and the sign test and the
+//! verdicts *better* and *worse* must be wrong in at most 5.5% of tournaments. If the difference
+//! equals the margin, the promised number of further games must be enough in at least 75% of cases.
 
 use crate::calibration::{Calibration, MarginCalibration, REAL, SYNTHETIC};
 use crate::common;

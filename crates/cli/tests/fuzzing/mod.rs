@@ -119,7 +119,7 @@ fn arbitrary_value(dice: &mut Dice) -> Value {
     }
 }
 
-/// Returns JSON-like text: deep nesting, long numbers, odd escapes, fragments, or valid values.
+/// Returns JSON-like bytes: deep nesting, long numbers, odd escapes, fragments, noise or JSON.
 pub fn json_like(dice: &mut Dice) -> Vec<u8> {
     let many = dice.pick(&[1, 2, 100, 127, 128, 129, 1000, 20_000]);
     let text = match dice.below(16) {

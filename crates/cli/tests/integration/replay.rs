@@ -64,7 +64,7 @@ fn flee(world: &World, state: &State) -> Vec<Action> {
     best.and_then(Move::direction).map(Action::Move).into_iter().collect()
 }
 
-/// Tries `MOVE_TO`, mostly to unreachable, fractional or off-map targets, and then strolls.
+/// Tries `MOVE_TO`, mostly to unreachable, fractional or off-map targets; if that fails, strolls.
 fn commute(world: &World, state: &State) -> Vec<Action> {
     let (width, height) = (f64::from(world.layout().width), f64::from(world.layout().height));
     let leg = f64::from(state.tick() / 25);

@@ -237,7 +237,7 @@ fn selective_game_spares_larger_groups_until_the_colour_is_connected() {
     assert_eq!(colours_of("0 1 2\n0 1 0\n0 1 0"), [(1, 3), (0, 2)]);
     // All blocks of colour 0 are connected, so their group is legal.
     assert_eq!(colours_of("0 1 2\n0 1 3\n0 1 4\n0 2 4"), [(0, 4), (1, 3), (4, 2)]);
-    // Colour 0 is spared, but no other colour forms a group, so its two groups are legal.
+    // Colour 0 is spared, but no other colour forms a group, so both groups of colour 0 are legal.
     assert_eq!(colours_of("0 1 0\n0 2 0\n0 1 0"), [(0, 3), (0, 3)]);
 }
 

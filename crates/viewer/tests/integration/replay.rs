@@ -1,4 +1,4 @@
-//! Guarantees: on every bundled map and in both variants, replays follow the rules. Recordings are
+//! Guarantees: on every bundled map, the annotations of replays follow the rules. Recordings are
 //! shown as recorded, even if they diverge from the rules.
 
 use std::io::Write;
@@ -51,7 +51,7 @@ fn threats_follow_their_annotated_intents() {
     let mut seen = std::collections::BTreeMap::new();
     for map in common::our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
-        // A game that lasts to the end is long enough to contain every kind of intent.
+        // On all maps together, games that last to the end contain every kind of intent.
         let moves = getaway::planner::SurvivalSearch::new(Default::default())
             .solve(&world, &world.start(), Default::default())
             .moves;
