@@ -3,9 +3,9 @@
     python examples/python/compare.py random safest cautious model:examples/models/evolved.json
 
 For each set of maps and each variant, prints a table: each planner's mean final tick, its standard
-error over the maps, and the mean regret (the number of ticks by which the best possible game is
-longer). The regret covers only maps whose best game is found and proven within the budget. The
-generated maps are from the `test` split, which `evolve.py`, `imitate.py` and `ppo.py` do not use.
+error over the maps, the survived games, and the mean regret (by how many ticks the best possible
+game is longer). The regret covers only maps whose best game is found and proven within the budget.
+The generated maps are from the `test` split, which `evolve.py`, `imitate.py` and `ppo.py` avoid.
 """
 
 from __future__ import annotations

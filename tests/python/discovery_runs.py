@@ -40,7 +40,7 @@ def report(program: Path, options: list[str], state: Path) -> dict[str, Any]:
 
 
 def kill_at(program: Path, options: list[str], state: Path, size: int) -> int:
-    """Kills a discovery when its state file has `size` bytes; returns the size after the kill."""
+    """Kills a discovery once its state file has `size` bytes; returns the size after the kill."""
     process = subprocess.Popen(command(program, options, state), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + TIMEOUT_S
     while (state.stat().st_size if state.exists() else 0) < size:

@@ -4,8 +4,8 @@
 
 A sequence creates a single or a vector environment with random options. In random order, it then
 steps, resets, copies and pickles the environment, and sets and gets states. For each game, the
-plain model has a `getaway.State`, a number of steps, and a flag: whether the game is over. Sequence
-N depends only on the number `seed + N`, which a failure prints. The test suite runs 250 sequences.
+plain model has a `getaway.State`, a number of steps, and a flag: whether its episode is over.
+Sequence N depends only on the number `seed + N`, which a failure prints. The test suite runs 250.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def places(program: Path) -> list[Place]:
 
 
 def own_files(program: Path, folder: Path) -> dict[str, bytes]:
-    """Returns the content of one file of each kind that the program writes, and of a map's files."""
+    """Returns, by kind, the content of files that the program writes and of a map's files."""
 
     def run(*arguments: str) -> None:
         subprocess.run([program, *arguments], cwd=folder, check=True, capture_output=True, timeout=TIMEOUT_S)

@@ -57,7 +57,7 @@ class Interruption(BaseException):
 
 
 class HostileSequence:
-    """A sequence that claims a length of 2**62, and calls `act` whenever its values are read."""
+    """A sequence that claims a length of 2**62, and calls `act` when read, converted or called."""
 
     def __init__(self, act: Callable[[], Any]) -> None:
         self.act = act

@@ -368,7 +368,7 @@ def test_full_disk_stops_the_recording_but_not_the_game(scripted_server: Serve, 
         receive_registration(connection)
         play(connection, new_game(), 20)
 
-    # The limit is 64 blocks of 512 bytes. Python ignores SIGXFSZ, so a longer write is an error.
+    # The limit is 64 blocks of 512 bytes. Python ignores SIGXFSZ, so a write beyond it fails.
     limited = f'ulimit -f 64; exec "{sys.executable}" application.py --url {scripted_server(script)}'
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recording)}
     done = subprocess.run(["sh", "-c", limited], cwd=ROOT / "bot", env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)

@@ -58,8 +58,9 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator[OpenPage]:
-    """Yields a function that opens pages. Errors, warnings and exceptions on them fail the test.
-    The unused parameters make pytest stop the servers last, because pages may wait for answers."""
+    """Yields a function that opens pages. Exceptions on a page fail the test, and so do logged
+    errors and warnings if `logs_matter`. The unused parameters make pytest stop the servers last,
+    because pages may wait for answers."""
     problems: list[str] = []
     contexts = []
 

@@ -87,7 +87,6 @@ def test_foreign_pages_cannot_open_a_websocket(
         assert any(origin in line for origin in refused) or f'the Host header is "{REBOUND}:{port}"' in line, line
 
 
-# A planner whose module creates the file `reached` when it is imported.
 CANARY = """
 from pathlib import Path
 
