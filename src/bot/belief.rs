@@ -34,7 +34,8 @@ const BEST_WRONG_MAX: u32 = 8;
 
 /// Maximum hidden states per threat to check against a path. The check takes about a millisecond.
 const STATES_TRIED_MAX: usize = 600;
-/// Maximum draw counts to try if the count is unknown. Counts 1 to 24 cover every possible pick.
+/// Maximum draw counts to try if the count is unknown. Under the server's rules, counts 1 to 24
+/// cover every pick from up to four options.
 const DRAWS_TRIED_MAX: u16 = 24;
 const CATCHES_MAX: usize = 3;
 
@@ -141,8 +142,8 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// A few hidden states that lead to a catch on `path`, which starts in `tick`, as the number of
-    /// moves before the catch, the spawn (a deer's home) and the threat. `None` after `deadline`.
+    /// Returns, for a few hidden states that cause a catch on `path`, the number of moves before it,
+    /// the spawn (a deer's home) and the threat. `path` starts in `tick`. `None` after `deadline`.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -593,8 +594,7 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // The likeliest sightings are tiles towards which the threat's last step led, then tiles
-        // near the player.
+        // Tiles towards which the threat's last step led come first, then tiles near the player.
         let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();

@@ -1,10 +1,10 @@
-//! Exploration: finds see-through tiles, which the player cannot enter, before a plan leads there.
+//! Finds see-through tiles, which the player cannot enter, before a plan leads onto one.
 //!
 //! Messages show see-through tiles like open tiles. Once a tile has *refused* the player (a command
 //! to enter it had no effect), every unvisited tile is an *unknown tile*. While threats are slow,
-//! the player tries to enter the nearest unknown tile, provided that it survives for some time even
-//! after a refusal. Once the visited tiles are enough to survive the game, they become the *safe
-//! set*: the bot avoids all other tiles, and exploration stops.
+//! the player tries to enter the nearest unknown tile, provided that the player survives for some
+//! time even after a refusal. Once the visited tiles are enough to survive the game, they become
+//! the *safe set*: the bot avoids all other tiles, and exploration stops.
 //!
 //! Without a safe exploring step, the planned step is kept if the player survives the game with
 //! unknown tiles open (*optimistic*), and for some time with them closed (*pessimistic*).
@@ -21,15 +21,15 @@ use super::tracker::Tracker;
 
 const EXPLORE_UNTIL_TICK: u16 = 700;
 const PESSIMISTIC_TICKS: u16 = 60;
-/// The player must survive an exploring step for this many ticks if unknown tiles are open.
+/// After an exploring step, the player must survive this many ticks if unknown tiles are open.
 const OPTIMISTIC_TICKS: u16 = 300;
 /// Searches on the bundled maps need far fewer states.
 const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
 /// With this limit, a search takes well under a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
-/// The next search for a safe set is due after `SAFE_SET_RETRY_TICKS`, or once the number of tiles
-/// visited has grown by at least `SAFE_SET_GROWTH_MIN`, and by 1 / `SAFE_SET_GROWTH_DIVISOR`.
+/// The next search for a safe set is due after `SAFE_SET_RETRY_TICKS`, or once the number of
+/// visited tiles has grown by 1 / `SAFE_SET_GROWTH_DIVISOR`, but by at least `SAFE_SET_GROWTH_MIN`.
 const SAFE_SET_GROWTH_MIN: usize = 8;
 const SAFE_SET_GROWTH_DIVISOR: usize = 8;
 const SAFE_SET_RETRY_TICKS: u16 = 50;

@@ -2,7 +2,7 @@
 //!
 //! After the first misprediction, or if a style has an unknown name, a [`Learner`] follows the
 //! game. When its best explanation changes, a new tracker replays the game under the new rules, and
-//! replaces the old tracker if it has no or fewer mispredictions. The bot checks its moves against
+//! replaces the old tracker if it has fewer mispredictions or none. The bot checks moves against
 //! other explanations (`conformant`). If no rules explain a threat of known style, learning stops.
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};

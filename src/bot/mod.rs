@@ -45,7 +45,8 @@ use tracker::Tracking;
 /// Time held back from a budget (at most a quarter of it): the system may preempt the process.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
-/// Gap reconstruction and style identification may take 1 / `INFERENCE_DIVISOR` of the budget.
+/// Gap reconstruction and style identification end after 1 / `INFERENCE_DIVISOR` of the budget, or
+/// at the decision's deadline if the tracker is behind the game.
 const INFERENCE_DIVISOR: u32 = 4;
 /// Learning pauses after 1 / `LEARNING_DIVISOR` of the budget. The rest is for planning.
 const LEARNING_DIVISOR: u32 = 2;

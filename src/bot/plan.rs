@@ -5,7 +5,8 @@
 //!   cautious planner if there are too many such threats or the map is large;
 //! - in a game joined late, a hedged plan (`hedge`), until the threats' memories are known;
 //! - a safe exploring step (`exploration`);
-//! - a survival plan with slack, which `exploration` checks once a tile has refused the player.
+//! - the bot's planner: by default, a survival plan with slack, which `exploration` checks once a
+//!   tile has refused the player.
 //!
 //! In every state of a plan with slack `n`, the player survives the threats' next `n` moves if it
 //! stands still (see [`SurvivalOptions::slack_moves`]), so a few commands may be late or lost.

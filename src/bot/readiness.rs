@@ -23,7 +23,7 @@ pub(super) struct EarlyPhase {
 }
 
 impl EarlyPhase {
-    /// `None` if no quicker phase follows after `tick`, or if its period exceeds [`PERIOD_MAX`].
+    /// `None` if no quicker phase begins after `tick`, or if its period exceeds [`PERIOD_MAX`].
     pub fn new(world: &World, tick: u16) -> Option<Self> {
         let period_ticks = Self::period_after(world, tick)?;
         let early = |first_tick: u8| {
@@ -64,7 +64,7 @@ impl EarlyPhase {
         &self.worlds[usize::from((first_move - 1) % u16::from(self.period_ticks))]
     }
 
-    /// Returns a check of states before `until_tick`. Once `budget` is used up, no state is ready.
+    /// A check for states before `until_tick`. Once `budget` is used up, no state counts as ready.
     pub fn until(&self, until_tick: u16, budget: Budget) -> Readiness<'_> {
         Readiness { early: self, until_tick, meter: RefCell::new(BudgetMeter::new(budget)) }
     }
