@@ -14,7 +14,7 @@ const EARLY_PERIOD_MAX: u8 = 7;
 const OWL_CHOICES_MAX: usize = 8;
 
 impl Learner {
-    /// Returns rules that explain the games with few changes to the expected rules.
+    /// Returns rules that explain the games, with few changes to the expected rules.
     pub fn best(&self) -> Rules {
         self.best_until(Deadline::NEVER).expect("time without end")
     }
@@ -190,8 +190,8 @@ impl Learner {
         }
     }
 
-    /// Returns at most `count` other rules that may explain the game. Each differs from `best` in
-    /// the values for one style, for the picks, or for the shared path of owls and hawks.
+    /// Returns at most `count` other sets of rules that may explain the game. Each differs from
+    /// `best` in the values for one style, for the picks, or for the shared path of owls and hawks.
     pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
         self.alternatives_until(best, count, Deadline::NEVER)
     }
@@ -351,7 +351,7 @@ fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
     found.into_iter()
 }
 
-/// Returns `expected` if the range is empty or has it, else the range's lowest square or `low`.
+/// `expected` if the range has it or is empty, else the range's lowest square, if any, or `low`.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;

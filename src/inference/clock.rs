@@ -24,7 +24,7 @@ pub struct ClockEvidence {
     pub personality: Option<Personality>,
 }
 
-/// The index of the current phase, its period, and the ticks since the last move.
+/// The index of the current phase, its period, and the ticks since the last move or the start.
 type Hypothesis = (u8, u8, u8);
 
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! Explanations of the hawks' steps. Values of different parameters depend on one another: a
-//! patience may be possible only with a certain rest, or only with certain posts. Therefore, a
-//! [`HawkExplanation`] holds one set of values per parameter, and all combinations are possible.
+//! patience may be possible only with a certain rest, or only with certain posts. So there can be
+//! several [`HawkExplanation`]s. Each holds sets of values of which all combinations are possible.
 
 use crate::search::Deadline;
 

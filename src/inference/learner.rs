@@ -1,5 +1,3 @@
-//! The learner follows games and keeps the rules that explain the threats' moves.
-//!
 //! Threats react to the player, but not to each other. So the learner keeps separate sets of
 //! hypotheses for the clock, the sharks, the deer, the owls, the hawks and the picks. These sets
 //! are linked only by the direction orders and random numbers that several styles share. If the
@@ -267,7 +265,7 @@ impl Learner {
         game.moves_made = Some(0).filter(|_| is_from_start);
     }
 
-    /// Learns from the next message. Ignores a message with an earlier or a repeated tick.
+    /// Learns from the next message. Ignores it if its tick is old or its threat count differs.
     pub fn observe(&mut self, sight: &Sight) {
         while self.advance() {}
         self.show(sight);
@@ -281,7 +279,7 @@ impl Learner {
         }
     }
 
-    /// Does part of the pending work. Returns false if there was none. Takes less than a
+    /// Does part of the pending work. Returns false if there was none. Takes at most about a
     /// millisecond, unless a hawk has thousands of hypotheses.
     pub(crate) fn advance(&mut self) -> bool {
         self.task = match std::mem::take(&mut self.task) {

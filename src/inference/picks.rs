@@ -33,7 +33,7 @@ pub struct Effort {
 impl Effort {
     /// The limits for recorded games. A search takes a few seconds at most.
     pub const WHOLE: Self = Self { seed_max: 1_000_000, scale_max: 1e6, both_seed_max: 2_000, found_max: usize::MAX };
-    /// The limits for one tick of a running game.
+    /// The limits for a running game.
     pub const TICK: Self = Self { seed_max: 2_000, scale_max: 1e5, both_seed_max: 0, found_max: 4_000 };
 }
 

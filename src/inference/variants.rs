@@ -5,7 +5,7 @@ use crate::game::{
 };
 use crate::search::Generator;
 
-/// A number, order or switch of the rules that a [`variant`] can change.
+/// A value in the rules that a [`variant`] can change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Parameter {
     /// The period of a personality.
@@ -210,7 +210,7 @@ pub fn variant(seed: u64, changes: usize) -> Rules {
     rules
 }
 
-/// A parameter that differs between two sets of rules.
+/// A field that differs between two sets of rules.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Difference {
     /// The name of the field in a rules file.
