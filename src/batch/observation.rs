@@ -26,7 +26,7 @@ pub const COMPACT_THREAT: usize = 5;
 pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
 
 /// The number of elements before the threats in a complete state: the tick, the ticks since the
-/// threats' last move, and the player's x and y.
+/// threats' last move (or since the start), and the player's x and y.
 pub const STATE_HEADER: usize = 4;
 /// Each threat of a complete state, in map order, has this many elements: x, y, direction, style,
 /// draws, kind of remembered position (0: none, 1: a position of the player, 2: a hawk's post), x

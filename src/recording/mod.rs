@@ -124,7 +124,7 @@ pub struct RecordedTick {
     /// The actions of the bot's command.
     #[serde(deserialize_with = "actions")]
     pub actions: Vec<Action>,
-    /// Notes on the entire game, only in the first line.
+    /// Notes on the entire game, usually only in the first line.
     #[serde(default, deserialize_with = "notes::readable")]
     pub game: Option<Box<GameNotes>>,
     /// The commands that the server received in the tick, if recorded.

@@ -75,7 +75,7 @@ pub struct DecisionNotes {
     pub ms: f64,
     /// How the move was found: `plan`, `search` or `fallback`.
     pub source: String,
-    /// The last tick of the bot's plan; 2001 if the plan survives the game.
+    /// The final tick of the bot's plan; 2001 if the plan survives the game.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_tick: Option<u16>,
     /// The number of mispredictions since the previous line, over all threats.
@@ -94,7 +94,7 @@ fn is_zero(number: &u32) -> bool {
 /// The notes of a line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TickNotes {
-    /// Notes on the entire game, only in the first line.
+    /// Notes on the entire game, usually only in the first line.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
     pub game: Option<Box<GameNotes>>,
     /// The commands that the server received in the tick, if recorded.
