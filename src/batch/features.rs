@@ -179,7 +179,7 @@ impl Features {
         let mut leads = [Leads::default(); Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            // Unreachable tiles have no lead: the player's steps are `FAR`, and no arrival is later.
+            // An unreachable tile has no lead: steps to it are `FAR`, and no arrival is later.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);

@@ -142,7 +142,7 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// Returns, for a few hidden states that cause a catch on `path`, the number of moves before it,
+    /// For a few hidden states that cause a catch on `path`, returns the number of moves before it,
     /// the spawn (a deer's home) and the threat. `path` starts in `tick`. `None` after `deadline`.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
