@@ -94,8 +94,8 @@ impl Shape {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NumbersError {
-    /// The number of elements is wrong.
-    #[error("{found} numbers: expected {expected}")]
+    /// There are too few elements.
+    #[error("{found} numbers: expected at least {expected}")]
     Length {
         /// The length of a state.
         expected: usize,

@@ -293,7 +293,7 @@ pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
                 _ => format!("the owl looks in ticks 0 to {} of every {minute}", window - 1),
             }
         }
-        Parameter::HawkPatience => format!("the hawk is sent to a post after {value} moves of waiting"),
+        Parameter::HawkPatience => format!("the hawk is sent to a post after more than {value} moves of waiting"),
         Parameter::HawkRest => format!("the hawk waits {value} more moves after it has reached a post"),
         Parameter::HawkPosts => format!("the hawk's posts are the {value} best intersections"),
         Parameter::StyleNames => match rules.wire.style_names {
