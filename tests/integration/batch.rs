@@ -409,5 +409,8 @@ fn numbers_that_are_not_a_state_are_refused() {
     assert_eq!(error(STATE_HEADER + 3, 5), "style 5: expected that of the map's threat");
     assert_eq!(error(STATE_HEADER + 5, 3), "kind of remembered position 3: expected 0 to 2");
     assert_eq!(error(STATE_HEADER + 8, 500), "idle rounds 500: expected -128 to 127");
-    assert_eq!(batch.state_of_numbers(0, &numbers[1..]).expect_err("an error").to_string(), "12 numbers: expected at least 13");
+    assert_eq!(
+        batch.state_of_numbers(0, &numbers[1..]).expect_err("an error").to_string(),
+        "12 numbers: expected at least 13"
+    );
 }
