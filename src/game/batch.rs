@@ -7,8 +7,8 @@ const BLOCK_GAMES: usize = 64;
 
 impl World {
     /// Plays one tick of every game: `moves[i]` is the move in `states[i]`. Games that are over
-    /// stay unchanged. The result is the same as with [`World::step`], but this is faster: running
-    /// each phase of the tick over 64 games avoids unpredictable branches and lets lookups overlap.
+    /// stay unchanged. Gives the same states as [`World::step`], but is faster: running each phase
+    /// of the tick over 64 games avoids unpredictable branches and lets lookups overlap.
     ///
     /// # Panics
     /// If the numbers of moves and states differ, or in the same cases as [`World::step`].

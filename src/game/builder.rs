@@ -58,7 +58,7 @@ pub struct WorldBuilder {
 impl WorldBuilder {
     /// Builds the tables that do not need routes. Fails in the same cases as [`World::new`].
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
-        // Names the code that uses each rule. Does not compile if a rule is missing.
+        // A missing rule is a compile error. Comments name the code that uses the rules below them.
         let Rules {
             // `World::step`
             no_jump: _,

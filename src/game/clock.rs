@@ -1,4 +1,4 @@
-//! The clock of all threats. The server has one per threat, but they always show the same time.
+//! The clock of all threats. The server has one clock per threat, but all show the same time.
 
 use super::{FIRST_TICK, Personality, Rules};
 
@@ -15,7 +15,7 @@ pub struct Clock {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockTick {
     moves_before: u16,
-    /// Ticks since the threats' last move, at the end of this tick; 0 if they move in this tick.
+    /// At the end of this tick, the ticks since the threats' last move, or since the start.
     ticks_since_move: u8,
     pub owls_look: bool,
 }

@@ -12,7 +12,7 @@ pub enum Tile {
     Wall,
     /// Open to the player and to threats.
     Open,
-    /// Open to threats, sight and paths, but closed to the player. In images, it is not opaque.
+    /// Open to threats, sight and paths, but not to the player. In images, its pixel is not opaque.
     SeeThrough,
 }
 
@@ -75,7 +75,7 @@ impl Layout {
         }
     }
 
-    /// True if the position is not a wall, so that threats, sight and paths can pass.
+    /// True unless the position is a wall or off the grid.
     pub fn is_open(&self, position: Position) -> bool {
         self.tile(position).is_open()
     }
@@ -147,7 +147,7 @@ pub enum DrawingError {
     /// Rows of different lengths.
     #[error("row {row} has width {found}: expected {expected}, like the first row")]
     Ragged {
-        /// Row number, from 1.
+        /// Row number, from 1. Blank lines do not count.
         row: usize,
         /// Tiles in this row.
         found: usize,

@@ -128,7 +128,7 @@ impl World {
         posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
     }
 
-    /// The tile of the post picked after this many draws; the tile count if there are no posts.
+    /// The tile of a hawk's next post after this many draws; the tile count if there are no posts.
     pub(crate) fn hawk_post_drawn(&self, draws: u16) -> u16 {
         let posts = &self.tables.hawk_posts;
         posts[usize::from(draws) % posts.len()].tile()

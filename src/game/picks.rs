@@ -19,7 +19,7 @@ pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     x - x.floor()
 }
 
-/// The picked index. With a tiny scale, `number` can round to 1: this picks the last entry.
+/// The picked index. With a tiny scale, `number` can round to 1, which picks the last entry.
 pub(crate) fn pick(number: f64, len: usize) -> usize {
     ((number * len as f64).floor() as usize).min(len.saturating_sub(1))
 }

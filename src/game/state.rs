@@ -11,7 +11,7 @@ pub struct State {
     pub(super) is_caught: bool,
     pub(super) shape: Shape,
     pub(super) first: Block,
-    /// The ninth and later threats. Real maps have at most eight, so this box needs no allocation.
+    /// The ninth and later threats. Real maps have at most eight; an empty box needs no allocation.
     pub(super) more: Box<[Block]>,
 }
 
@@ -78,7 +78,7 @@ pub struct Threat {
     /// For a hawk: the intersection picked as its post, until the move after its arrival there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Position>,
-    /// For a hawk: how many moves it has waited; -5 after its first move at a post on the server.
+    /// For a hawk: how many moves it has waited; on the server, -5 after its first move at a post.
     #[serde(default)]
     pub idle_rounds: i8,
 }

@@ -1,7 +1,7 @@
 use super::names::named;
 
 named! {
-    /// The style of a threat, which determines how it moves. The server's name is in parentheses.
+    /// The style of a threat determines how it moves. In parentheses: the server's internal name.
     pub enum Style, "style" {
         /// Moves straight on if possible, otherwise in a random open direction (`straitHead`).
         Bull = "bull",
@@ -82,7 +82,7 @@ impl Style {
     }
 }
 
-/// The data that affect a threat's moves, besides its pose, its draws and the player's position.
+/// The data that affect a threat's moves, besides its pose and draws, the tick and the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StyleMemory {
     Nothing,

@@ -81,7 +81,7 @@ pub(super) struct Tables {
     /// `places[target] - places[deer] + bearing_offset`.
     pub bearings: Vec<u8>,
     pub bearing_offset: i32,
-    /// A deer's next pose, at index `row * poses + pose`. Rows: 1 to 16 by bearing, later by spawn.
+    /// A deer's next pose, at index `row * poses + pose`. Rows: 1 to 16 by bearing, then by spawn.
     pub deer_next: Vec<u16>,
     /// For each number of earlier draws, the next random number times 12, rounded down (0 to 11).
     pub twelfths: Box<[u8; DRAWS]>,

@@ -456,7 +456,7 @@ impl World {
         u32::from(state.tick) * POINTS_PER_TICK
     }
 
-    /// Returns a hash of the data that affect the rest of the game, and of no other data.
+    /// Returns a hash of the state. Ignores a threat's direction if it does not affect later moves.
     #[inline]
     pub fn fingerprint(&self, state: &State) -> u64 {
         let header = u64::from(state.tick) | u64::from(state.player) << 16 | u64::from(state.is_caught) << 32;

@@ -1,5 +1,5 @@
 //! Converts between `layout.png` and [`Layout`]. For any input, [`decode_layout`] returns an error
-//! or the same tiles as the server. It never panics, and uses less than 100 MB of memory. It
+//! or the same tiles as the server. It never panics, and uses less than 100 MiB of memory. It
 //! restores any layout that [`encode_layout`] has encoded.
 
 use crate::game::{Layout, Position, Spawn, Style, Tile};

@@ -7,7 +7,7 @@ pub const MAX_SIDE: u32 = 1024;
 /// Minimum number of open tiles. With a single open tile, the player could never move.
 pub const MIN_OPEN_TILES: usize = 2;
 
-/// The error for an image or text that is not a valid map, or for a layout that cannot be drawn.
+/// The error for an image or text that is not a valid map, or a layout that no image can show.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LayoutError {

@@ -179,8 +179,8 @@ impl Map {
     /// Replaces `layout.png` and `meta.json` in an existing folder. Keeps its other files.
     ///
     /// # Errors
-    /// If `folder` is not a folder, the map cannot be drawn, or a file cannot be written. The old
-    /// map stays intact, unless a file was replaced before the failure.
+    /// If `folder` is not a folder, the map cannot be saved as an image, or a file cannot be
+    /// written. The old map stays intact, unless a file was replaced before the failure.
     pub fn overwrite(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if !folder.is_dir() {
