@@ -95,7 +95,7 @@ const PLANNER_TICKS: u16 = 200;
 
 fn options(planner: &str, script: Script) -> BotOptions {
     let mut options = BotOptions {
-        // Off if a style is unknown, because the bot would learn: `inference.rs` tests learning.
+        // Off if a style is unknown: the bot would identify the style, which `inference.rs` tests.
         learns: script != Script::UnknownStyle,
         planner: planner.parse().expect("a planner"),
         budget: Budget::time(BUDGET).and(Budget::ticks(TICKS)),
@@ -276,8 +276,8 @@ fn record_planner(layout: &Layout, planner: &str) -> Vec<u8> {
     game.record
 }
 
-/// Plays in a hall with a bot that has no time, so that building the world takes 49 messages.
-/// In tick 90, when the bot has processed all queued observations, a threat is moved.
+/// Plays in a hall with a bot that has no time, so building the world takes 49 messages. In tick
+/// 90, when the bot has processed all queued observations, a threat is moved.
 fn record_hall() -> Vec<u8> {
     let mut drawing: Vec<String> = vec![".".repeat(28); 28];
     drawing[2].replace_range(2..3, "P");

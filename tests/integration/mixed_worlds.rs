@@ -118,7 +118,7 @@ fn layouts() -> impl Strategy<Value = (Layout, Layout)> {
                 Layout { width, height, tiles, player: at(spot), threats }
             };
             let one = map(&tiles, &spawns);
-            // An odd `kinship` changes one style. 2 draws new tiles, and 3 also reverses the tiles.
+            // Kinships 1 and 3 change a style. 2 draws new tiles, and 3 reverses the old ones.
             let mut cast = spawns.clone();
             if kinship % 2 == 1 && !cast.is_empty() {
                 let odd_one = odd_one.index(cast.len());

@@ -83,7 +83,7 @@ fn search_is_saved_wherever_the_time_is_up() {
     for (index, (_, world)) in worlds(10).enumerate() {
         let mut decider = decider();
         for piece in 0..150 {
-            // Every reading of this clock takes the same time, so the cuts are the same on every machine.
+            // Every reading of this clock takes equally long, so all machines make the same cuts.
             let clock = install(ManualTimeSource::with_reading(Duration::from_micros(20)));
             let time = Duration::from_micros(20) * (50 << random.below(8) | random.below(50) as u32);
             let solution = decider.solve(&world, &world.start(), Budget::until(clock.now() + time));

@@ -78,7 +78,7 @@ fn nearer_neighbour(
     open_neighbours(layout, rules.shared_path_order, from).find(|&tile| distances[tile] == Some(nearer))
 }
 
-/// Returns the tiles of the shark path after `from`, including `to`, or `None` if there is no path.
+/// Returns the shark path without its first tile, `from`; `None` if there is no path.
 pub fn shark_path(layout: &Layout, rules: &Rules, from: Position, to: Position) -> Option<Vec<Position>> {
     if !layout.is_open(from) || !layout.is_open(to) {
         return None;

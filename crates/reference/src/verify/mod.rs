@@ -35,15 +35,15 @@
 //! sets keep these counts. An owl's remembered position is replaced by the tile that the owl
 //! reaches before it looks again.
 //!
-//! The verifier makes the following assumptions. The third and fourth follow from the rules. It
-//! checks the others against the literal model, and refuses the certificate if one is false:
+//! The verifier refuses a certificate if one of the following assumptions is false. It checks them
+//! against the literal model, except the third and fourth, which follow from the rules:
 //!
 //! - All threats move in the same ticks, and the player can reverse its moves ([`Board::new`]
 //!   checks both).
 //! - A move depends only on the key of the threat and on whether and where it notices the player.
-//!   To check this, each step is repeated with a *twin* that has the same key, but for example
-//!   another seed: its next key must be the same ([`Pursuer::compute_steps`]). Bulls and goldfish
-//!   notice nothing.
+//!   To check this, each step is repeated with a *twin* that has the same key but, for example,
+//!   another seed. The twin's next key must be the same ([`Pursuer::compute_steps`]). Bulls and
+//!   goldfish notice nothing.
 //! - A threat with a stale view sees the player's tile at the start of the tick. In the first tick,
 //!   it sees a position off the grid.
 //! - When a threat moves, it is not on the tile where it sees the player: otherwise the game would
