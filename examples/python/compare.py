@@ -25,7 +25,7 @@ BEST_TICKS_BUDGET = 3_000_000
 
 
 def best_tick(map: getaway.Map, *, no_jump: bool) -> float:
-    """Returns the last tick that any player can reach, or NaN if it is not found and proven."""
+    """Returns the last tick that can be reached, or NaN if it is not found and proven."""
     solution = getaway.solve(map, no_jump=no_jump, budget_ticks=BEST_TICKS_BUDGET, time_limit_ms=3_600_000)
     return solution.final_tick if solution.is_optimal else float("nan")
 

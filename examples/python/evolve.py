@@ -45,7 +45,7 @@ def layers(parameters: Floats) -> list[Floats]:
 
 
 def actions(parameters: Floats, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
-    """Returns one action per row of features. A policy's game is row `game * policies + policy`."""
+    """Returns one action per row of features. Row `game * policies + policy` is a policy's game."""
     own, shared, is_open = policy.split_inputs(features)
     first, first_bias, last, last_bias = layers(parameters)
     policies = len(parameters)
