@@ -56,8 +56,8 @@ pub enum LayoutError {
     },
     /// The layout cannot be represented by an image.
     #[error(
-        "cannot be drawn: expected one tile per cell, the player and every threat on an open opaque tile of its own, \
-         and threats listed row by row"
+        "cannot be saved as an image: expected one tile per cell, the player and every threat on an open opaque tile \
+         of its own, and threats listed row by row"
     )]
     NotDrawable,
 }
