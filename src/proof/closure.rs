@@ -8,7 +8,7 @@ use crate::game::FIRST_TICK;
 #[derive(Debug)]
 pub(super) struct ClosureBuilder {
     pub closure: Closure,
-    /// For each key, the highest number of moves so far after which the threat can have the key.
+    /// For each key, the index of the last layer so far that contains the key; 0 if none does.
     found: Vec<usize>,
 }
 

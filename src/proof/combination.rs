@@ -21,8 +21,8 @@ pub(super) struct Slot {
     pub draws: Option<u16>,
 }
 
-/// Bits of a hawk's number of draws since the first tick. On the server, a hawk draws at most 200
-/// times per game, because it makes fewer than 1,400 moves and draws at most once in seven moves.
+/// Bits of a hawk's number of draws since the first tick. With posts, a hawk on the server draws at
+/// most 200 times per game: it makes fewer than 1,400 moves, and draws at most once in seven moves.
 pub(super) const DRAW_BITS: u32 = 8;
 
 impl Slot {
@@ -56,7 +56,7 @@ impl Slot {
         ((1 << self.bits) - 1) << self.shift
     }
 
-    /// Returns a hawk's number of draws since the first tick, in its bits; 0 for other threats.
+    /// Returns a hawk's draw count since the first tick, shifted to its bits; 0 for other threats.
     #[inline]
     fn draws_place(&self, draws: impl FnOnce() -> u16) -> Combination {
         self.draws_shift.map_or(0, |shift| Combination::from(draws()) << shift)

@@ -9,7 +9,7 @@ const IDLE_ROUNDS: usize = 11;
 const IDLE_FIRST: i8 = -5;
 const IDLE_LAST: i8 = 5;
 pub(super) const POSTS_MAX: usize = 10;
-/// Minimum moves of a hawk per draw: six idle moves, and one to reach a goal or see the player.
+/// Minimum moves of a hawk per draw of a post: six idle moves, and one in which it has a target.
 pub(super) const MOVES_PER_DRAW: usize = 7;
 
 impl<const N: usize> Model<N> {

@@ -84,7 +84,7 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// Returns the end of `done`'s chunk. Adds the chunk to the meter if `done` is its start.
+    /// Returns the end of the chunk with `done`. Adds a chunk that starts at `done` to the meter.
     pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
         let end = len.min((done / CHUNK + 1) * CHUNK);
         if done.is_multiple_of(CHUNK) {
@@ -152,7 +152,7 @@ impl<const N: usize> Join<N> {
         Ok(())
     }
 
-    /// Fills `groups` without the widest threat, for the first run of `places`. Returns its end.
+    /// Returns the end of the first run of `places`. Fills its `groups`, without the widest threat.
     fn branch(
         &mut self,
         context: &JoinContext<'_, N>,

@@ -7,7 +7,7 @@ use super::layer::Lookup;
 pub(super) struct Known<const N: usize> {
     pub mask: Combination,
     pub states: u64,
-    /// Number of states after projection to the target's first threat; `states` if `mask` lacks it.
+    /// Number of states after projection to the target's first slot; `states` if `mask` lacks it.
     pub first_states: u64,
     pub lookup: Arc<Lookup<N>>,
 }
@@ -53,8 +53,8 @@ impl<const N: usize> Knowledge<N> {
         has_room
     }
 
-    /// Adds each set of `other`, unless an own set of the same tick has all of its threats. Returns
-    /// true if any set was added.
+    /// Adds each set of `other` that fits into the memory limit, unless a set of `self` for the
+    /// same tick covers the same threats. Returns true if any set was added.
     pub fn adopt(&mut self, other: &Self) -> bool {
         let mut is_adopted = false;
         for (tick, sets) in other.by_tick.iter().enumerate() {

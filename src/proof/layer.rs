@@ -165,7 +165,7 @@ pub(super) struct Lookup<const N: usize> {
 struct Runs {
     mask: Combination,
     index: Index,
-    /// The *run key* of each run: the bits that its combinations share.
+    /// For each run, the bits that its combinations share.
     keys: Vec<Combination>,
     ends: Vec<u32>,
 }

@@ -11,9 +11,9 @@ pub(super) struct Hawks {
 }
 
 /// The numbered memories of hawks. The lowest numbers are *exact* memories: a tile, a post or a
-/// number of idle rounds. The others are sets: the exact memories that a hawk can have after the
-/// moves since it last saw the player. If a hawk could have any memory instead, it could wait
-/// longer than in the game, or turn back on its way to a post.
+/// number of idle rounds. The others are sets: the exact memories that fit a hawk's moves since it
+/// joined a layer or drew a post. If a hawk could have any memory instead, it could wait longer
+/// than in the game, or turn back on its way to a post.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memories {
     pub tiles: usize,

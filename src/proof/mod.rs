@@ -7,8 +7,8 @@
 //!
 //! Terms:
 //! * *Key*: the tile of one threat and, if it has one, its direction or memory, packed into one
-//!   number. *Combination*: the keys of some threats, packed into one number. *Mask*: a bit mask
-//!   that selects the keys of some threats in a combination. These are the threats *in* the mask.
+//!   number. *Combination*: the keys and counted draws of some threats, packed into one number.
+//!   *Mask*: a bit mask that selects the bits of some threats. These threats are *in* the mask.
 //! * *Place*: the index of a tile's bit in a set of tiles.
 //! * *State*: a combination over the threats in a mask, and the player's place.
 //! * *Layer*: the states of one tick, stored as a set of the player's places for each combination.
@@ -23,15 +23,15 @@
 //!   the known sets. A sweep that runs out of states proves that the target is out of reach. A
 //!   sweep that reaches the target turns back and drops the states that do not lead to its last
 //!   layer. The remaining states become known sets.
-//! * *Bottleneck*: a tick at which a known set has few states. A *narrow* sweep starts at a
-//!   bottleneck, and threats join it on the way. A *wide* or *whole* sweep has all of its threats
-//!   from the first tick.
+//! * *Bottleneck*: a tick at which a known set has few states. A *narrow* sweep, except
+//!   the first one, starts at a bottleneck, and threats join it on the way. A *wide* or *whole*
+//!   sweep has all of its threats from the first tick.
 //! * *Reachable layer*: the states of one tick that can be reached from the first tick, regardless
 //!   of any target.
 //! * *Projection*: by tick and shark tile, the places from which the player can survive the shark.
 //! * *Counted draws*: a sweep from the first tick can count how often each hawk has drawn a post.
 //!   The count determines the next post. Without counted draws, a hawk may draw any post.
-//! * *Work*: the number of processed combinations, which a [`BudgetMeter`] counts as ticks.
+//! * *Work*: processed combinations and simulated ticks. A [`BudgetMeter`] counts both as ticks.
 //!
 //! The [`engine`] divides the time between sweeps and two searches for lines: the survival search
 //! and the [`beam`]. Functions that can fail with a `StopReason` do so at the deadline.

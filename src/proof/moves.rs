@@ -154,7 +154,7 @@ pub(super) fn extend<const N: usize>(
         }
     };
     let automaton = context.automaton(slot);
-    // For each combination with a move: index, places before and after the move, and own key.
+    // For each combination in which the player can move: index, places before and after, own key.
     let starts = keys.iter().zip(sets).enumerate().filter_map(|(number, (&key, set))| {
         let from = group_from.and(set);
         let to = reach(&from);

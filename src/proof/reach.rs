@@ -18,7 +18,7 @@ use crate::search::BudgetMeter;
 
 /// Ticks of the kept layers. Layers 906, 606 and 306 are small, because owls have just looked.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
-/// Maximum number of combinations in a kept layer, except the layer of the last tick.
+/// Maximum number of combinations in a kept layer, except the layer of `REACH_TICKS[0]`.
 const KEPT_LEN: usize = 20_000;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl<const N: usize> Reach<N> {
     }
 
     /// Processes about `slice` combinations, or fewer if the budget is used up. Returns true once
-    /// the last tick is reached or a layer has more than `max_len` combinations.
+    /// tick `REACH_TICKS[0]` is reached or a layer has more than `max_len` combinations.
     pub fn advance(&mut self, model: &Model<N>, max_len: usize, slice: u64, meter: &mut BudgetMeter) -> bool {
         let stop = meter.ticks() + slice;
         while self.tick < REACH_TICKS[0] && self.layer.len().max(self.join.len()) <= max_len {

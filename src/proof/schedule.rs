@@ -118,7 +118,7 @@ impl<const N: usize> Schedule<N> {
     }
 
     /// Returns the schedule for a later target, with the unused `whole_masks`. If a line reaches
-    /// the earlier target, moves the wide sweep there, unless it has turned back or is a trial.
+    /// the earlier target, takes over its wide sweep, unless that has turned back or is a trial.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
         let is_taken = is_reached && !self.wide.is_trial;

@@ -27,7 +27,7 @@ const HAWK_WEIGHT: usize = 8;
 
 #[derive(Debug, Default)]
 struct Projections<const N: usize> {
-    /// One per automaton; empty if it is not a shark or if the layers do not fit into `max_bytes`.
+    /// One per automaton; empty unless the automaton is a shark whose layers fit into `max_bytes`.
     layers: Vec<Projection<N>>,
     max_bytes: usize,
     next: Option<(usize, usize)>,
@@ -268,7 +268,7 @@ impl<const N: usize> Target<N> {
     }
 
     /// Chooses a known set with the threat of `slot`, if possible with counted draws, and with as
-    /// many bits of `mask` as possible. Returns its mask and layer restricted to `mask` and `slot`.
+    /// many bits of `mask` as possible. Returns its mask and layer, projected to `mask` and `slot`.
     fn candidates(
         &self,
         tick: usize,

@@ -144,7 +144,7 @@ fn lines_on_many_maps_are_never_hopeless() {
     assert!(check_lines(0..120) >= 80);
 }
 
-/// Checks that sweeps exclude no line that reaches its target. Returns the number of checked maps.
+/// Checks that sweeps exclude no line that reaches the target. Returns the number of checked maps.
 fn check_lines(maps: Range<u64>) -> usize {
     let mut checked = 0;
     for (index, world) in
@@ -230,7 +230,7 @@ fn hawk_with_an_impossible_memory_is_left_out() {
             while !builder.advance(&world, &mut BudgetMeter::new(Budget::UNLIMITED)) {}
             builder.finish().automata.len()
         };
-        // Only a hawk on a post rests, which its negative number of idle rounds stands for.
+        // A negative number of idle rounds means that the hawk rests, which it does only on a post.
         checked += automata(0) - automata(-5);
     }
     assert!(checked >= 2, "{checked} hawks");

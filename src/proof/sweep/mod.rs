@@ -303,7 +303,7 @@ impl<const N: usize> Sweep<N> {
         self.front.layer.len().max(self.join.len()) > self.limits.layer_len
     }
 
-    /// Restricts the layer to known sets, at the first tick and whenever the threats have moved.
+    /// Restricts the layer to known sets at the sweep's first tick and whenever threats have moved.
     fn narrow(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         if self.front.tick == self.begin.from || model.times.moves[self.front.tick - 1] {
             target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
