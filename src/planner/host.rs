@@ -35,7 +35,7 @@ impl PartialEq for ExternalPlanner {
     }
 }
 
-/// The error for an external planner that was not found or that failed to choose a move.
+/// The error if an external planner cannot be found or loaded, or fails to choose a move.
 #[derive(Clone, Debug)]
 pub struct PlannerFailure {
     text: String,

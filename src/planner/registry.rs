@@ -130,7 +130,7 @@ impl PlannerSpec {
     /// Parses the name of a planner, or an expression. `host` finds external planners.
     ///
     /// # Errors
-    /// If the text is not a valid name or expression, or the external planner is not found.
+    /// If the text is invalid, or the external planner cannot be found or loaded.
     pub fn find(text: &str, host: Option<&dyn PlannerHost>) -> Result<Self, PlannerError> {
         let text = text.trim();
         // The path of a model may contain parentheses or begin with a digit.
@@ -235,7 +235,7 @@ fn parse_parameter(entry: &PlannerEntry, parameter: &str) -> Result<u16, Planner
 /// Creates a planner by name or from an expression. `seed` determines its random numbers.
 ///
 /// # Errors
-/// If the text is neither a valid name nor a valid expression. The message says what is expected.
+/// If the text is invalid or names an external planner. The message says what is expected.
 pub fn by_name(name_or_expression: &str, seed: u64) -> Result<Box<dyn Planner>, PlannerError> {
     Ok(name_or_expression.parse::<PlannerSpec>()?.build(seed))
 }

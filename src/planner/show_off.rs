@@ -1,6 +1,6 @@
 //! `show-off`: survives, and lets the threats come close. In each tick, it tries variations of its
-//! plan: the first moves of the plan, then moves that approach the threats, then a survival search.
-//! A variation that survives replaces the plan if it lets the threats come closer.
+//! plan: the first moves of the plan, then moves that approach the threats, then the line that a
+//! survival search finds. A surviving variation replaces the plan if it brings the threats closer.
 
 use super::lookahead::threat_distance;
 use super::problem::SurvivalProblem;

@@ -8,7 +8,7 @@
 //!
 //! A playout ends when the player is caught, makes a new observation or reaches the horizon. Unless
 //! the player is caught, the playout's value is the best prior of a next move. A move's prior is
-//! the *room* after it: the tiles that the player reaches before any threat, weighted by the lead.
+//! the *room* after it: the tiles that the player reaches first, weighted by its lead over threats.
 //!
 //! A threat that stays on its tile several times in a row, although it could move, is *waiting*. It
 //! is expected to stay until the player comes nearer than at any of these times.
@@ -429,7 +429,7 @@ impl<'a> Agents<'a> {
     }
 
     /// Fills `arrivals` and `occupied`. For `occupied`, simulates a few ticks in which the player
-    /// stays. A waiting threat reaches only tiles nearer than its waiting distance.
+    /// stays. A waiting threat is assumed to reach only tiles nearer than its waiting distance.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();

@@ -352,7 +352,7 @@ impl SurvivalSearch {
     fn handle_dead_end(&mut self, death: Death) {
         let depth = self.layers.len() - 1;
         if death.final_tick > LAST_TICK {
-            // The player survives the last tick, so a catch after it does not count.
+            // All ticks are played, so the player survives even if a threat is then on its tile.
             self.store_best(Outcome::Survives, death.final_tick, Some(death));
             return;
         }
@@ -457,8 +457,8 @@ impl SurvivalSearch {
     }
 
     /// Returns the maximum width within the memory limit. The layer under construction gets a
-    /// quarter of it. Each state comes with a parent, five candidates in each of two lists and four
-    /// fingerprint entries. A growing vector may allocate twice the size of its contents.
+    /// quarter of it. Each state comes with a parent state, five candidates in each of two lists,
+    /// and four fingerprint entries. A growing vector may allocate twice the size of its contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();

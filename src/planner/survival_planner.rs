@@ -1,5 +1,5 @@
 //! `survival`, the default planner: searches the entire game for a line that survives, and plays
-//! the longest line found. Without slack, it also tries to prove that no line is longer.
+//! the longest line found. Without slack or a guard, it also tries to prove that no line is longer.
 
 use super::follower::PlanFollower;
 use super::safest::SafestPlanner;
@@ -30,7 +30,7 @@ impl Solver {
     }
 }
 
-/// Plays the line that a [`Decider`] or, with slack, a [`SurvivalSearch`] finds.
+/// Plays the line that a [`Decider`] or, with slack or a guard, a [`SurvivalSearch`] finds.
 #[derive(Debug)]
 pub struct SurvivalPlanner {
     solver: Solver,

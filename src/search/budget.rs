@@ -5,9 +5,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::deadline::{DeadlineWatch, now};
 
 /// The limits of a search or planner, which stops at the first limit that it reaches. Each step of
-/// a search from a state to a successor is a *simulated tick*. Steps along the played game or a
-/// known line do not count, nor do the steps of the `safest` planner. In JSON, the limits on ticks,
-/// time and evaluations are `budget_ticks`, `budget_ms` and `budget_evals`, if they are set.
+/// a search from a state to a successor is a *simulated tick*. Steps along the played game do not
+/// count, nor do the steps of the `safest` planner. In JSON, the limits on ticks, time and
+/// evaluations are `budget_ticks`, `budget_ms` and `budget_evals`, if they are set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// Simulated ticks. The last step of the `greedy` policy or of a proof may exceed the limit.

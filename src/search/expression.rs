@@ -1,4 +1,4 @@
-//! A search as a value: a list of components, each of which wraps the next one. The text form of an
+//! Expressions: lists of components, each of which wraps the next one. The text form of an
 //! expression parses to an equal expression.
 
 use std::fmt;

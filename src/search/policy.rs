@@ -194,7 +194,7 @@ impl Rollout {
             first = step.end;
         }
         // The weights change only after all probabilities are computed, because a code can occur in
-        // several steps. For the same reason, each code's exponential is computed once, at the end.
+        // several steps. For the same reason, the exponentials are computed only at the end.
         for (&slot, &change) in slots.iter().zip(changes.iter()) {
             weights.add(slot, change);
         }
