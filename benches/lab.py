@@ -52,7 +52,7 @@ def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[
 
 
 def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """For each map: four batches that observe, one that does not, and two on two threads."""
+    """For each map: a batch for each observation, one without, and two of these on two threads."""
     actions = rng.integers(5, size=(DRAWS, GAMES))
     found: list[Contender] = []
     for path in maps:

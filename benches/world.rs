@@ -2,7 +2,7 @@
 //! `cargo bench --bench world -- --test` runs each of them once, with the same inputs and checks.
 //!
 //! `step` and `step_no_jump` replay a complete game. `load` builds a world from the files of a map,
-//! and `routes` builds one from a layout, where the route tables take most of the time.
+//! and `routes` builds one from a layout: most of this time goes into the route tables.
 
 mod games;
 
