@@ -114,7 +114,7 @@ def single_environments(maps: list[str], rng: np.random.Generator) -> list[Conte
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("maps", nargs="*", default=["old-town", "roundabout", "corner-shop"], help="names or folders")
+    parser.add_argument("maps", nargs="*", default=["old-town", "roundabout", "corner-shop"], help="names or paths")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     options = parser.parse_args()
     rng = np.random.default_rng(14)
