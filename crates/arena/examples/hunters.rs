@@ -28,8 +28,8 @@ const MINIMAX_DEPTH: u16 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hunter {
-    /// The first hunter, and hunters within 3 tiles, chase the player. Any other hunter first goes
-    /// to the crossing nearest to the player among those to which no other hunter is closer.
+    /// The first hunter, and hunters within 3 tiles of the player, chase it. Any other hunter first
+    /// goes to the crossing nearest to the player among those to which no other hunter is closer.
     Pincer,
     /// Minimises the distance to a fleeing player, [`MINIMAX_DEPTH`] moves ahead.
     Minimax,

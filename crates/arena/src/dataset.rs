@@ -1,8 +1,8 @@
 //! Datasets: states that planners reach, each with an observation and a verdict on every move.
 //!
 //! A dataset consists of shards of [`SHARD_STATES`] states. Each shard is a `.npy` file: an array
-//! of records in version 1.0 of NumPy's format. The content of a shard depends only on the
-//! dataset's settings and the shard's index, not on threads, the machine or interruptions.
+//! of records in version 1.0 of NumPy's format. With a budget in simulated ticks, the content of a
+//! shard depends only on the dataset's settings and the shard's index, not on threads or machines.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -175,7 +175,7 @@ impl Dataset {
     /// Opens or creates the dataset's settings file, locks it, and returns its journal.
     ///
     /// # Errors
-    /// When the file cannot be read or written, is in use, or has other settings.
+    /// When the file cannot be read or written, is in use, or does not hold the dataset's settings.
     pub fn open(&self, path: &Path) -> Result<Journal, JournalError> {
         let options = self.series.options();
         let mut layouts = FnvHasher::default();
@@ -260,8 +260,8 @@ impl Dataset {
         shards.iter().map(encoded).collect()
     }
 
-    /// Decodes the content of a shard's file from base64. Returns `None` if the text is not base64,
-    /// or if the content has the wrong length or header for this shard.
+    /// Decodes a shard's file from base64. Returns `None` if the shard does not exist, the text is
+    /// not base64, or the content has the wrong length or header for this shard.
     pub fn decoded_shard(&self, shard: usize, text: &str) -> Option<Vec<u8>> {
         let content = BASE64.decode(text).ok().filter(|_| shard < self.shards())?;
         let is_whole = content.len() == self.shard_bytes(shard) && content.starts_with(&self.shard_header(shard));

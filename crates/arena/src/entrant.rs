@@ -6,7 +6,7 @@ use std::path::Path;
 use super::external::ExternalBot;
 
 pub(super) const NAME_CHARS_MAX: usize = 40;
-/// Display names omit these interpreters, because the program that they run describes a bot better.
+/// Display names omit these commands, because the program that they run describes a bot better.
 const INTERPRETERS: [&str; 13] =
     ["bash", "bun", "deno", "env", "exec", "java", "node", "perl", "php", "ruby", "sh", "uv", "zsh"];
 
@@ -14,7 +14,7 @@ const INTERPRETERS: [&str; 13] =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entrant {
     pub name: Option<String>,
-    /// A planner's name, a search expression, `exec:COMMAND`, `pipe:COMMAND` or `MODULE:NAME`.
+    /// A planner name or expression, `model:FILE`, `MODULE:NAME`, `exec:COMMAND` or `pipe:COMMAND`.
     pub spec: String,
 }
 

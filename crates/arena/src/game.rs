@@ -50,7 +50,7 @@ pub fn play<B>(
 }
 
 /// A fingerprint of the player's positions by tick. The threats are deterministic, so two games on
-/// the same map with the same fingerprint are equal.
+/// the same map, with the same rules and the same fingerprint, are equal.
 #[derive(Clone, Debug, Default)]
 pub struct MovesFingerprint(FnvHasher);
 

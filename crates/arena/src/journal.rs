@@ -177,7 +177,7 @@ impl Journal {
         let written = self.file.stream_position().and_then(|before| {
             let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
             written.inspect_err(|_| {
-                // If this fails as well, the next run removes the incomplete line.
+                // If this fails too, the next run removes the incomplete line if it is the last.
                 let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
             })
         });

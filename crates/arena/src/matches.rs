@@ -353,7 +353,7 @@ pub(super) fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }
 
-/// Formats a p-value: below 0.1 with four decimals (`p = 0.0123`), otherwise with two (`p = 0.35`).
+/// Formats a p-value: `p < 0.0001`, four decimals below 0.1 (`p = 0.0123`), or two (`p = 0.35`).
 pub fn p_value(p_value: f64) -> String {
     match p_value {
         p if p < P_VALUE_MIN => format!("p < {P_VALUE_MIN}"),

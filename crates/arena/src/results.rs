@@ -1,7 +1,7 @@
 //! A results file: a journal with one record per finished game.
 //!
-//! Guarantees: a file made with other options is rejected, and so is a game whose moves do not give
-//! the recorded result.
+//! Guarantees: a file is rejected if it has another seed, variant or budget than the run, a game of
+//! another map or planner, or a game whose moves do not give the recorded result.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -30,8 +30,8 @@ struct Settings {
 /// sample number exceeds the series' number of samples stay in the file, but are ignored.
 ///
 /// # Errors
-/// When the file cannot be read or written, is not a results file, belongs to another series, or
-/// has a game whose moves do not give its result.
+/// When the file cannot be read or written, is in use or damaged, is not a results file, belongs to
+/// another series, or has a game whose moves do not give its result.
 pub fn resume(path: impl AsRef<Path>, series: &Series) -> Result<(Journal, Games), JournalError> {
     let options = series.options();
     let settings = Settings { seed: options.seed, rules: options.rules, budget: options.budget };

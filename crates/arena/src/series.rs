@@ -158,7 +158,7 @@ impl Series {
     /// Returns a series with these planners and the same maps and settings.
     ///
     /// # Errors
-    /// When a planner is unknown or given twice, or a bot has no command.
+    /// When a planner is invalid or given twice, or a bot has no command.
     pub(super) fn with_planners(
         &self,
         planners: Vec<String>,
@@ -372,7 +372,7 @@ impl Series {
         Ok(Some(GameRecord { line, simulated_ticks, mispredictions, cost, ..record }))
     }
 
-    /// Returns a record. The caller sets `line`, `cost` and what only planners or only bots have.
+    /// Returns a record without `line`, `cost` and the values that only planners or only bots have.
     fn record(
         &self,
         GameKey { sample, map, planner }: GameKey,

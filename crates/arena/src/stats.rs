@@ -132,8 +132,8 @@ impl ClusteredMean {
 }
 
 /// Returns the mean of clustered values between `least` and `most`, with a Wilson interval inside
-/// these bounds. The interval is for the number of trials with which a Wald interval would be as
-/// wide as the interval of [`clustered_mean`].
+/// these bounds. The number of trials is that for which a Wald interval would be as wide as the
+/// interval of [`clustered_mean`].
 ///
 /// Many scores equal one of the bounds, so the distribution of their mean is skewed, and Student's
 /// symmetrical interval would cover the true mean too rarely. If all values are equal, each cluster

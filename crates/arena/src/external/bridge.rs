@@ -26,7 +26,7 @@ pub enum BridgeError {
     Connect { url: String, reason: String },
     #[error("cannot start {command}: {source}")]
     Start { command: String, source: io::Error },
-    /// The status is how the bot exited, or how it broke the rules for its output.
+    /// `status` says how the bot exited, or how it broke the rules for its output.
     #[error("the bot ended before the game did ({status}) after {states} states")]
     Ended { status: String, states: u32 },
 }

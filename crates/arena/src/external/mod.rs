@@ -67,7 +67,7 @@ pub struct ExternalOptions {
     /// The folder for the bots' logs, one file per game. If `None`, logs are discarded, except that
     /// the record of a failed game keeps one line of its log.
     pub logs: Option<PathBuf>,
-    /// Maximum total memory of a bot's processes; exceeding it is a failure.
+    /// Maximum total memory of a bot's processes in MiB; exceeding it is a failure.
     pub memory_mb_max: Option<u64>,
     /// Maximum processor time of a bot's processes per game; exceeding it is a failure.
     pub cpu_ms_max: Option<u64>,

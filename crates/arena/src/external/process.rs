@@ -169,7 +169,7 @@ fn collect_log(mut output: PipeReader, log: &Mutex<Vec<u8>>) {
 }
 
 /// The last line of a log, shortened, to be appended to an error; empty for an empty log. Skips the
-/// stack trace and the version that Node.js and Java print after an error.
+/// lines that Node.js and Java print after an error, such as the stack trace.
 pub(super) fn last_log_line(log: &str) -> String {
     let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
     let last = lines.clone().next().unwrap_or_default();

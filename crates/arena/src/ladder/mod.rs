@@ -79,7 +79,7 @@ pub(crate) enum Event {
 pub enum EntrantState {
     Active,
     Retired,
-    /// The entrant failed too often. The text is the reason, including the last failure.
+    /// The entrant failed in too many games in a row. The text is the reason and the last failure.
     SetAside(String),
 }
 
@@ -178,8 +178,8 @@ impl Ladder {
     }
 
     /// The name of a new entrant: its given name, or its shortest name with hyphens in place of
-    /// invalid characters. If the name is taken, its version, if any, is replaced by the first free
-    /// one, from `@2`.
+    /// invalid characters. If the name is taken, it gets the first free version, from `@2`, which
+    /// replaces any version that it already has.
     pub fn free_name(&self, entrant: &Entrant) -> String {
         let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
         let is_taken = |name: &str| self.members.iter().any(|member| member.name == name);

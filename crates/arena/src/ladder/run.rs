@@ -67,7 +67,7 @@ struct Shared {
     series: Arc<Series>,
     /// Events that could not be written yet. No game is started until all of them are written.
     unsaved: Vec<Event>,
-    /// The ids of refused requests. A request's file still exists if it could not be removed.
+    /// The ids of refused requests. A request is not answered again if its file cannot be removed.
     refused: HashSet<String>,
     /// Saved games that have not been reported yet.
     news: Vec<NumberedGame>,
@@ -87,8 +87,8 @@ struct NumberedGame {
 ///
 /// # Errors
 /// When another process runs the ladder, the ladder was created with other settings, its folder
-/// cannot be used, there are neither entrants nor a time limit, a game is aborted, or the process
-/// that plays the games fails.
+/// cannot be used, a map or entrant is invalid, there are neither entrants nor a time limit, a game
+/// is aborted, threads cannot start, or the process that plays the games fails.
 pub fn run_ladder(
     options: &LadderOptions<'_>,
     players: LadderPlayers,
@@ -347,7 +347,7 @@ impl Shared {
         }
     }
 
-    /// True if no game is in progress and no further game would be informative.
+    /// True if no event is unsaved, no game is in progress, and no further game is informative.
     fn is_idle(&mut self) -> bool {
         if self.ladder.is_playing() || !self.unsaved.is_empty() {
             return false;
