@@ -63,7 +63,7 @@ impl Record {
     }
 
     /// Replays the line and repeats the proof in the literal model, `getaway_reference`. Returns an
-    /// error with the reason if the record is wrong.
+    /// error with the reason if the record is wrong, or if the instance's map cannot be read.
     pub fn check(&self, benchmark: &Benchmark) -> Result<(), String> {
         self.check_after(HEADER_LINES, benchmark)
     }
@@ -109,7 +109,7 @@ impl Record {
     }
 
     /// Saves the record in a file named after its instance, replacing an earlier record. Fails if
-    /// the file exists and is not a record of this instance.
+    /// the file cannot be written, or exists and is not a record of this instance.
     pub fn save(&self, folder: &Path) -> Result<(), BenchmarkError> {
         let path = folder.join(format!("{}.txt", self.instance));
         let track = path.parent().unwrap_or(folder);

@@ -1,6 +1,6 @@
 //! Runs a solver on instances in other processes.
 //!
-//! Guarantees: this process checks every answer. A process of another version or build is rejected.
+//! Guarantees: this process checks every answer. A process with another build refuses the work.
 
 use std::fs;
 use std::ops::{ControlFlow, Range};

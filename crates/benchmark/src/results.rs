@@ -54,7 +54,7 @@ impl Results {
     }
 
     /// Opens or creates the journal of a run, and returns it with the results so far. Fails if the
-    /// journal is damaged, has other settings, or cannot be written.
+    /// journal is damaged or in use, has other settings, or cannot be written.
     pub fn open(folder: &Path, settings: &Settings) -> Result<(Journal, Vec<Self>), BenchmarkError> {
         let mut results = Vec::new();
         let check = |found: Settings| match found == *settings {

@@ -21,7 +21,7 @@ use crate::remote::{Cluster, RemotePlay};
 const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
 /// Numbers of UCT iterations per step that tuning tries. `None` grows one tree, without steps.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
-/// Plays per thread between two checks of the stop flag.
+/// Plays per thread between two checks of the stop flag, in all stages except the bandit's.
 const CHUNK_PER_THREAD: usize = 16;
 /// Maximum number of points of each [`Convergence`].
 const CURVE_POINTS: usize = 100;
@@ -271,8 +271,8 @@ pub struct Discovery<'b> {
 
 impl<'b> Discovery<'b> {
     /// Creates a discovery. Records its results in the file `state`, and continues after those that
-    /// the file already contains. Fails if the file is invalid or differs in a setting other than
-    /// `plays`, `unseen` and `finalists`.
+    /// the file already contains. Fails if the file cannot be used, or differs in a setting other
+    /// than `plays`, `unseen` and `finalists`.
     pub fn new(
         settings: Settings,
         arms: Vec<Expression>,

@@ -1,7 +1,7 @@
 //! Makes the plays of a discovery in other processes.
 //!
-//! Guarantees: the score of a play does not depend on the process. Processes that run another
-//! version or build are refused.
+//! Guarantees: the score of a play does not depend on the process. A process with another build
+//! refuses the work.
 
 use std::ops::ControlFlow;
 

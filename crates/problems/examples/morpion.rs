@@ -1,4 +1,4 @@
-//! Prints the mean score of an expression on Morpion Solitaire, and the published mean if known.
+//! Prints an expression's mean score on Morpion Solitaire, and any published mean of single passes.
 //!
 //! ```text
 //! cargo run --release --example morpion -- \
