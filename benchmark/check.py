@@ -581,7 +581,7 @@ class Prover:
             raise TooSlow(f"the proof takes more than {self.max_steps} steps")
 
     def start_target(self, target):
-        """Changes the target. Keeps the known sets only if it becomes later, so that they hold."""
+        """Changes the target. Known sets hold for later targets; an earlier target drops them."""
         if target == self.target:
             return
         earlier = self.allowed[: self.target + 1] if target > self.target else []
@@ -697,7 +697,7 @@ class Prover:
         )
 
     def agree(self, mask, some, others):
-        """Returns True if the keys agree. They must be equal except for the memories of hawks."""
+        """Returns True if the keys agree. They may differ only in the memories of hawks."""
         return some == others or all(
             self.threats[index].style != "hawk" or overlap(one[1], other[1])
             for index, one, other in zip(mask, some, others)
