@@ -170,7 +170,7 @@ pub enum DiscoveryError {
     Remote(#[from] RemoteError),
     #[error("cannot start threads: {0}")]
     Threads(String),
-    #[error("stopped after {done} of {total} plays")]
+    #[error("stopped after {done} of {total} plays of the bandit")]
     Stopped { done: u64, total: u64 },
 }
 
