@@ -12,6 +12,7 @@ case ${1:-} in
   '' | --page | --test) ;;
   *) echo "error: $1: unknown option (expected --page or --test)" >&2; exit 2 ;;
 esac
+[ $# -le 1 ] || { echo 'error: expected at most one option' >&2; exit 2; }
 target=$(realpath -m "$target")
 out=$target/playground
 # Optimising across crates and for size halves the download, but searches take a sixth longer. The

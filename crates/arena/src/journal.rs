@@ -114,6 +114,8 @@ struct Tag {
 pub struct Journal {
     path: PathBuf,
     file: File,
+    /// The size of the complete lines in bytes. A failed append can leave more than these.
+    size_bytes: u64,
     hash: FnvHasher,
 }
 
@@ -138,10 +140,9 @@ impl Journal {
         files::check(&path, FILE_BYTES_MAX).map_err(failed)?;
         let file = OpenOptions::new().read(true).write(true).open(&path).map_err(failed)?;
         lock(&path, &file)?;
-        let mut journal = Self { path: path.clone(), file, hash: FnvHasher::default() };
-        let complete_bytes = journal.read(kind, check, read)?;
-        journal.file.set_len(complete_bytes).map_err(failed)?;
-        journal.file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let mut journal = Self { path: path.clone(), file, size_bytes: 0, hash: FnvHasher::default() };
+        journal.size_bytes = journal.read(kind, check, read)?;
+        journal.truncate().map_err(failed)?;
         Ok(journal)
     }
 
@@ -158,14 +159,14 @@ impl Journal {
         let partial = builder.tempfile_in(folder).map_err(failed)?;
         lock(path, partial.as_file())?;
         let (file, partial_path) = partial.into_parts();
-        let mut journal = Self { path: path.to_owned(), file, hash: FnvHasher::default() };
+        let mut journal = Self { path: path.to_owned(), file, size_bytes: 0, hash: FnvHasher::default() };
         journal.append(&[Header { getaway: kind.name.to_owned(), version: kind.version, settings }])?;
         partial_path.persist_noclobber(path).map_err(|error| failed(error.error))?;
         Ok(journal)
     }
 
-    /// Appends records, each a JSON object with at least one field. If writing fails, truncates the
-    /// file to its previous size, if possible, so that the caller can append the records again.
+    /// Appends records, each a JSON object with at least one field. If this fails, the caller can
+    /// append the records again.
     pub fn append<R: Serialize>(&mut self, records: &[R]) -> Result<(), JournalError> {
         let (mut text, hash) = (String::new(), self.hash);
         for record in records {
@@ -174,17 +175,22 @@ impl Journal {
             let check = self.add(body.as_bytes());
             text.extend([&body, CHECKSUM_START, &check, CHECKSUM_END]);
         }
-        let written = self.file.stream_position().and_then(|before| {
-            let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush());
-            written.inspect_err(|_| {
-                // If this fails too, the next run removes the incomplete line if it is the last.
-                let _ = self.file.set_len(before).and_then(|()| self.file.seek(SeekFrom::Start(before)));
-            })
-        });
+        let written =
+            self.truncate().and_then(|()| self.file.write_all(text.as_bytes())).and_then(|()| self.file.flush());
         written.map_err(|source| {
+            // If this fails too, the next append or run removes the incomplete line.
+            let _ = self.truncate();
             self.hash = hash;
             JournalError::File { path: self.path.clone(), source }
-        })
+        })?;
+        self.size_bytes += text.len() as u64;
+        Ok(())
+    }
+
+    /// Removes what follows the complete lines.
+    fn truncate(&mut self) -> io::Result<()> {
+        self.file.set_len(self.size_bytes)?;
+        self.file.seek(SeekFrom::Start(self.size_bytes)).map(drop)
     }
 
     fn add(&mut self, body: &[u8]) -> String {
@@ -327,6 +333,18 @@ mod tests {
             journal.append(&records(5)[found.len()..]).expect("written");
             assert_eq!(fs::read(&path).expect("the file"), text, "{length}");
         }
+    }
+
+    #[test]
+    fn append_replaces_an_incomplete_line() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let text = new_journal(&dir.path().join("complete"), 5);
+        let path = dir.path().join("journal");
+        let (mut journal, _) = open(&path).expect("a new file");
+        journal.append(&records(5)[..2]).expect("written");
+        journal.file.write_all(&text[..20]).expect("a failed append whose file could not be truncated");
+        journal.append(&records(5)[2..]).expect("written");
+        assert_eq!(fs::read(&path).expect("the file"), text);
     }
 
     #[test]
