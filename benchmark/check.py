@@ -341,7 +341,7 @@ def replay(chart, actions):
 
 
 # Proofs. A set of player tiles is an integer: tile (x, y) is bit y * stride + x. The stride is one
-# more than the width, so that no shift by one tile leads onto a tile of another row. A key is
+# more than the width, so that a shift by one bit never leads to a tile of another row. A key is
 # (tile,) for sharks, (tile, direction) for deer, (tile, path until the next look) for owls, and
 # (tile, set of possible memories) for hawks. A layer maps tuples of keys, one per threat of the
 # layer's mask, to sets of player tiles.

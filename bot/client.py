@@ -235,7 +235,7 @@ class Game:
         else:
             # Readers of recordings skip a line with an error if its state is unreadable.
             notes["error"] = failure
-        # Bots other than `getaway.Bot` may lack some attributes that this function reads.
+        # Other bots and their decisions may lack attributes that this function reads.
         source = getattr(decision, "source", None)
         if decision and isinstance(source, str):
             note: dict[str, Any] = {"ms": round(decision.elapsed_ms, 3), "source": source}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes a repository's address into the packages' metadata, and makes the README's links absolute.
 
-PyPI and crates.io do not resolve relative links. A checkout does not know where it is hosted, so
+PyPI does not resolve relative links. A checkout does not know where it is hosted, so
 the release workflow runs this script before it builds packages.
 """
 

@@ -8,7 +8,7 @@ games lasted longest. Every generation draws new games, which begin with new ran
 game is learnt by heart. A running average of the distribution's means plays validation maps
 every few generations. The result is the average that survives longest.
 
-`getaway play roundabout --planner model:FILE.json` plays games with the written model.
+`getaway play roundabout --planner model:FILE.json` plays a game with the saved model.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ lengths are in tiles, and all times are in ticks.
 variant. The final tick of a whole game is its return plus 1. The score is 5 times that tick.
 
 **Ends**: an episode is terminated when the player is caught, or after tick 2000, the last of the
-game. Only `max_episode_steps` truncates an episode. A step after the end raises
+game. Only `max_episode_steps` truncates an episode. A step in a finished game raises
 `gymnasium.error.ResetNeeded`, unless the `autoreset_mode` of a vector environment resets games.
 
 **Infos**: `reset` and `step` return a dict with these keys. In a vector environment, the value of a

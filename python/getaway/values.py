@@ -75,7 +75,7 @@ class Decision(NamedTuple):
     source: Literal["plan", "search", "fallback"]
     """The source of the move: an earlier plan, a search in this tick, or a rule without search."""
     planned_tick: int | None
-    """The last tick of the bot's plan, 2001 if the player survives; None if there is no plan."""
+    """The tick in which the bot's plan ends, 2001 if it survives; None if there is no plan."""
     simulated_ticks: int
     """The number of ticks that the planner simulated for this decision."""
     elapsed_ms: float
@@ -93,7 +93,7 @@ class Verdict(NamedTuple):
     moves: str
     """The longest line found that begins with the move, one letter per tick."""
     final_tick: int
-    """The last tick of that line; 2001 if the player survives."""
+    """The tick in which that line ends; 2001 if the player survives."""
     bound_tick: int
     """A proven upper bound on the final tick; 2001 if nothing is proven."""
 
@@ -104,7 +104,7 @@ class SafeMoves(NamedTuple):
     outcomes: npt.NDArray[np.int8]
     """2 survives, 1 undecided, 0 doomed; -1 if the move is blocked or the game is over."""
     final_ticks: npt.NDArray[np.uint16]
-    """The last tick of the longest line found that begins with the move; 0 if the outcome is -1."""
+    """The tick in which the longest line found after each move ends; 0 if the outcome is -1."""
     bound_ticks: npt.NDArray[np.uint16]
     """A proven upper bound on the final tick after each move; 0 if the outcome is -1."""
 
@@ -118,7 +118,7 @@ class Solution(NamedTuple):
     moves: str
     """The longest line found, one letter per tick: L, R, U, D, and . to stay."""
     final_tick: int
-    """The last tick of that line; 2001 if the player survives."""
+    """The tick in which that line ends; 2001 if the player survives."""
     bound_tick: int
     """A proven upper bound on the final tick; 2001 if nothing is proven."""
     simulated_ticks: int

@@ -64,7 +64,7 @@ pub enum PlannerError {
         /// The parse error.
         error: ParseError,
     },
-    /// The planner has no parameter, or the given parameter is not in its range.
+    /// The planner takes no parameter, or the text is not a number in its range.
     #[error("{name}:{parameter}: expected {expected}")]
     Parameter {
         /// The planner's name.

@@ -93,7 +93,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--planner", default="survival")
     parser.add_argument("--budget-ms", type=float, default=75.0)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--maps", type=Path, help="folder of maps to use in addition to the built-in ones")
+    parser.add_argument("--maps", type=Path, help="folder of maps to use in addition to the bundled ones")
     parser.add_argument("--no-jump", action="store_true")
     return parser.parse_args()
 

@@ -6,7 +6,7 @@ use super::series::{Games, Series, SeriesError};
 use getaway::game::LAST_TICK;
 
 impl Series {
-    /// Estimates how long the missing games of planners will take on `threads` threads.
+    /// Estimates how long the missing games will take on `threads` threads, without external bots.
     /// Plays the first missing game of each planner for an equal share of `limit`. A game that is
     /// not over by then is assumed to last until tick 2001, so the estimate tends to be high.
     pub fn estimate(&self, games: &Games, threads: usize, limit: Duration) -> Result<Duration, SeriesError> {

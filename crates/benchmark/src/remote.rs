@@ -35,7 +35,7 @@ fn spec(benchmark: &Benchmark, instances: &[&Instance], settings: &Settings) -> 
 }
 
 /// Runs a solver on the instances at these indices. `spec`, a line of JSON from [`run_remotely`],
-/// describes both. Returns each unchecked answer as JSON. Fails if the line is invalid or from
+/// describes both. Returns the answers as JSON, unchecked. Fails if the line is invalid or from
 /// another build, if an index is too high, or if a temporary file or the shell cannot be used.
 pub fn attempts(spec: &str, indices: &[usize]) -> Result<Vec<String>, BenchmarkError> {
     let spec: Spec = serde_json::from_str(spec).map_err(|error| BenchmarkError::Spec(error.to_string()))?;

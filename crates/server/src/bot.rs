@@ -86,7 +86,7 @@ impl<'a> BotConnection<'a> {
         }
         Answer::Disconnected(Disconnect::new(
             close_code::POLICY,
-            format!("{MAX_FRAMES_PER_TICK} frames in a tick without its command"),
+            format!("{MAX_FRAMES_PER_TICK} frames in one tick without a command for it"),
         ))
     }
 

@@ -77,7 +77,7 @@ fn quoted(value: Result<Option<&HeaderValue>, &HeaderValue>) -> String {
     match value {
         Ok(None) => "missing".to_owned(),
         Ok(Some(value)) => text(value),
-        Err(first) => format!("{}, and given twice", text(first)),
+        Err(first) => format!("{}, followed by another", text(first)),
     }
 }
 
@@ -212,7 +212,7 @@ mod tests {
         );
         assert_eq!(
             reason(Some("0.0.0.0:8765"), &["http://0.0.0.0:8765", "null"]),
-            "the Origin header is \"http://0.0.0.0:8765\", and given twice: expected none, or this server's own page"
+            "the Origin header is \"http://0.0.0.0:8765\", followed by another: expected none, or this server's own page"
         );
         let posted = check(&Method::POST, &headers(Some("localhost"), &[]), true).expect_err("a refusal").reason;
         assert_eq!(posted, "the Origin header is missing: expected this server's own page");

@@ -107,7 +107,8 @@ pub struct Analysis {
     /// the player, or from the tile to which this move led.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// The final tick of the longest known line, perhaps the game's; `None` if a line survives.
+    /// The later of the final ticks of the game and of the longest line found; `None` if a line
+    /// survives.
     pub longest_tick: Option<u16>,
     /// The room left at the start of each tick from `first_tick` on.
     pub room: Vec<u16>,

@@ -70,7 +70,7 @@ pub struct Shareable {
 }
 
 impl Shareable {
-    /// A game that follows the rules from its first tick on; `None` if the map is too large.
+    /// For a game that follows the rules from its first tick on; `None` if the map is too large.
     pub(super) fn of_world(name: &str, world: &World) -> Option<Self> {
         let Layout { width, height, .. } = *world.layout();
         let name: String = name.chars().take(NAME_CHARS_MAX).collect();

@@ -97,7 +97,7 @@ def plan(state):
     return "."
 """
 PATHS = ["/branch/1/0/m/canary:plan", "/branch/1/0/m/survival", "/analysis/1", "/replay/1/0", "/games", "/open", "/"]
-# Sends every kind of request that a page can send, and waits for all answers.
+# Sends many kinds of requests that a page can send, and waits for the answers.
 ATTEMPTS = """async (urls) => {
   const attempt = (start) => new Promise((done) => { start(done); setTimeout(() => done("nothing"), 3000); });
   const loaded = (element, attribute, url) => attempt((done) => {

@@ -341,7 +341,7 @@ impl<'a> Play<'a> {
                 }
             }
         }
-        self.fail(FailureKind::Garbage, format!("{FRAMES_PER_TICK_MAX} messages in a tick without its command"));
+        self.fail(FailureKind::Garbage, format!("{FRAMES_PER_TICK_MAX} messages in one tick without a command for it"));
         Ok(None)
     }
 

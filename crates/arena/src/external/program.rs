@@ -7,7 +7,7 @@ use super::process::{Process, Streams, exit_words, last_log_line};
 use super::usage::UsageMeter;
 use crate::game::Cost;
 
-/// A program that connects to a server. Dropping it kills the program and all descendants.
+/// A program that connects to a server. Dropping it kills it and, on Linux, all descendants.
 #[derive(Debug)]
 pub struct Program {
     process: Process,

@@ -126,7 +126,7 @@ impl Ladder {
         LadderStanding { games: self.games, open_pairs, entrants, versions: self.version_tests(), recent }
     }
 
-    /// Returns the test of each entrant, such as `bot@2`, against its latest earlier version.
+    /// Returns the test of each newer version, such as `bot@2`, against the version before it.
     fn version_tests(&self) -> Vec<VersionTest> {
         let test = |newer: usize| {
             let base = base_name(&self.members[newer].name);

@@ -111,7 +111,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
     drop(progress);
     match standing {
         Err(LadderError::Running { .. }) if has_requests => {
-            Ok(writeln!(out, "{}: the running ladder carries out the request at once", folder.name())?)
+            Ok(writeln!(out, "{}: passed on to the running ladder", folder.name())?)
         }
         Err(error) => Err(withdrawn(&stored, error)),
         Ok(standing) => {

@@ -76,7 +76,7 @@ fn running_ladder_takes_requests_and_refuses_a_second_process() {
     assert_eq!((refused.status.code(), error_line(&refused)), (Some(2), expected));
     let taken = getaway(&ladder(&folder, &["--add", "broken=pipe:exit 3", "--retire", "random"]));
     let text = String::from_utf8(taken.stdout).unwrap();
-    assert_eq!(text, format!("{}: the running ladder carries out the request at once\n", folder.display()));
+    assert_eq!(text, format!("{}: passed on to the running ladder\n", folder.display()));
     let page = || fs::read_to_string(folder.join("index.html")).unwrap_or_default();
     wait_until("the broken bot is set aside", || page().contains("failed in 3 games in a row; last: crashed on "));
     wait_until("random is retired", || page().contains("\"retired\""));

@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArray2, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyMemoryView, PyTuple};
@@ -309,8 +309,12 @@ impl Batch {
         let games = self.batch.len();
         let Some(mask) = mask else { return Ok(vec![true; games]) };
         let Ok(mask) = mask.cast::<PyArray1<bool>>() else {
+            let found = match mask.cast::<PyUntypedArray>() {
+                Ok(array) => format!("a {}D array of {}", array.ndim(), array.dtype()),
+                Err(_) => mask.get_type().name()?.to_string(),
+            };
             return Err(PyTypeError::new_err(format!(
-                "mask: expected a NumPy array of bool with one entry for each of {games} games"
+                "mask: expected a 1D NumPy array of bool with one entry for each of {games} games, found {found}"
             )));
         };
         if mask.len() != games {

@@ -93,8 +93,8 @@ fn zeros(py: Python<'_>, bytes: usize) -> PyResult<Bound<'_, PyByteArray>> {
     #[cfg(target_os = "linux")]
     if bytes >= HUGE_BYTES_MIN {
         let unaligned = owner.data().addr().wrapping_neg() % PAGE_BYTES;
-        // SAFETY: the pages belong to the `bytearray`, and the advice does not change their
-        // content. A kernel without huge pages rejects the advice, which is harmless.
+        // SAFETY: the range lies in the `bytearray`, and the advice does not change its content. A
+        // kernel without huge pages rejects the advice, which is harmless.
         let _ = unsafe { madvise(owner.data().add(unaligned).cast(), bytes - unaligned, Advice::LinuxHugepage) };
     }
     // SAFETY: the `bytearray` owns `bytes` bytes from this address, and no other code refers to it.

@@ -70,6 +70,7 @@ impl<const N: usize> Board<N> {
             hawk_rest_moves: _,
             hawk_posts: _,
             hawk_view: _,
+            // Not used: the words in messages do not affect the game.
             wire: _,
         } = *rules;
         let positions: Vec<Position> = layout.open_positions().collect();

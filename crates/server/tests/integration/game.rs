@@ -165,7 +165,7 @@ async fn bot_that_floods_the_server_is_disconnected() {
     }
     let _ = client.socket.flush().await;
     let result = server.result(1).await;
-    assert!(result.disconnect.unwrap().reason.starts_with("100 frames in a tick without its command"));
+    assert!(result.disconnect.unwrap().reason.starts_with("100 frames in one tick without a command for it"));
     let notes = server.notes();
     assert_eq!(notes.len(), 2, "the kind of mistake and the disconnect: {notes:?}");
 }
@@ -236,7 +236,7 @@ async fn number_of_frames_per_tick_is_limited() {
         assert!(!fine || server.results().is_empty(), "the bot is still connected");
     }
     let left = server.result(1).await.disconnect.unwrap();
-    assert_eq!((left.tick, left.reason), (2, "100 frames in a tick without its command".to_owned()));
+    assert_eq!((left.tick, left.reason), (2, "100 frames in one tick without a command for it".to_owned()));
 }
 
 #[tokio::test]
