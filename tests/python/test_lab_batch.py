@@ -238,7 +238,7 @@ def doubled(levels: int) -> list[Any]:
         (lambda: Batch(PATHS[0], 4).step(np.array([0, 1, 2, -1])), ValueError, r"actions\[3\]: .* found -1"),
         (lambda: Batch(PATHS[0], 4).reset(np.zeros(3, bool)), ValueError, r"mask: expected the shape \(4,\)"),
         (lambda: Batch(PATHS[0], 4).reset([1]), TypeError, "mask: expected a 1D NumPy array of bool .* found list"),  # type: ignore[arg-type]
-        (lambda: Batch(PATHS[0], 4).reset(np.zeros((4, 1), bool)), TypeError, "mask: .* found a 2D array of bool"),  # type: ignore[arg-type]
+        (lambda: Batch(PATHS[0], 4).reset(np.zeros((4, 1), bool)), TypeError, "mask: .* found a 2D array of bool"),
         (lambda: Batch(PATHS[0], 0), ValueError, "games: expected 1 to"),
         (lambda: Batch(PATHS[0], 4, threads=0), ValueError, "threads: expected 1 to"),
         (lambda: Batch([], 4), ValueError, "maps: expected at least one"),
