@@ -4,6 +4,7 @@
 use std::fmt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use futures_util::{SinkExt, StreamExt};
@@ -24,6 +25,22 @@ use crate::harness::TIMEOUT;
 const GAME_MAX: Duration = Duration::from_secs(5);
 /// Upper bounds of histogram bins. The last is the real server's time limit for a command.
 const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
+
+/// The longest time in milliseconds that [`watch_stalls`] has overslept since the last reset.
+static STALL_MS: AtomicU64 = AtomicU64::new(0);
+
+/// Measures how long the machine lets no thread run. On a virtual machine, this can exceed 100 ms.
+fn watch_stalls() {
+    std::thread::spawn(|| {
+        let nap = Duration::from_millis(1);
+        loop {
+            let start = Instant::now();
+            std::thread::sleep(nap);
+            let overslept = start.elapsed().saturating_sub(nap).as_millis();
+            STALL_MS.fetch_max(overslept as u64, Ordering::Relaxed);
+        }
+    });
+}
 
 struct Running(Child);
 
@@ -120,10 +137,15 @@ async fn play(seed: u64, maps: &Maps, folder: &Path, times: &mut Times) {
             continue;
         }
         let message = serde_json::to_string(&server.message()).unwrap();
+        STALL_MS.store(0, Ordering::Relaxed);
         let sent = Instant::now();
         socket.send(Message::text(message)).await.unwrap();
         let text = next_text(&mut socket).await;
-        times.add(sent.elapsed(), || format!("seed {seed}, {map}, tick {}, after {last:?}", server.tick()));
+        times.add(sent.elapsed(), || {
+            std::thread::sleep(Duration::from_millis(5));
+            let stall_ms = STALL_MS.load(Ordering::Relaxed);
+            format!("seed {seed}, {map}, tick {}, after {last:?}; longest stall {stall_ms} ms", server.tick())
+        });
         let mut command: Value = serde_json::from_str(&text).unwrap();
         assert_eq!(command["tick"], server.tick(), "seed {seed}: {text}");
         let actions: Vec<Action> = serde_json::from_value(command["actions"].take()).unwrap();
@@ -144,6 +166,7 @@ async fn bot_is_never_late_in_many_disturbed_games() {
     let busy: Vec<Running> = (0..number("GETAWAY_BUSY", 0))
         .map(|_| Running(Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap()))
         .collect();
+    watch_stalls();
     let mut times = Times::default();
     let (first, games) = (number("GETAWAY_SEED", 1), number("GETAWAY_GAMES", 1000));
     for game in 0..games {
