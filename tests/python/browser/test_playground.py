@@ -91,6 +91,7 @@ def open_game(page: Page, name: str, moves: str = "", text: str | None = None) -
 
 def address(page: Page) -> str:
     page.locator("#tab-share").click()
+    page.evaluate("document.getElementById('share-status').textContent = ''")
     page.locator("#copy").click()
     wait_until(page, "document.getElementById('share-status').textContent !== ''")
     page.locator("#tab-play").click()

@@ -35,16 +35,20 @@ pub(crate) struct BotArgs {
 }
 
 impl BotArgs {
-    /// Returns the options for a single game, with a new process of the bot.
-    pub fn options(&self) -> ExternalOptions {
+    /// Returns the options for a single game, with a new process of the bot. Fails if `--logs` is
+    /// not a folder.
+    pub fn options(&self) -> Result<ExternalOptions, CliError> {
         let &Self { tick_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
-        ExternalOptions {
+        if let Some(logs) = logs.as_ref().filter(|logs| logs.exists() && !logs.is_dir()) {
+            return Err(CliError::Input(format!("--logs {}: expected a folder, found a file", logs.display())));
+        }
+        Ok(ExternalOptions {
             tick_time: Duration::from_millis(tick_ms),
             restart: true,
             logs: logs.clone(),
             memory_mb_max: bot_memory_mb,
             cpu_ms_max: bot_cpu_ms,
-        }
+        })
     }
 }
 
@@ -60,8 +64,8 @@ pub(crate) struct ExternalArgs {
 }
 
 impl ExternalArgs {
-    pub fn options(&self) -> ExternalOptions {
-        ExternalOptions { restart: self.restart, ..self.bot.options() }
+    pub fn options(&self) -> Result<ExternalOptions, CliError> {
+        Ok(ExternalOptions { restart: self.restart, ..self.bot.options()? })
     }
 }
 
