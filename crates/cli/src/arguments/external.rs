@@ -2,6 +2,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use clap::builder::{PathBufValueParser, TypedValueParser};
 
 use getaway_arena::{Entrant, ExternalBot, ExternalOptions, ExternalRecord, Failure, SeriesError};
 
@@ -22,7 +23,7 @@ pub(crate) struct BotArgs {
     tick_ms: u64,
     /// Write the output of external bots into this folder, one file per game;
     /// {n}for pipe: bots, only their standard error
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(folder))]
     logs: Option<PathBuf>,
     /// Maximum total memory of an external bot's processes; a bot that exceeds
     /// {n}it fails [default: no limit]
@@ -34,21 +35,21 @@ pub(crate) struct BotArgs {
     bot_cpu_ms: Option<u64>,
 }
 
+fn folder(path: PathBuf) -> Result<PathBuf, &'static str> {
+    if path.exists() && !path.is_dir() { Err("expected a folder, found a file") } else { Ok(path) }
+}
+
 impl BotArgs {
-    /// Returns the options for a single game, with a new process of the bot. Fails if `--logs` is
-    /// not a folder.
-    pub fn options(&self) -> Result<ExternalOptions, CliError> {
+    /// Returns the options for a single game, with a new process of the bot.
+    pub fn options(&self) -> ExternalOptions {
         let &Self { tick_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
-        if let Some(logs) = logs.as_ref().filter(|logs| logs.exists() && !logs.is_dir()) {
-            return Err(CliError::Input(format!("--logs {}: expected a folder, found a file", logs.display())));
-        }
-        Ok(ExternalOptions {
+        ExternalOptions {
             tick_time: Duration::from_millis(tick_ms),
             restart: true,
             logs: logs.clone(),
             memory_mb_max: bot_memory_mb,
             cpu_ms_max: bot_cpu_ms,
-        })
+        }
     }
 }
 
@@ -64,8 +65,8 @@ pub(crate) struct ExternalArgs {
 }
 
 impl ExternalArgs {
-    pub fn options(&self) -> Result<ExternalOptions, CliError> {
-        Ok(ExternalOptions { restart: self.restart, ..self.bot.options()? })
+    pub fn options(&self) -> ExternalOptions {
+        ExternalOptions { restart: self.restart, ..self.bot.options() }
     }
 }
 

@@ -99,7 +99,7 @@ pub(crate) fn run(args: &LadderArgs, invocation: &Invocation<'_>, out: &mut impl
         folder: &args.folder,
         maps: &maps,
         series,
-        external: args.external.options()?,
+        external: args.external.options(),
         host: invocation.host,
         time: args.minutes.map(|minutes| Duration::from_secs(60 * minutes)),
     };

@@ -230,7 +230,7 @@ fn play(args: &PlayArgs, map: String, world: &World, bot: &mut Bot) -> Result<Re
 }
 
 fn play_bot(args: &PlayArgs, map: String, world: &World, bot: &ExternalBot) -> Result<Report, CliError> {
-    let options = args.bot.options()?;
+    let options = args.bot.options();
     let (mut recorder, mut answers_ms) = (Recorder::new(args, world)?, Vec::new());
     let game = ExternalGame { bot, world, seed: args.seed, log_name: "bot.log" };
     let played = play_external(game, &options, &mut |ExternalTick { state, actions, wire }| {

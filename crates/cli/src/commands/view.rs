@@ -299,7 +299,7 @@ fn world_and_player(args: &ViewArgs, map: &Map, host: Host<'_>) -> Result<(World
     let seed = args.seed;
     let entrant = Entrant::parse(&args.planner);
     if let Some(bot) = external_bot(&entrant)? {
-        return Ok((world, Player::External { bot, seed, options: args.bot.options()? }));
+        return Ok((world, Player::External { bot, seed, options: args.bot.options() }));
     }
     let planner = PlannerSpec::find(&entrant.spec, host)?;
     let options = BotOptions { planner, seed, rules, ..BotOptions::default() };

@@ -134,7 +134,7 @@ impl<'a> SeriesRun<'a> {
         let map_arguments =
             if names.is_empty() { maps.iter().map(|map| map.name.clone()).collect() } else { names.clone() };
         let options = args.games.options(planners, args.samples)?;
-        let series = Series::with_host(&maps, options, invocation.host)?.with_external(args.external.options()?);
+        let series = Series::with_host(&maps, options, invocation.host)?.with_external(args.external.options());
         // Check the output files now, not after hours of games.
         let report = args.report.as_ref().map(|path| ReportFiles::new(path, args.output)).transpose()?;
         Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })

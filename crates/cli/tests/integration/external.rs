@@ -176,7 +176,10 @@ fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
     assert_eq!(refused, format!("external bots: {}, {expected}", log.display()));
     assert_eq!(fs::read_to_string(&log).unwrap(), "mine");
     let refused = fails(&["play", "snail", "--planner", "pipe:true", "--logs", saved]);
-    assert_eq!(refused, format!("--logs {saved}: expected a folder, found a file"));
+    assert_eq!(
+        refused,
+        format!("invalid value '{saved}' for '--logs <DIR>': expected a folder, found a file (try --help)")
+    );
     let refused = fails(&["play", "snail", "--planner", "pipe:cat", "--budget-ticks", "5"]);
     assert_eq!(refused, "a budget: expected a planner, found pipe:cat");
     assert!(fails(&["view", "snail", "--planner", "exec: "]).starts_with("exec:: expected a command after the colon"));
