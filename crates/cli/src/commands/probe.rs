@@ -63,8 +63,10 @@ pub(crate) fn run(args: &ProbeArgs, out: &mut impl Write) -> Result<(), CliError
     let findings = learner.findings();
     drop(progress);
     let seconds = start.elapsed().as_secs_f64();
-    let rules = serde_json::to_string_pretty(&findings.rules)? + "\n";
-    let written = output.as_ref().map_or(Ok(()), |output| output.write(rules.as_bytes()));
+    let written = output.as_ref().map_or(Ok(()), |output| {
+        let rules = serde_json::to_string_pretty(&findings.rules)? + "\n";
+        output.write(rules.as_bytes())
+    });
     if args.json {
         let report = ProbeOutput { recordings: &args.recordings, messages, findings: &findings, seconds };
         write_line(out, &report)?;

@@ -76,6 +76,9 @@ struct SolveOutput {
     decided_ms: Option<f64>,
     elapsed_ms: f64,
     simulated_ticks: u64,
+    /// Whether the certificate, if any, was written.
+    #[serde(skip)]
+    written: Result<(), CliError>,
 }
 
 pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError> {
@@ -89,10 +92,8 @@ pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
     let certificate = args.certificate.as_ref().map(|path| args.output.file(path)).transpose()?;
     let progress = if is_alone { Progress::open_ended() } else { Progress::of(maps.len() as u64, "maps") };
     let mut reports = Vec::new();
-    let mut written = Ok(());
     for map in maps {
-        let (report, result) = solve(args, &map, certificate.as_ref(), &progress)?;
-        written = result;
+        let report = solve(args, &map, certificate.as_ref(), &progress)?;
         progress.inc(1);
         if args.json {
             progress.suspend(|| write_line(&mut *out, &report).and_then(|()| out.flush()))?;
@@ -105,16 +106,15 @@ pub(crate) fn run(args: &SolveArgs, out: &mut impl Write) -> Result<(), CliError
         [report] if is_alone => write_plan(report, out)?,
         reports => write_reports(reports, out)?,
     }
-    written
+    reports.into_iter().try_for_each(|report| report.written)
 }
 
-/// Solves a map. Also returns whether the certificate, if any, was written.
 fn solve(
     args: &SolveArgs,
     map: &Map,
     certificate: Option<&OutputFile>,
     progress: &Progress,
-) -> Result<(SolveOutput, Result<(), CliError>), CliError> {
+) -> Result<SolveOutput, CliError> {
     let name = one_line(&map.name);
     let world = world_of(map, &args.rules.rules()?)?;
     let options = SurvivalOptions { seed: args.seed, ..SurvivalOptions::default() };
@@ -142,8 +142,7 @@ fn solve(
             })?;
         }
     }
-    let written = certificate.map_or(Ok(()), |file| file.write(proof().to_string().as_bytes()));
-    let report = SolveOutput {
+    Ok(SolveOutput {
         map: map.name.clone(),
         outcome: solution.outcome.name(),
         score: score(solution.final_tick),
@@ -154,8 +153,8 @@ fn solve(
         decided_ms: decided.map(milliseconds),
         elapsed_ms,
         simulated_ticks: solution.simulated_ticks,
-    };
-    Ok((report, written))
+        written: certificate.map_or(Ok(()), |file| file.write(proof().to_string().as_bytes())),
+    })
 }
 
 /// Solves a map in slices within the time limit. Between slices, calls `report` with the score and
