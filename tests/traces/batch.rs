@@ -29,7 +29,7 @@ pub fn check(folder: &Path, map_folder: &dyn Fn(&str) -> PathBuf) {
                 Some(tick) => {
                     batch.world(game).resolve(&batch.states()[game], tick.actions.as_deref().unwrap_or_default())
                 }
-                // The trace has ended, so its game is no longer compared and its moves do not matter.
+                // After the end of its trace, a game is not compared, so its moves do not matter.
                 None => Move::Stay,
             })
             .collect();

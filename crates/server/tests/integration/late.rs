@@ -29,7 +29,7 @@ const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
 /// The longest time in milliseconds that [`watch_stalls`] has overslept since the last reset.
 static STALL_MS: AtomicU64 = AtomicU64::new(0);
 
-/// Measures how long the machine lets no thread run. On a virtual machine, this can exceed 100 ms.
+/// Measures how much longer than asked a thread sleeps: a virtual machine can stall for 100 ms.
 fn watch_stalls() {
     std::thread::spawn(|| {
         let nap = Duration::from_millis(1);
