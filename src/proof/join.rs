@@ -93,16 +93,16 @@ impl<const N: usize> Join<N> {
         end
     }
 
-    /// Adds the edges from the first run of the combinations `places`. Returns the end of the run.
+    /// Adds the edges from the first run of the combinations `indices`. Returns the end of the run.
     fn step(
         &mut self,
         context: &JoinContext<'_, N>,
         layer: &Layer<N>,
-        places: Range<usize>,
+        indices: Range<usize>,
         meter: &mut BudgetMeter,
     ) -> Result<usize, StopReason> {
-        let start = places.start;
-        let end = self.branch(context, layer, places, meter)?;
+        let start = indices.start;
+        let end = self.branch(context, layer, indices, meter)?;
         self.groups.iter().for_each(|group| self.builder.add(group, &(start..end)));
         Ok(end)
     }
@@ -112,16 +112,16 @@ impl<const N: usize> Join<N> {
         &mut self,
         context: &JoinContext<'_, N>,
         layer: &Layer<N>,
-        places: Range<usize>,
+        indices: Range<usize>,
         next: &mut Layer<N>,
         meter: &mut BudgetMeter,
     ) -> Result<usize, StopReason> {
-        let start = places.start;
-        let end = self.branch(context, layer, places, meter)?;
+        let start = indices.start;
+        let end = self.branch(context, layer, indices, meter)?;
         self.leave(context, layer, start..end, meter, |_, _, to| to)?;
-        for (place, lives) in (start..end).zip(&self.lives) {
+        for (index, lives) in (start..end).zip(&self.lives) {
             if !lives.is_empty() {
-                next.push(layer.keys[place], *lives);
+                next.push(layer.keys[index], *lives);
             }
         }
         Ok(end)
@@ -152,39 +152,39 @@ impl<const N: usize> Join<N> {
         Ok(())
     }
 
-    /// Returns the end of the first run of `places`. Fills its `groups`, without the widest threat.
+    /// Returns the end of the first run of `indices`. Fills `groups`, without the widest threat.
     fn branch(
         &mut self,
         context: &JoinContext<'_, N>,
         layer: &Layer<N>,
-        places: Range<usize>,
+        indices: Range<usize>,
         meter: &mut BudgetMeter,
     ) -> Result<usize, StopReason> {
         let (widest, others) = context.split();
         let run_mask = widest.map_or(0, Slot::own_mask);
-        let end = layer.run_end(places.start, run_mask, places.end);
+        let end = layer.run_end(indices.start, run_mask, indices.end);
         let landing = context.model.landing(context.tick, context.allowed);
-        let any = layer.sets[places.start..end].iter().fold(TileSet::EMPTY, |any, set| any.or(set));
-        let rest = layer.keys[places.start] & !run_mask;
+        let any = layer.sets[indices.start..end].iter().fold(TileSet::EMPTY, |any, set| any.or(set));
+        let rest = layer.keys[indices.start] & !run_mask;
         successors(context, others, &landing, rest, &any, &mut self.groups, &mut self.spare);
         meter.step(1 + self.groups.len())?;
         Ok(end)
     }
 
-    /// Adds to `left` those states of the combinations `places` from which a step leads into
-    /// `after`. Returns `places.end`, or the first unprocessed combination if the deadline passes.
+    /// Adds to `left` those states of the combinations `indices` from which a step leads into
+    /// `after`. Returns `indices.end`, or the first unprocessed combination if the deadline passes.
     pub fn trim(
         &mut self,
         context: &JoinContext<'_, N>,
         layer: &Layer<N>,
-        places: Range<usize>,
+        indices: Range<usize>,
         (after, left): (&Lookup<N>, &mut Layer<N>),
         meter: &mut BudgetMeter,
     ) -> usize {
         let mut after = Cursor::new(after);
-        let mut start = places.start;
-        while start < places.end {
-            let Ok(end) = self.branch(context, layer, start..places.end, meter) else { break };
+        let mut start = indices.start;
+        while start < indices.end {
+            let Ok(end) = self.branch(context, layer, start..indices.end, meter) else { break };
             let trimmed = self.leave(context, layer, start..end, meter, |key, from, to| {
                 let to = to.and(&after.places(key));
                 if to.is_empty() { to } else { context.model.board.reach(&to).and(&from) }
@@ -192,9 +192,9 @@ impl<const N: usize> Join<N> {
             if trimmed.is_err() {
                 break;
             }
-            for (place, lives) in (start..end).zip(&self.lives) {
+            for (index, lives) in (start..end).zip(&self.lives) {
                 if !lives.is_empty() {
-                    left.push(layer.keys[place], *lives);
+                    left.push(layer.keys[index], *lives);
                 }
             }
             start = end;
@@ -202,18 +202,18 @@ impl<const N: usize> Join<N> {
         start
     }
 
-    /// Finds a state of the combinations `places` that leads to the given state of the next layer.
+    /// Finds a state of the combinations `indices` that leads to the given state of the next layer.
     pub fn predecessor(
         &mut self,
         context: &JoinContext<'_, N>,
         layer: &Layer<N>,
-        places: Range<usize>,
+        indices: Range<usize>,
         (key, place): (Combination, u16),
         meter: &mut BudgetMeter,
     ) -> Result<Option<(Combination, u16)>, StopReason> {
         let landing = context.model.landing(context.tick, context.allowed);
         let near = context.model.board.reach(&TileSet::of(place));
-        for index in places {
+        for index in indices {
             let (own, set) = (layer.keys[index], &layer.sets[index]);
             successors(context, context.slots, &landing, own, set, &mut self.groups, &mut self.spare);
             meter.step(1 + self.groups.len())?;
