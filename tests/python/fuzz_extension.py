@@ -354,10 +354,6 @@ class Player:
         return self.calls % 5
 
 
-def interrupt(signum: int, frame: Any) -> None:
-    raise KeyboardInterrupt
-
-
 class CallTimes:
     """Per thread: number of calls, start of the current call, longest times, and slowest kind."""
 
@@ -389,10 +385,15 @@ def make_calls(seed: int, count: int, times: CallTimes) -> None:
     faulthandler.enable()
     faulthandler.register(signal.SIGUSR1, all_threads=True)
     warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, interrupt)
     sys.setswitchinterval(1e-4)
     objects = Objects(seed)
     errors: list[BaseException] = []
+
+    def interrupt(signum: int, frame: Any) -> None:
+        if times.began[0]:
+            raise KeyboardInterrupt
+
+    signal.signal(signal.SIGALRM, interrupt)
 
     def work(thread: int) -> None:
         rng = random.Random(seed * THREADS + thread)
