@@ -4,8 +4,8 @@
 //!   threats), or `generated` (2,000 maps of many kinds, both variants). Default: the first three.
 //! - `--time-ms MS`: processor time per map (default: 10000).
 //! - `--only WORDS`: only maps with one of the space-separated WORDS in their first five columns.
-//! - `--part K/N`: only every Nth map, from the Kth on; the rows of the set's other maps stay in the
-//!   file.
+//! - `--part K/N`: only every Nth map, from the Kth on; the rows of the set's other maps stay in
+//!   the file.
 //! - `--threads N`: number of maps to solve at the same time (default: 1).
 //! - `--out FILE`: the file to write (default: standard output).
 //! - `--verify 1`: verify the certificates with the literal model (`crates/reference`).

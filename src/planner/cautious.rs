@@ -108,8 +108,8 @@ impl CautiousRules {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// Returns the moves that pass the first [`SHORTLIST_FILTERS`] filters, as bits; 0 if the player
-    /// is not on an open tile.
+    /// Returns the moves that pass the first [`SHORTLIST_FILTERS`] filters, as bits; 0 if the
+    /// player is not on an open tile.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
         left.iter().fold(0, |bits, criteria| bits | 1 << criteria.player_move as u8)

@@ -21,8 +21,8 @@ use crate::search::{BudgetMeter, StopReason};
 
 /// Work after which another sweep or search gets its turn.
 pub(super) const SLICE: u64 = 50_000;
-/// Maximum number of combinations in a layer after a threat joins a running sweep: the work on the target /
-/// `JOIN_LEN_DIVISOR`, clamped to the range from `JOIN_LEN_MIN` to `JOIN_LEN_MAX`.
+/// The most combinations that a layer may have after a threat joins a running sweep: the target's
+/// work / `JOIN_LEN_DIVISOR`, clamped to the range from `JOIN_LEN_MIN` to `JOIN_LEN_MAX`.
 const JOIN_LEN_DIVISOR: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;

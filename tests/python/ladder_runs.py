@@ -266,7 +266,7 @@ def run_growth(program: Path, count: int) -> list[str]:
     lines, sizes = [], []
     for share in (4, 2, 1):
         with tempfile.TemporaryDirectory() as name:
-            # Two random players are equally strong, so the ladder cannot stop early: it plays all games.
+            # Random players are equally strong, so the ladder cannot stop early: it plays all games.
             options = ["--map", "snail", "--budget-ticks", "1", "--samples", str(count // share // 2)]
             league = League(program, Path(name) / "league", options)
             process = league.start(*adding(["one=random", "other=random"]))

@@ -150,7 +150,7 @@ def test_deeply_nested_states_neither_end_the_game_nor_spoil_the_recording(
             nested = "[" * depth + "]" * depth
             frame = game.frame()
             for line_end in ("", "\n", "\r\n"):
-                # The nested lists are in an unknown field, in a known field, and in place of the map.
+                # The nested lists are in an unknown field, in a known one, and in place of the map.
                 connection.send(f'{{{line_end}"new":{nested},{frame[1:]}')
                 connection.send(frame.replace('"constants":{}', f'"constants":{line_end}{nested}'))
                 connection.send(f'{{"tick":{game.tick},{line_end}"yourCharacter":{{}},"map":{nested}}}')

@@ -76,7 +76,7 @@ struct SolveOutput {
     decided_ms: Option<f64>,
     elapsed_ms: f64,
     simulated_ticks: u64,
-    /// Whether the certificate, if any, was written.
+    /// The error if the certificate could not be written.
     #[serde(skip)]
     written: Result<(), CliError>,
 }
