@@ -7,6 +7,7 @@ use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
+use super::root::{Progress, Root};
 use super::{Budget, Guard, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{FIRST_TICK, LAST_TICK, Plan, State, World};
 use crate::proof::{self, Bracket, Found, Hopeless, LineSearch, Proof, Prover, Resources, invalid, prover, read_line};
@@ -17,12 +18,12 @@ const SEARCH_TICKS: u64 = 100_000;
 
 const PLAY_PROOF_MEMORY_MAX_BYTES: usize = 32 << 20;
 
-/// A solver for one world. It can be interrupted and continued.
+/// A solver that can be interrupted and continued.
 #[derive(Debug)]
 pub struct Decider {
     options: SurvivalOptions,
     proof_memory_max_bytes: usize,
-    root: Option<State>,
+    root: Option<Root>,
     search: SurvivalSearch,
     search_ticks: u64,
     prover: Option<Box<dyn Prover>>,
@@ -70,8 +71,8 @@ impl Decider {
     }
 
     /// Improves the line and the bound for `state` until they meet or the budget is used up. The
-    /// next call continues this work if its state is the same or a direct successor, and otherwise
-    /// starts afresh. All calls must use the same world.
+    /// next call continues this work if its world is the same and its state is the same or a direct
+    /// successor, and otherwise starts afresh.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         if state.is_over() {
             return self.search.solve(world, state, budget);
@@ -137,37 +138,34 @@ impl Decider {
         if !input.fill_buf()?.is_empty() {
             return Err(invalid("more data than expected"));
         }
-        decider.root = Some(root);
+        decider.root = Some(Root::new(world, &root));
         Ok(decider)
     }
 
     fn set_root(&mut self, world: &World, state: &State) {
-        let Some(root) = &self.root else {
-            self.root = Some(state.clone());
+        let Some(root) = &mut self.root else {
+            self.root = Some(Root::new(world, state));
             self.best = Solution::unknown(state.tick());
             return;
         };
-        if root == state {
-            return;
+        match root.advance(world, state) {
+            Progress::Same => {}
+            Progress::Played(player_move) if self.best.moves.first() == Some(&player_move) => {
+                self.best.moves.remove(0);
+            }
+            // The bound of the old root also holds for its successors.
+            Progress::Played(_) => {
+                self.best = Solution { bound: self.best.bound, ..Solution::unknown(state.tick()) };
+            }
+            Progress::Unrelated => {
+                *self = Self {
+                    proof_memory_max_bytes: self.proof_memory_max_bytes,
+                    root: self.root.take(),
+                    best: Solution::unknown(state.tick()),
+                    ..Self::new(self.options)
+                };
+            }
         }
-        let played = world.successors(root).find(|(_, successor)| successor == state);
-        let Some((player_move, _)) = played else {
-            *self = Self {
-                proof_memory_max_bytes: self.proof_memory_max_bytes,
-                root: Some(state.clone()),
-                best: Solution::unknown(state.tick()),
-                ..Self::new(self.options)
-            };
-            return;
-        };
-        // The bound of the old root also holds for its successors.
-        if self.best.moves.first() == Some(&player_move) {
-            self.best.moves.remove(0);
-        } else {
-            let bound = self.best.bound;
-            self.best = Solution { bound, ..Solution::unknown(state.tick()) };
-        }
-        self.root = Some(state.clone());
     }
 
     fn search(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) {
@@ -270,6 +268,20 @@ mod tests {
             last = solution;
         }
         assert_eq!(last.outcome, Outcome::Doomed);
+    }
+
+    #[test]
+    fn another_world_starts_afresh() {
+        let layout = Layout::parse("P....s").expect("a drawing");
+        let [with_jumps, without] =
+            [Rules::BLITZ_2025, Rules::NO_JUMP].map(|rules| World::new(&layout, &rules).expect("a map"));
+        assert_eq!(with_jumps.start(), without.start());
+        let solve = |decider: &mut Decider, world: &World| decider.solve(world, &world.start(), Budget::ticks(200_000));
+        let mut decider = Decider::new(SurvivalOptions::default());
+        let first = solve(&mut decider, &with_jumps);
+        let second = solve(&mut decider, &without);
+        assert_ne!(first, second);
+        assert_eq!(second, solve(&mut Decider::new(SurvivalOptions::default()), &without));
     }
 
     #[test]

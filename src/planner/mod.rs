@@ -16,6 +16,7 @@ mod paranoid;
 mod problem;
 mod random;
 mod registry;
+mod root;
 mod safest;
 mod show_off;
 mod signature;

@@ -8,6 +8,7 @@
 //! the width, the last layer holds *every* reachable state; if none of them has a surviving
 //! successor, no line lasts longer. Without a time limit, the search is deterministic.
 
+use super::root::{Progress, Root};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::proof::Hopeless;
 use crate::search::{Budget, BudgetMeter, Generator};
@@ -150,7 +151,7 @@ struct Death {
 pub struct SurvivalSearch {
     options: SurvivalOptions,
     random: Generator,
-    root: Option<State>,
+    root: Option<Root>,
     layers: Vec<Layer>,
     nodes: Vec<Node>,
     checkpoint_states: Vec<State>,
@@ -193,7 +194,8 @@ impl SurvivalSearch {
     }
 
     /// Searches from `state` until the answer is known or the budget is used up. A further call
-    /// with this state or a successor continues the search. Use a separate search for each world.
+    /// with this state or a successor continues the search; with any other state or world, the
+    /// search starts afresh.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         self.solve_until(world, state, LAST_TICK + 1, budget)
     }
@@ -248,21 +250,18 @@ impl SurvivalSearch {
     }
 
     fn set_root(&mut self, world: &World, state: &State) {
-        if self.root.as_ref() == Some(state) {
-            return;
-        }
-        let played = self
-            .root
-            .as_ref()
-            .and_then(|root| world.successors(root).find(|(_, successor)| successor == state))
-            .map(|(player_move, _)| player_move);
-        if !played.is_some_and(|player_move| self.follow(player_move, state)) {
-            let random = self.random.clone();
-            *self = Self { random, ..Self::new(self.options) };
+        let continues = match self.root.as_mut().map(|root| root.advance(world, state)) {
+            Some(Progress::Same) => true,
+            Some(Progress::Played(player_move)) => self.follow(player_move, state),
+            Some(Progress::Unrelated) | None => false,
+        };
+        if !continues {
+            let (random, root) = (self.random.clone(), self.root.take());
+            let root = root.unwrap_or_else(|| Root::new(world, state));
+            *self = Self { random, root: Some(root), ..Self::new(self.options) };
             self.init_layers(state);
             self.best.final_tick = state.tick();
         }
-        self.root = Some(state.clone());
     }
 
     fn follow(&mut self, player_move: Move, root: &State) -> bool {
@@ -664,6 +663,17 @@ mod tests {
         let solution = survival.solve(&world, &elsewhere, Budget::UNLIMITED);
         assert_eq!(solution.outcome, Outcome::Survives);
         assert_eq!(replay(&world, &elsewhere, &solution).tick(), LAST_TICK + 1);
+    }
+
+    #[test]
+    fn another_world_restarts_the_search() {
+        let [with_jumps, without] = [Rules::BLITZ_2025, Rules::NO_JUMP].map(|rules| world("P....s", &rules));
+        assert_eq!(with_jumps.start(), without.start());
+        let mut survival = SurvivalSearch::new(options(1));
+        let first = survival.solve(&with_jumps, &with_jumps.start(), Budget::UNLIMITED);
+        let second = survival.solve(&without, &without.start(), Budget::UNLIMITED);
+        assert_ne!(first, second);
+        assert_eq!(replay(&without, &without.start(), &second).tick(), second.final_tick);
     }
 
     #[test]
