@@ -3,11 +3,11 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::clock::{ClockEvidence, ClockFilter, ClockSets, clock_sets};
-use super::learner::{Decided, Factor, Learner, Unexplained, post_counts};
+use super::learner::{Decided, Learner, Unexplained, post_counts};
 use super::orders::Orders;
 use super::paths::OWL_MINUTE_MAX;
 use super::picks::PickExplanation;
-use super::variants::{Parameter, sentence};
+use super::variants::Parameter;
 use crate::game::{Clock, Direction, Personalities, Personality, Rules, Style};
 use crate::search::Deadline;
 
@@ -69,15 +69,14 @@ impl Learner {
         }
         let parameters = Parameter::ALL.into_iter().map(|parameter| {
             let open = self.open(parameter, &rules, clock.as_ref());
-            let decided =
-                factor_of(parameter).and_then(|factor| self.decided.get(&factor)).map(|&(_, decided)| decided);
+            let decided = self.decided.get(&parameter).map(|&(_, decided)| decided);
             Finding {
                 field: parameter.name(),
                 value: parameter.value(&rules),
                 is_certain: open.is_none(),
                 decided: decided.filter(|_| open.is_none()),
                 open: open.unwrap_or_default(),
-                sentence: sentence(parameter, &rules),
+                sentence: parameter.sentence(&rules),
             }
         });
         Findings {
@@ -215,24 +214,6 @@ impl Learner {
         let width = (one.scales.1 - one.scales.0).abs();
         (width > 0.05).then(|| range(one))
     }
-}
-
-fn factor_of(parameter: Parameter) -> Option<Factor> {
-    Some(match parameter {
-        Parameter::OptionOrder => Factor::OptionOrder,
-        Parameter::SharedPathOrder => Factor::SharedOrder,
-        Parameter::SharkPathOrder => Factor::SharkOrder,
-        Parameter::DeerShyDistance => Factor::DeerDistance,
-        Parameter::DeerView => Factor::DeerView,
-        Parameter::SharkView => Factor::SharkView,
-        Parameter::OwlView => Factor::OwlView,
-        Parameter::HawkView => Factor::HawkView,
-        Parameter::OwlMinute => Factor::OwlMinute,
-        Parameter::OwlWindow => Factor::OwlWindow,
-        Parameter::HawkPatience => Factor::HawkPatience,
-        Parameter::HawkRest => Factor::HawkRest,
-        _ => return None,
-    })
 }
 
 /// Returns the remaining periods and phases, and true if the reported personalities match them.

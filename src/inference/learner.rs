@@ -14,6 +14,7 @@ use super::hawk::{FEW_POSTS_MAX, Hawk, HawkSets};
 use super::paths::{Deer, Owls, Sharks};
 use super::picks::{Effort, Pick, PickExplanation, PickExplanations, PickSearch, Picks, pick};
 use super::streets::{Sight, Step, Streets, StyleWord, Views};
+use super::variants::Parameter;
 
 /// Minimum number of moves before the first attempt to identify styles, and between attempts.
 pub(crate) const IDENTIFY_MOVES: u16 = 6;
@@ -72,23 +73,6 @@ pub struct Decided {
     pub threat: usize,
 }
 
-/// A parameter for which the learner records the last observation that ruled out a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Factor {
-    SharkView,
-    SharkOrder,
-    DeerView,
-    DeerDistance,
-    OptionOrder,
-    OwlView,
-    OwlWindow,
-    OwlMinute,
-    HawkView,
-    HawkPatience,
-    HawkRest,
-    SharedOrder,
-}
-
 #[derive(Clone, Debug)]
 pub(super) struct ObservedGame {
     pub streets: Streets,
@@ -144,7 +128,7 @@ pub struct Learner {
     pub(super) explanations: PickExplanations,
     task: Task,
     records: bool,
-    pub(super) decided: BTreeMap<Factor, (usize, Decided)>,
+    pub(super) decided: BTreeMap<Parameter, (usize, Decided)>,
 }
 
 impl Learner {
@@ -436,8 +420,8 @@ impl Learner {
         if records {
             let decided = Decided { game: number, tick: step.tick, threat };
             let sizes = sizes(&self.sets, &game.hawks[threat], style);
-            for (factor, size) in sizes {
-                let known = self.decided.entry(factor).or_insert((usize::MAX, decided));
+            for (parameter, size) in sizes {
+                let known = self.decided.entry(parameter).or_insert((usize::MAX, decided));
                 if size < known.0 {
                     *known = (size, decided);
                 }
@@ -755,14 +739,14 @@ fn game_step(
     }
 }
 
-fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Factor, usize)> {
+fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Parameter, usize)> {
     let views = |alive: [bool; 2]| alive.iter().filter(|&&alive| alive).count();
     match style {
         Style::Shark => {
             let orders = sets.sharks.0;
             vec![
-                (Factor::SharkView, views(orders.map(|orders| !orders.is_empty()))),
-                (Factor::SharkOrder, orders[0].or(orders[1]).len() as usize),
+                (Parameter::SharkView, views(orders.map(|orders| !orders.is_empty()))),
+                (Parameter::SharkPathOrder, orders[0].or(orders[1]).len() as usize),
             ]
         }
         Style::Deer => {
@@ -770,9 +754,9 @@ fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Factor, usize)>
             let alive = sets.deer.0.iter().flatten().filter(|(low, high)| low <= high);
             let range = alive.fold((u32::MAX, 0), |all, range| (all.0.min(range.0), all.1.max(range.1)));
             vec![
-                (Factor::DeerView, views(orders.map(|orders| !orders.is_empty()))),
-                (Factor::OptionOrder, orders[0].or(orders[1]).and(sets.picks.orders).len() as usize),
-                (Factor::DeerDistance, range.1.saturating_sub(range.0) as usize),
+                (Parameter::DeerView, views(orders.map(|orders| !orders.is_empty()))),
+                (Parameter::OptionOrder, orders[0].or(orders[1]).and(sets.picks.orders).len() as usize),
+                (Parameter::DeerShyDistance, range.1.saturating_sub(range.0) as usize),
             ]
         }
         Style::Owl => {
@@ -781,23 +765,23 @@ fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Factor, usize)>
             let windows =
                 owls.minutes.iter().flatten().flatten().map(|window| usize::from(window.to - window.from) + 1);
             vec![
-                (Factor::OwlView, views([alive(0) > 0, alive(1) > 0])),
-                (Factor::OwlMinute, alive(0) + alive(1)),
-                (Factor::OwlWindow, windows.sum()),
-                (Factor::SharedOrder, owls.orders().len() as usize),
+                (Parameter::OwlView, views([alive(0) > 0, alive(1) > 0])),
+                (Parameter::OwlMinute, alive(0) + alive(1)),
+                (Parameter::OwlWindow, windows.sum()),
+                (Parameter::SharedPathOrder, owls.orders().len() as usize),
             ]
         }
         Style::Hawk => {
             let Some(hawk) = hawk else { return Vec::new() };
             let found = hawk.sets();
             vec![
-                (Factor::HawkView, views(found.orders.map(|orders| !orders.is_empty()))),
-                (Factor::HawkPatience, found.patience.count_ones() as usize),
-                (Factor::HawkRest, found.rest.count_ones() as usize),
-                (Factor::SharedOrder, found.orders[0].or(found.orders[1]).len() as usize),
+                (Parameter::HawkView, views(found.orders.map(|orders| !orders.is_empty()))),
+                (Parameter::HawkPatience, found.patience.count_ones() as usize),
+                (Parameter::HawkRest, found.rest.count_ones() as usize),
+                (Parameter::SharedPathOrder, found.orders[0].or(found.orders[1]).len() as usize),
             ]
         }
-        Style::Goldfish | Style::Bull => vec![(Factor::OptionOrder, sets.picks.orders.len() as usize)],
+        Style::Goldfish | Style::Bull => vec![(Parameter::OptionOrder, sets.picks.orders.len() as usize)],
     }
 }
 

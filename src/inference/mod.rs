@@ -20,4 +20,4 @@ pub use orders::Orders;
 pub use picks::{Effort, Pick, PickExplanation, PickExplanations, Picks};
 pub(crate) use streets::Streets;
 pub use streets::{Sight, StyleWord};
-pub use variants::{Difference, Parameter, differences, first_direction, phase_clock, sentence, variant, view_name};
+pub use variants::{Difference, Parameter, differences, first_direction, phase_clock, variant, view_name};

@@ -143,6 +143,69 @@ impl Parameter {
         }
     }
 
+    /// A sentence that explains the parameter's value in these rules.
+    pub fn sentence(self, rules: &Rules) -> String {
+        let value = self.value(rules);
+        match self {
+            Self::PeriodTicks(personality) => match value.as_str() {
+                "1" => format!("{personality} threats move every tick"),
+                _ => format!("{personality} threats move every {value} ticks"),
+            },
+            Self::PhaseClock(personality) => {
+                let tick = u32::from(phase_clock(rules.phase_clocks, personality)) + 2;
+                format!("threats are {personality} from tick {tick} on")
+            }
+            Self::OptionOrder => format!("a tile's options are listed in the order {value}"),
+            Self::SharedPathOrder => format!("the path of owls and hawks prefers {value}, in this order"),
+            Self::SharkPathOrder => format!("the shark's path prefers {value}, in this order"),
+            Self::FirstDirection => match first_direction(rules) {
+                Ok(direction) => format!("threats spawn facing {direction}"),
+                Err(_) => format!("first directions are listed as {value}"),
+            },
+            Self::FirstSeed => format!("the first seed is {value}"),
+            Self::PickScale => format!("the picks multiply the sine by {value}"),
+            Self::DeerShyDistance => {
+                let squared = rules.deer_shy_distance_squared;
+                let tiles = squared.isqrt();
+                match tiles * tiles == squared {
+                    true => format!("the deer heads for its spawn within {tiles} tiles of the player"),
+                    false => {
+                        format!("the deer heads for its spawn within a squared distance of {squared} from the player")
+                    }
+                }
+            }
+            Self::DeerView | Self::SharkView | Self::OwlView | Self::HawkView => {
+                let name = self.name();
+                let style = name.trim_end_matches("_view");
+                match value.as_str() {
+                    "stale" => format!("the {style} uses the player's tile one tick ago"),
+                    _ => format!("the {style} uses the player's current tile"),
+                }
+            }
+            Self::OwlMinute | Self::OwlWindow => {
+                let (window, minute) = (rules.owl_window_ticks, rules.owl_minute_ticks);
+                match window {
+                    0 => "the owl never looks".to_owned(),
+                    1 => format!("the owl looks in the first of every {minute} ticks"),
+                    _ if window == minute => "the owl always looks".to_owned(),
+                    _ => format!("the owl looks in ticks 0 to {} of every {minute}", window - 1),
+                }
+            }
+            Self::HawkPatience => format!("the hawk is sent to a post after more than {value} moves of waiting"),
+            Self::HawkRest => format!("the hawk waits {value} more moves after it has reached a post"),
+            Self::HawkPosts => format!("the hawk's posts are the {value} best intersections"),
+            Self::StyleNames => match rules.wire.style_names {
+                StyleNames::Server => "messages name the styles".to_owned(),
+                StyleNames::Unknown => "messages name the styles by unknown words".to_owned(),
+            },
+            Self::Personalities => match rules.wire.personalities {
+                Personalities::Server => "messages report the personalities".to_owned(),
+                Personalities::Missing => "messages report no personalities".to_owned(),
+                Personalities::Mismatched => "messages report personalities that do not match the periods".to_owned(),
+            },
+        }
+    }
+
     fn draw(self, rules: &mut Rules, random: &mut Generator) {
         let mut between = |low: usize, high: usize| low + random.below(high - low + 1);
         match self {
@@ -240,72 +303,11 @@ pub fn differences(left: &Rules, right: &Rules) -> Vec<Difference> {
     for parameter in Parameter::ALL {
         let (of_left, of_right) = (parameter.value(left), parameter.value(right));
         if of_left != of_right {
-            let (field, sentence) = (parameter.name(), sentence(parameter, right));
+            let (field, sentence) = (parameter.name(), parameter.sentence(right));
             found.push(Difference { field, left: of_left, right: of_right, sentence });
         }
     }
     found
-}
-
-/// A sentence that explains the parameter's value in these rules.
-pub fn sentence(parameter: Parameter, rules: &Rules) -> String {
-    let value = parameter.value(rules);
-    match parameter {
-        Parameter::PeriodTicks(personality) => match value.as_str() {
-            "1" => format!("{personality} threats move every tick"),
-            _ => format!("{personality} threats move every {value} ticks"),
-        },
-        Parameter::PhaseClock(personality) => {
-            let tick = u32::from(phase_clock(rules.phase_clocks, personality)) + 2;
-            format!("threats are {personality} from tick {tick} on")
-        }
-        Parameter::OptionOrder => format!("a tile's options are listed in the order {value}"),
-        Parameter::SharedPathOrder => format!("the path of owls and hawks prefers {value}, in this order"),
-        Parameter::SharkPathOrder => format!("the shark's path prefers {value}, in this order"),
-        Parameter::FirstDirection => match first_direction(rules) {
-            Ok(direction) => format!("threats spawn facing {direction}"),
-            Err(_) => format!("first directions are listed as {value}"),
-        },
-        Parameter::FirstSeed => format!("the first seed is {value}"),
-        Parameter::PickScale => format!("the picks multiply the sine by {value}"),
-        Parameter::DeerShyDistance => {
-            let squared = rules.deer_shy_distance_squared;
-            let tiles = squared.isqrt();
-            match tiles * tiles == squared {
-                true => format!("the deer heads for its spawn within {tiles} tiles of the player"),
-                false => format!("the deer heads for its spawn within a squared distance of {squared} from the player"),
-            }
-        }
-        Parameter::DeerView | Parameter::SharkView | Parameter::OwlView | Parameter::HawkView => {
-            let name = parameter.name();
-            let style = name.trim_end_matches("_view");
-            match value.as_str() {
-                "stale" => format!("the {style} uses the player's tile one tick ago"),
-                _ => format!("the {style} uses the player's current tile"),
-            }
-        }
-        Parameter::OwlMinute | Parameter::OwlWindow => {
-            let (window, minute) = (rules.owl_window_ticks, rules.owl_minute_ticks);
-            match window {
-                0 => "the owl never looks".to_owned(),
-                1 => format!("the owl looks in the first of every {minute} ticks"),
-                _ if window == minute => "the owl always looks".to_owned(),
-                _ => format!("the owl looks in ticks 0 to {} of every {minute}", window - 1),
-            }
-        }
-        Parameter::HawkPatience => format!("the hawk is sent to a post after more than {value} moves of waiting"),
-        Parameter::HawkRest => format!("the hawk waits {value} more moves after it has reached a post"),
-        Parameter::HawkPosts => format!("the hawk's posts are the {value} best intersections"),
-        Parameter::StyleNames => match rules.wire.style_names {
-            StyleNames::Server => "messages name the styles".to_owned(),
-            StyleNames::Unknown => "messages name the styles by unknown words".to_owned(),
-        },
-        Parameter::Personalities => match rules.wire.personalities {
-            Personalities::Server => "messages report the personalities".to_owned(),
-            Personalities::Missing => "messages report no personalities".to_owned(),
-            Personalities::Mismatched => "messages report personalities that do not match the periods".to_owned(),
-        },
-    }
 }
 
 /// The direction that all threats face at the start. Fails if the rules are invalid.

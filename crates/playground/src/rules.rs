@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use getaway::game::Rules;
-use getaway::inference::{Orders, Parameter, differences, sentence};
+use getaway::inference::{Orders, Parameter, differences};
 
 #[derive(Debug, Serialize)]
 pub struct Form {
@@ -35,7 +35,7 @@ impl Form {
             let value = found.pointer(&pointer).cloned().unwrap_or_default();
             let is_changed = server.pointer(&pointer) != Some(&value);
             let options = options(&found, &pointer, &value);
-            Field { name, value, options, sentence: sentence(parameter, rules), is_changed }
+            Field { name, value, options, sentence: parameter.sentence(rules), is_changed }
         };
         let fields = Parameter::ALL.into_iter().map(field).collect();
         let differences = differences(&Rules::BLITZ_2025, rules).into_iter().map(|found| found.sentence).collect();
