@@ -11,7 +11,7 @@ use getaway::game::{Move, Rules, World};
 
 use crate::convert::{clearer, optional_u64, repr, type_name, value_error, variant, without_gil};
 use crate::game::{Board, Game, State};
-use crate::value::{move_of_number, read_at_most, to_rules};
+use crate::value::{read_at_most, to_rules};
 
 use super::helpers::Helpers;
 use super::memory::SharedMemory;
@@ -138,8 +138,8 @@ pub(crate) struct Batch {
     given: Vec<usize>,
     batch: batch::Batch,
     helpers: Helpers,
-    /// Each game's move as a number; valid only after `take_actions` succeeds.
-    actions: Vec<u8>,
+    /// Each game's move; valid only after `take_actions` succeeds.
+    moves: Vec<Move>,
     observations: Observations,
     rewards: SharedMemory<f32>,
     /// Python code sees an array of bool, but may write bytes other than 0 and 1.
@@ -165,7 +165,7 @@ impl Batch {
             given,
             batch,
             helpers: Helpers::new(threads),
-            actions: vec![0; games],
+            moves: vec![Move::Stay; games],
             observations: Observations::new(py, output, &shape)?,
             rewards: SharedMemory::new(py, "rewards", "float32", &[games])?,
             terminations: SharedMemory::new(py, "terminations", "bool", &[games])?,
@@ -198,17 +198,17 @@ impl Batch {
         let (mut vectors, mut images) = (self.observations.vectors.lend(py)?, self.observations.images.lend(py)?);
         let (vector, image) = (vectors.len() / games, images.len() / games);
         let (mut rewards, mut terminations) = (self.rewards.lend(py)?, self.terminations.lend(py)?);
-        let (mut actions, helpers, batch) = (&self.actions[..], &mut self.helpers, &mut self.batch);
+        let (mut moves, helpers, batch) = (&self.moves[..], &mut self.helpers, &mut self.batch);
         without_gil(py, || {
             let count = batch.len().div_ceil(PART_GAMES);
             let parts = batch.parts(count).map(|part| {
                 let games = part.len();
-                let actions = actions.split_off(..games).unwrap_or_default();
+                let moves = moves.split_off(..games).unwrap_or_default();
                 let rewards = rewards.split_off_mut(..games).unwrap_or_default();
                 let terminations = terminations.split_off_mut(..games).unwrap_or_default();
                 let vectors = vectors.split_off_mut(..games * vector).unwrap_or_default();
                 let images = images.split_off_mut(..games * image).unwrap_or_default();
-                Mutex::new(Some((part, actions, rewards, terminations, vectors, images)))
+                Mutex::new(Some((part, moves, rewards, terminations, vectors, images)))
             });
             // Each thread begins with its own share of the parts. A thread that finishes its share
             // continues with parts that no thread has begun.
@@ -218,8 +218,8 @@ impl Batch {
                 let order = parts[first..].iter().chain(&parts[..first]);
                 for part in order {
                     let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
-                    let Some((mut part, actions, rewards, terminations, vectors, images)) = part else { continue };
-                    step_part(&mut part, actions, rewards, terminations);
+                    let Some((mut part, moves, rewards, terminations, vectors, images)) = part else { continue };
+                    step_part(&mut part, moves, rewards, terminations);
                     output.write(&part, vectors, images);
                 }
             });
@@ -291,10 +291,10 @@ impl Batch {
         // A value is from 0 to 4 if both `value` and `value + 3` fit into three bits. The loop only
         // combines these bits for all games, so that it needs no branch.
         let mut bits = 0;
-        for (index, action) in self.actions.iter_mut().enumerate() {
+        for (index, player_move) in self.moves.iter_mut().enumerate() {
             let value = value_at(index);
             bits |= value | value.wrapping_add(3);
-            *action = value as u8;
+            *player_move = Move::ALL[(value as u64).min(4) as usize];
         }
         if !(0..8).contains(&bits) {
             let values = (0..array.len()).map(|index| (index, value_at(index)));
@@ -341,14 +341,10 @@ impl Batch {
     }
 }
 
-fn step_part(part: &mut BatchPart<'_>, actions: &[u8], rewards: &mut [f32], terminations: &mut [u8]) {
-    let mut moves = [Move::Stay; PART_GAMES];
+fn step_part(part: &mut BatchPart<'_>, moves: &[Move], rewards: &mut [f32], terminations: &mut [u8]) {
     let mut has_ended = [false; PART_GAMES];
-    for (player_move, &action) in moves.iter_mut().zip(actions) {
-        *player_move = move_of_number(action.into()).unwrap_or(Move::Stay);
-    }
     let games = part.len();
-    part.step(&moves[..games], rewards, &mut has_ended[..games]);
+    part.step(moves, rewards, &mut has_ended[..games]);
     for (termination, has_ended) in terminations.iter_mut().zip(has_ended) {
         *termination = has_ended.into();
     }
