@@ -311,7 +311,7 @@ impl Batch {
         let Ok(mask) = mask.cast::<PyArray1<bool>>() else {
             let found = match mask.cast::<PyUntypedArray>() {
                 Ok(array) => format!("a {}D array of {}", array.ndim(), array.dtype()),
-                Err(_) => mask.get_type().name()?.to_string(),
+                Err(_) => type_name(mask),
             };
             return Err(PyTypeError::new_err(format!(
                 "mask: expected a 1D NumPy array of bool with one entry for each of {games} games, found {found}"
