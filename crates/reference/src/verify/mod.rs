@@ -66,14 +66,14 @@ mod pursuer;
 mod target;
 mod tiles;
 
-use getaway::game::{Action, Layout, Style, World};
+use getaway::game::{Action, Layout, World};
 use getaway::planner::{Certificate, ProofEnd, Step};
 use thiserror::Error;
 
 use super::{Game, Threat};
 use board::Board;
 use layer::{Combination, Cover, Group, Hawk, Layer, Merger, Slot};
-use pursuer::{DRAW_BITS, KEY_BITS, Pursuer};
+use pursuer::{DRAW_BITS, Pursuer, number_bits};
 use target::{Target, Transition, Transitions};
 use tiles::Tiles;
 
@@ -116,7 +116,7 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
         return Err(refuse(format!("bound_tick {bound_tick}: expected {expected}")));
     }
     // An exhaustive search combines all threats, whose numbers may need more than two words.
-    let bits = bits(layout).iter().sum::<u32>();
+    let bits = number_bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
     let words = layout.open_positions().count().div_ceil(64);
     #[cfg(feature = "small")]
@@ -172,20 +172,6 @@ fn check<const N: usize, const W: usize>(
         _ => return Err(last_line(format!("no sweep proves a bound of {bound_tick}"))),
     }
     Ok(verifier.board.steps())
-}
-
-/// Returns the size in bits of each threat's number. A deer has four keys per tile, a shark one.
-fn bits(layout: &Layout) -> Vec<u32> {
-    let tiles = layout.open_positions().count();
-    let bits_of = |keys: usize| usize::BITS - keys.leading_zeros();
-    let bits_of_style = |style: Style| match style {
-        Style::Bull | Style::Goldfish => 0,
-        Style::Shark => bits_of(tiles),
-        Style::Deer => bits_of(4 * tiles),
-        Style::Owl => bits_of(tiles * (tiles + 1)),
-        Style::Hawk => KEY_BITS + DRAW_BITS,
-    };
-    layout.threats.iter().map(|spawn| bits_of_style(spawn.style)).collect()
 }
 
 /// A known set of a tick: it contains the state in that tick of every game that reaches the target.
@@ -262,7 +248,7 @@ struct Verifier<const N: usize, const W: usize> {
 impl<const N: usize, const W: usize> Verifier<N, W> {
     fn new(certificate: &Certificate, layout: &Layout, steps_max: u64) -> Result<Self, String> {
         let board = Board::new(layout, &certificate.rules, steps_max)?;
-        let bits = bits(layout);
+        let bits = number_bits(layout);
         let threats = layout.threats.iter().map(|&spawn| Threat::new(spawn, &certificate.rules));
         let pursuers: Vec<Option<Pursuer<N>>> =
             threats.zip(&bits).map(|(threat, &bits)| Pursuer::new(threat, bits)).collect();
@@ -688,7 +674,7 @@ fn check_size<const N: usize, const W: usize>(tick: usize, groups: &[Group<N, W>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{PeriodTicks, Rules, View};
+    use getaway::game::{PeriodTicks, Rules, Style, View};
     use getaway::map::{GeneratorKind, GeneratorOptions, generate_nth};
 
     const TARGET_TICK: usize = 200;

@@ -4,16 +4,30 @@
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
-use getaway::game::{Direction, Position, Style, View};
+use getaway::game::{Direction, Layout, Position, Style, View};
 
 use super::board::{Board, Moment};
 use super::tiles::Tiles;
 use crate::navigation::Navigation;
 use crate::{Memory, Threat};
 
-pub(super) const KEY_BITS: u32 = 18;
+const KEY_BITS: u32 = 18;
 /// The bits above a hawk's key hold its draw count plus one, or 0 if its draws are not counted.
 pub(super) const DRAW_BITS: u32 = 8;
+
+/// Returns the size in bits of each threat's number. A deer has four keys per tile, a shark one.
+pub(super) fn number_bits(layout: &Layout) -> Vec<u32> {
+    let tiles = layout.open_positions().count();
+    let bits_of = |keys: usize| usize::BITS - keys.leading_zeros();
+    let bits_of_style = |style: Style| match style {
+        Style::Bull | Style::Goldfish => 0,
+        Style::Shark => bits_of(tiles),
+        Style::Deer => bits_of(4 * tiles),
+        Style::Owl => bits_of(tiles * (tiles + 1)),
+        Style::Hawk => KEY_BITS + DRAW_BITS,
+    };
+    layout.threats.iter().map(|spawn| bits_of_style(spawn.style)).collect()
+}
 
 fn key_number(number: u32) -> u32 {
     number & ((1 << KEY_BITS) - 1)
