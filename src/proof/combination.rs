@@ -120,13 +120,13 @@ const SLOT_BITS: u32 = 115;
 /// Minimum bits for a hawk. The verifier needs this many.
 const HAWK_BITS_MIN: u32 = 26;
 
-/// Returns slots for the automata in `order`. Omits those that do not fit into the remaining bits.
-pub(super) fn slots_of<const N: usize>(model: &Model<N>, order: &[usize]) -> Vec<Slot> {
+/// Returns slots for the automata. Omits those that do not fit into the remaining bits.
+pub(super) fn slots_of<const N: usize>(model: &Model<N>) -> Vec<Slot> {
     let mut shift = 0;
     let mut slots = Vec::new();
-    for &automaton in order {
-        let bits = usize::BITS - model.keys(&model.automata[automaton]).leading_zeros();
-        let is_hawk = matches!(model.automata[automaton], Automaton::Hawk { .. });
+    for (automaton, kind) in model.automata.iter().enumerate() {
+        let bits = usize::BITS - model.keys(kind).leading_zeros();
+        let is_hawk = matches!(kind, Automaton::Hawk { .. });
         let needed = if is_hawk { (bits + DRAW_BITS).max(HAWK_BITS_MIN) } else { bits };
         if shift + needed <= SLOT_BITS {
             let memory_bits = if is_hawk { Combination::from(model.memory_mask()) << shift } else { 0 };

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use super::combination::slots_of;
 use super::lines::{Lines, Resources};
 use super::model::Model;
-use super::orders::Orders;
 use super::outcome::{Bracket, Proof};
 use super::reach::{Reach, SavedReach};
 use super::saved::{LayersRead, LayersWritten, read_line};
@@ -27,7 +26,6 @@ const LINE_DIVISOR: u64 = 5;
 #[derive(Debug)]
 pub(super) struct Engine<const N: usize> {
     model: Model<N>,
-    orders: Orders,
     /// True if one combination cannot hold the keys of all threats.
     has_excess_threats: bool,
     memory_max_bytes: usize,
@@ -53,12 +51,10 @@ struct SavedEngine<const N: usize> {
 
 impl<const N: usize> Engine<N> {
     pub fn new(model: Model<N>, resources: Resources) -> Self {
-        let orders = Orders::new(&model);
-        let has_excess_threats = slots_of(&model, orders.at(usize::MAX)).len() < model.automata.len();
+        let has_excess_threats = slots_of(&model).len() < model.automata.len();
         let memory_max_bytes = resources.memory_max_bytes;
         Self {
             model,
-            orders,
             has_excess_threats,
             memory_max_bytes,
             lines: Lines::new(resources),
@@ -71,7 +67,7 @@ impl<const N: usize> Engine<N> {
 
     pub fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter) {
         while best.final_tick < best.bound && meter.check().is_ok() {
-            if self.targets.choose(&self.model, &self.orders, self.memory_max_bytes, best) {
+            if self.targets.choose(&self.model, self.memory_max_bytes, best) {
                 self.lines.restart();
             }
             let before = meter.ticks();
@@ -106,7 +102,7 @@ impl<const N: usize> Engine<N> {
     }
 
     fn prove(&mut self, best: &mut Bracket, meter: &mut BudgetMeter) {
-        self.targets.share_knowledge(&self.orders);
+        self.targets.share_knowledge();
         let Some(attempt) = &mut self.targets.current else { return };
         let situation = Situation {
             model: &self.model,
@@ -149,12 +145,11 @@ impl<const N: usize> Engine<N> {
     /// Restores what [`Self::save`] wrote. The model and the memory limit must not have changed.
     pub fn restore(&mut self, input: &mut dyn BufRead) -> io::Result<()> {
         let saved: SavedEngine<N> = serde_json::from_slice(&read_line(input)?)?;
-        let (model, orders, memory_max_bytes) = (&self.model, &self.orders, self.memory_max_bytes);
+        let (model, memory_max_bytes) = (&self.model, self.memory_max_bytes);
         let layers = &mut LayersRead::read(input, &saved.layers)?;
-        let targets = Targets::restored(model, orders, memory_max_bytes, saved.targets, layers)?;
-        let last = usize::from(LAST_TICK);
-        let late = Target::new(model, last, orders.at(last), memory_max_bytes);
-        let reachable = saved.reachable.into_iter().map(|reach| Reach::restored(model, &late, reach, layers));
+        let targets = Targets::restored(model, memory_max_bytes, saved.targets, layers)?;
+        let last = Target::new(model, LAST_TICK.into(), memory_max_bytes);
+        let reachable = saved.reachable.into_iter().map(|reach| Reach::restored(model, &last, reach, layers));
         self.reachable = reachable.collect::<io::Result<_>>()?;
         (self.targets, self.proof, self.slices) = (targets, saved.proof, saved.slices.into());
         self.lines.begin_at(saved.start);
@@ -167,7 +162,7 @@ impl<const N: usize> Engine<N> {
     /// Switches to a target, and skips the delay before its wide sweeps.
     pub fn begin(&mut self, target_tick: usize) {
         let best = Bracket { moves: Vec::new(), final_tick: 0, bound: LAST_TICK + 1 };
-        self.targets.set(&self.model, &self.orders, self.memory_max_bytes, target_tick, &best);
+        self.targets.set(&self.model, self.memory_max_bytes, target_tick, &best);
         let attempt = self.targets.current.as_mut().expect("just set");
         attempt.work = super::schedule::WIDE_DELAY_END;
         let meter = &mut BudgetMeter::new(crate::search::Budget::UNLIMITED);

@@ -55,7 +55,6 @@ mod memories;
 mod model;
 mod model_builder;
 mod moves;
-mod orders;
 mod outcome;
 mod projection;
 mod reach;

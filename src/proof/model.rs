@@ -122,20 +122,6 @@ impl<const N: usize> Model<N> {
         self.times.taken.iter().map(|taken| self.board.open.without(taken)).collect()
     }
 
-    /// Returns how many moves the player needs to reach each place, or `u32::MAX` if it cannot.
-    pub fn distances(&self, from: u16) -> Vec<u32> {
-        let mut distances = vec![u32::MAX; 64 * N];
-        let (mut reached, mut distance) = (TileSet::EMPTY, 0);
-        let mut newly = TileSet::of(from);
-        while !newly.is_empty() {
-            newly.iter().for_each(|place| distances[usize::from(place)] = distance);
-            reached = reached.or(&newly);
-            newly = self.board.reach(&newly).without(&reached);
-            distance += 1;
-        }
-        distances
-    }
-
     #[inline]
     pub fn key_in(&self, world: &World, state: &State, automaton: &Automaton<N>) -> u32 {
         let numbers = world.threat_numbers(state, automaton.index());

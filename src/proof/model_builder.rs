@@ -7,7 +7,7 @@ use super::hawk::{MOVES_PER_DRAW, MemoriesBuilder, POSTS_MAX};
 use super::memories::Hawks;
 use super::model::{Automaton, DIRECTIONS, Model, OWL_SHIFT, Origin, Paths, Timetable};
 use super::tile_set::TileSet;
-use crate::game::{Direction, LAST_TICK, Position, Rules, State, Style, Threat, World};
+use crate::game::{Direction, LAST_TICK, Position, Rules, Spawn, State, Style, Threat, World};
 use crate::search::BudgetMeter;
 
 impl<const N: usize> Model<N> {
@@ -172,6 +172,9 @@ pub(super) struct ModelBuilder<const N: usize> {
     model: Model<N>,
     root: State,
     memories: Option<MemoriesBuilder>,
+    /// The indices of the threats, in the order of their automata.
+    order: Vec<usize>,
+    /// The number of threats that have been added.
     threats: usize,
     is_branching: bool,
     closure: Option<ClosureBuilder>,
@@ -181,13 +184,14 @@ impl<const N: usize> ModelBuilder<N> {
     /// Returns `None` if the automata do not implement the rules, or the map is too large for `N`.
     pub fn new(world: &World, state: &State) -> Option<Self> {
         let model = Model::without_tables(world, state)?;
-        Some(Self { model, root: state.clone(), memories: None, threats: 0, is_branching: false, closure: None })
+        let order = order_of(&world.layout().threats);
+        Some(Self { model, root: state.clone(), memories: None, order, threats: 0, is_branching: false, closure: None })
     }
 
     /// Continues the work until the budget is used up. Returns true once the model is complete.
     pub fn advance(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
         while meter.check().is_ok() {
-            let (model, threats) = (&mut self.model, world.threat_count());
+            let model = &mut self.model;
             if model.paths.sees.len() < model.tiles() {
                 model.add_tile(world, model.paths.sees.len());
                 meter.add_ticks((model.tiles() / 8) as u64);
@@ -203,7 +207,7 @@ impl<const N: usize> ModelBuilder<N> {
                 meter.add_ticks(1);
             } else if self.is_branching {
                 self.add_branches(world, meter);
-            } else if self.threats < threats {
+            } else if self.threats < self.order.len() {
                 self.add_threat(world);
                 meter.add_ticks(1);
             } else if let Some(automaton) = model.automata.get(model.closures.len()) {
@@ -226,7 +230,7 @@ impl<const N: usize> ModelBuilder<N> {
     }
 
     fn add_threat(&mut self, world: &World) {
-        let (model, index) = (&mut self.model, self.threats);
+        let (model, index) = (&mut self.model, self.order[self.threats]);
         let threat = world.threat(&self.root, index);
         self.threats += 1;
         if matches!(threat.style, Style::Bull | Style::Goldfish) {
@@ -240,7 +244,7 @@ impl<const N: usize> ModelBuilder<N> {
     }
 
     fn add_branches(&mut self, world: &World, meter: &mut BudgetMeter) {
-        let index = self.threats - 1;
+        let index = self.order[self.threats - 1];
         let (threat, home) = (world.threat(&self.root, index), world.layout().threats[index].position);
         let keys_per_tile = if threat.style == Style::Deer { DIRECTIONS } else { 1 };
         let Some(Automaton::Chaser { branches, .. }) = self.model.automata.last() else { return };
@@ -255,6 +259,24 @@ impl<const N: usize> ModelBuilder<N> {
             self.is_branching = branches.len() < tiles * keys_per_tile;
         }
     }
+}
+
+/// Sharks come first: they follow the player most closely, and soon all stand on one tile. Then come
+/// one owl, one deer and one hawk, a second of each, and so on. Bulls and goldfish may come anywhere.
+fn order_of(threats: &[Spawn]) -> Vec<usize> {
+    let rank = |style| match style {
+        Style::Shark => 0,
+        Style::Owl => 1,
+        Style::Deer => 2,
+        Style::Hawk => 3,
+        Style::Bull | Style::Goldfish => 4,
+    };
+    let mut order: Vec<usize> = (0..threats.len()).collect();
+    order.sort_by_key(|&index| match threats[index].style {
+        Style::Shark => (0, 0),
+        style => (threats[..index].iter().filter(|other| other.style == style).count(), rank(style)),
+    });
+    order
 }
 
 fn is_modelled(world: &World) -> bool {

@@ -92,7 +92,6 @@ impl<const N: usize> Reach<N> {
         SavedReach { layer, kept: kept.collect() }
     }
 
-    /// `target` must order its threats as late targets do.
     pub fn restored(
         model: &Model<N>,
         target: &Target<N>,

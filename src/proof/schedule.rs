@@ -10,7 +10,6 @@ use super::combination::Combination;
 use super::join::Join;
 use super::layer::Layer;
 use super::model::Model;
-use super::orders::EARLY_TICK;
 use super::reach::{REACH_TICKS, Reach};
 use super::saved::{LayersRead, LayersWritten};
 use super::starts::Start;
@@ -54,6 +53,9 @@ const NARROW_DIVISOR: u64 = 4;
 const NARROW_TICKS: usize = 240;
 /// Replaces `NARROW_DIVISOR` while the end of the game is undecided and the line is not early.
 const NARROW_DIVISOR_END: u64 = 2;
+
+/// Lines up to this tick are early.
+const EARLY_TICK: usize = 600;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation<'a, const N: usize> {

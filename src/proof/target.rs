@@ -10,7 +10,6 @@ use super::layer::{Cursor, Layer, Lookup};
 use super::memories::Memories;
 use super::model::{Automaton, Model};
 use super::moves::JoinContext;
-use super::orders::Orders;
 use super::outcome::Step;
 use super::projection::Projection;
 use super::saved::{LayersRead, LayersWritten, SavedLayer, invalid};
@@ -64,8 +63,8 @@ pub(super) struct SavedTarget<const N: usize> {
 
 impl<const N: usize> Target<N> {
     /// Projections take at most `memory_max_bytes`, and known sets at most an eighth of this limit.
-    pub fn new(model: &Model<N>, tick: usize, order: &[usize], memory_max_bytes: usize) -> Self {
-        let slots = slots_of(model, order);
+    pub fn new(model: &Model<N>, tick: usize, memory_max_bytes: usize) -> Self {
+        let slots = slots_of(model);
         let mut target = Self {
             tick,
             allowed: Vec::new(),
@@ -112,7 +111,6 @@ impl<const N: usize> Target<N> {
 
     pub fn restored(
         model: &Model<N>,
-        orders: &Orders,
         memory_max_bytes: usize,
         saved: SavedTarget<N>,
         layers: &mut LayersRead<N>,
@@ -121,7 +119,7 @@ impl<const N: usize> Target<N> {
         if !(model.first_tick..=usize::from(LAST_TICK)).contains(&tick) || known.iter().any(|known| known.tick > tick) {
             return Err(invalid("a tick outside the game"));
         }
-        let mut target = Self::new(model, tick, orders.at(tick), memory_max_bytes);
+        let mut target = Self::new(model, tick, memory_max_bytes);
         target.projections.earlier_allowed = allowed;
         target.project(model, &mut BudgetMeter::new(Budget::UNLIMITED));
         target.steps = steps;

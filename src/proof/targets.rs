@@ -3,7 +3,6 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 use super::model::Model;
-use super::orders::Orders;
 use super::outcome::Bracket;
 use super::saved::{LayersRead, LayersWritten, invalid};
 use super::schedule::{SavedSchedule, Schedule};
@@ -83,7 +82,6 @@ impl<const N: usize> Targets<N> {
 
     pub fn restored(
         model: &Model<N>,
-        orders: &Orders,
         memory_max_bytes: usize,
         saved: SavedTargets<N>,
         layers: &mut LayersRead<N>,
@@ -93,7 +91,7 @@ impl<const N: usize> Targets<N> {
             return Err(invalid("too many targets"));
         }
         let attempts = attempts.into_iter().map(|SavedAttempt { target, schedule, work, work_limit }| {
-            let target = Target::restored(model, orders, memory_max_bytes, target, layers)?;
+            let target = Target::restored(model, memory_max_bytes, target, layers)?;
             let schedule = Schedule::restored(model, &target, schedule, layers)?;
             Ok(Attempt { target, schedule, work: work.min(u64::MAX / 2), work_limit })
         });
@@ -102,7 +100,7 @@ impl<const N: usize> Targets<N> {
     }
 
     /// Chooses the target to work on. Returns true if it has changed.
-    pub fn choose(&mut self, model: &Model<N>, orders: &Orders, memory_max_bytes: usize, best: &Bracket) -> bool {
+    pub fn choose(&mut self, model: &Model<N>, memory_max_bytes: usize, best: &Bracket) -> bool {
         let tick = self.next(best);
         let share = self.share(tick, best);
         match self.current.as_mut().filter(|attempt| attempt.target.tick == tick) {
@@ -112,7 +110,7 @@ impl<const N: usize> Targets<N> {
                 false
             }
             None => {
-                self.set(model, orders, memory_max_bytes, tick, best);
+                self.set(model, memory_max_bytes, tick, best);
                 true
             }
         }
@@ -169,7 +167,7 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    pub fn set(&mut self, model: &Model<N>, orders: &Orders, memory_max_bytes: usize, tick: usize, best: &Bracket) {
+    pub fn set(&mut self, model: &Model<N>, memory_max_bytes: usize, tick: usize, best: &Bracket) {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         let share = self.share(tick, best);
         if let Some(mut attempt) = self.current.take() {
@@ -183,9 +181,8 @@ impl<const N: usize> Targets<N> {
             self.current = Some(Attempt { work_limit: attempt.work.saturating_add(share), ..attempt });
             return;
         }
-        let order = orders.at(tick);
         let earlier = self.paused.iter_mut().rfind(|attempt| attempt.target.tick < tick);
-        let (target, schedule) = match earlier.filter(|other| orders.at(other.target.tick) == order) {
+        let (target, schedule) = match earlier {
             Some(earlier) => {
                 let target = earlier.target.later(model, tick);
                 let is_reached = earlier.target.tick < low;
@@ -193,7 +190,7 @@ impl<const N: usize> Targets<N> {
                 (target, schedule)
             }
             None => {
-                let target = Target::new(model, tick, order, memory_max_bytes);
+                let target = Target::new(model, tick, memory_max_bytes);
                 let schedule = Schedule::new(model, &target);
                 (target, schedule)
             }
@@ -204,15 +201,13 @@ impl<const N: usize> Targets<N> {
     }
 
     /// Adds the knowledge about the nearest earlier target, unless a narrow sweep is running.
-    pub fn share_knowledge(&mut self, orders: &Orders) {
+    pub fn share_knowledge(&mut self) {
         let Some(attempt) = self.current.as_mut().filter(|attempt| attempt.schedule.is_between_sweeps()) else {
             return;
         };
         let tick = attempt.target.tick;
         let earlier = self.paused.iter().rfind(|other| other.target.tick < tick);
-        if let Some(earlier) = earlier.filter(|other| orders.at(other.target.tick) == orders.at(tick))
-            && attempt.target.adopt(&earlier.target)
-        {
+        if earlier.is_some_and(|earlier| attempt.target.adopt(&earlier.target)) {
             attempt.schedule.revive();
         }
     }

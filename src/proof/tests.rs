@@ -65,8 +65,7 @@ fn runs_have_the_successors_of_their_combinations() {
     let unlimited = &mut BudgetMeter::new(Budget::UNLIMITED);
     for (index, world) in worlds(&[(9, 7), (13, 11), (15, 13)], &[4, 6, 9], 12).enumerate() {
         let model = model(&world, Budget::UNLIMITED);
-        let order: Vec<usize> = (0..model.automata.len()).collect();
-        let mut target = Target::new(&model, 300, &order, 1 << 20);
+        let mut target = Target::new(&model, 300, 1 << 20);
         assert!(target.project(&model, &mut BudgetMeter::new(Budget::UNLIMITED)));
         // The masks select all threats, all threats with counted draws, and all but the first.
         let all = target.slots.iter().fold(0, |mask, slot| mask | slot.mask());
@@ -181,9 +180,8 @@ fn check_lines(maps: Range<u64>) -> usize {
 fn projections_keep_to_their_memory() {
     let world = worlds(&[(21, 17)], &[18], 1).next().expect("a map");
     let model = model(&world, Budget::UNLIMITED);
-    let order: Vec<usize> = (0..model.automata.len()).collect();
     let bytes = [0, 1 << 20, 16 << 20, 256 << 20].map(|memory_max_bytes| {
-        let mut target = Target::new(&model, 2000, &order, memory_max_bytes);
+        let mut target = Target::new(&model, 2000, memory_max_bytes);
         assert!(target.project(&model, &mut BudgetMeter::new(Budget::UNLIMITED)));
         let bytes = target.projection_bytes();
         assert!(bytes <= memory_max_bytes, "{bytes} of {memory_max_bytes}");
@@ -198,8 +196,7 @@ fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
     for (index, world) in worlds(&[(15, 13), (21, 17), (11, 9)], &[6, 4], 12).enumerate() {
         let root = world.start();
         let model = model(&world, Budget::UNLIMITED);
-        let order: Vec<usize> = (0..model.automata.len()).collect();
-        let mut target = Target::new(&model, 2000, &order, 1 << 20);
+        let mut target = Target::new(&model, 2000, 1 << 20);
         assert!(target.project(&model, &mut BudgetMeter::new(Budget::UNLIMITED)));
         let mut beam = SetBeam::new(&model, &target, &world, &root, index as u64, 1 << 20).expect("threats that fit");
         let mut longest_tick = 1;
