@@ -199,7 +199,7 @@ impl BatchPart<'_> {
     ///
     /// # Panics
     /// If the number of moves, rewards or terminations differs from the number of games.
-    pub fn step(&mut self, moves: &[Move], rewards: &mut [f32], terminations: &mut [bool]) {
+    pub fn step<T: From<bool>>(&mut self, moves: &[Move], rewards: &mut [f32], terminations: &mut [T]) {
         let games = self.len();
         let lengths = [moves.len(), rewards.len(), terminations.len()];
         assert_eq!(lengths, [games; 3], "moves, rewards and terminations: expected {games} of each");
@@ -274,24 +274,25 @@ impl BatchPart<'_> {
     }
 }
 
-fn step_chunk(
+fn step_chunk<T: From<bool>>(
     setup: &WorldSetup,
     states: &mut [State],
     moves: &[Move],
     rewards: &mut [f32],
-    terminations: &mut [bool],
+    terminations: &mut [T],
 ) {
-    let mut ticks_before = [0; CHUNK_GAMES];
-    for ((before, is_over), state) in ticks_before.iter_mut().zip(&mut *terminations).zip(&*states) {
-        (*before, *is_over) = (state.tick(), state.is_over());
+    let (mut ticks_before, mut were_over) = ([0; CHUNK_GAMES], [false; CHUNK_GAMES]);
+    for ((before, was_over), state) in ticks_before.iter_mut().zip(&mut were_over).zip(&*states) {
+        (*before, *was_over) = (state.tick(), state.is_over());
     }
     setup.world.step_batch(states, moves);
-    for (((state, reward), termination), before) in states.iter_mut().zip(rewards).zip(terminations).zip(ticks_before) {
-        if *termination {
+    let (results, before) = (rewards.iter_mut().zip(terminations), ticks_before.into_iter().zip(were_over));
+    for ((state, (reward, termination)), (before, was_over)) in states.iter_mut().zip(results).zip(before) {
+        if was_over {
             state.clone_from(&setup.start);
-            (*reward, *termination) = (0.0, false);
+            (*reward, *termination) = (0.0, false.into());
         } else {
-            (*reward, *termination) = (f32::from(state.tick() - before), state.is_over());
+            (*reward, *termination) = (f32::from(state.tick() - before), state.is_over().into());
         }
     }
 }

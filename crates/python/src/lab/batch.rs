@@ -11,7 +11,7 @@ use getaway::game::{Move, Rules, World};
 
 use crate::convert::{clearer, optional_u64, repr, type_name, value_error, variant, without_gil};
 use crate::game::{Board, Game, State};
-use crate::value::{read_at_most, to_rules};
+use crate::value::{move_of_number, read_at_most, to_rules};
 
 use super::helpers::Helpers;
 use super::memory::SharedMemory;
@@ -219,7 +219,7 @@ impl Batch {
                 for part in order {
                     let part = part.lock().unwrap_or_else(PoisonError::into_inner).take();
                     let Some((mut part, moves, rewards, terminations, vectors, images)) = part else { continue };
-                    step_part(&mut part, moves, rewards, terminations);
+                    part.step(moves, rewards, terminations);
                     output.write(&part, vectors, images);
                 }
             });
@@ -294,7 +294,7 @@ impl Batch {
         for (index, player_move) in self.moves.iter_mut().enumerate() {
             let value = value_at(index);
             bits |= value | value.wrapping_add(3);
-            *player_move = Move::ALL[(value as u64).min(4) as usize];
+            *player_move = move_of_number((value as u8).into()).unwrap_or(Move::Stay);
         }
         if !(0..8).contains(&bits) {
             let values = (0..array.len()).map(|index| (index, value_at(index)));
@@ -338,15 +338,6 @@ impl Batch {
         usize::try_from(game).ok().filter(|&game| game < games).ok_or_else(|| {
             PyIndexError::new_err(format!("game {index}: expected an index from -{games} to {}", games as isize - 1))
         })
-    }
-}
-
-fn step_part(part: &mut BatchPart<'_>, moves: &[Move], rewards: &mut [f32], terminations: &mut [u8]) {
-    let mut has_ended = [false; PART_GAMES];
-    let games = part.len();
-    part.step(moves, rewards, &mut has_ended[..games]);
-    for (termination, has_ended) in terminations.iter_mut().zip(has_ended) {
-        *termination = has_ended.into();
     }
 }
 
