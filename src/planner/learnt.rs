@@ -20,8 +20,11 @@ const FORMAT: &str = "getaway-model 1";
 const FILE_MAX_BYTES: u64 = 4 << 20;
 const INPUTS: usize = 3 * FEATURES_ACTION + FEATURES_HEADER;
 /// The scale of each feature of an action. A feature is limited to its scale, then divided by it.
-const ACTION_SCALES: [f32; FEATURES_ACTION] =
-    [16.0, 64.0, 16.0, 4.0, 32.0, 256.0, 4.0, 16.0, 16.0, 16.0, 16.0, 16.0, 16.0];
+const ACTION_SCALES: [f32; FEATURES_ACTION] = {
+    let mut scales = [16.0; FEATURES_ACTION];
+    [scales[1], scales[3], scales[4], scales[5], scales[6]] = [64.0, 4.0, 32.0, 256.0, 4.0];
+    scales
+};
 /// The scale of each feature of the header.
 const HEADER_SCALES: [f32; FEATURES_HEADER] = [2001.0, 5.0, 5.0];
 

@@ -97,13 +97,14 @@ impl<const N: usize> Model<N> {
         self.paths.next.extend(next);
     }
 
-    fn automaton(index: usize, style: Style) -> Automaton<N> {
-        match style {
+    /// Returns `None` if the threat does not see the player.
+    fn automaton(index: usize, style: Style) -> Option<Automaton<N>> {
+        Some(match style {
             Style::Shark | Style::Deer => Automaton::Chaser { index, style, branches: Vec::new(), first: Vec::new() },
             Style::Owl => Automaton::Owl { index },
             Style::Hawk => Automaton::Hawk { index },
-            Style::Bull | Style::Goldfish => unreachable!("bulls and goldfish do not see the player"),
-        }
+            Style::Bull | Style::Goldfish => return None,
+        })
     }
 
     fn branches_of(&self, world: &World, threat: Threat, home: Position, key: usize) -> (Vec<Branch<N>>, Branch<N>) {
@@ -233,13 +234,15 @@ impl<const N: usize> ModelBuilder<N> {
         let (model, index) = (&mut self.model, self.order[self.threats]);
         let threat = world.threat(&self.root, index);
         self.threats += 1;
-        if matches!(threat.style, Style::Bull | Style::Goldfish) {
+        let Some(automaton) = Model::automaton(index, threat.style) else {
             model.add_fixed(world, index, threat);
-        } else if let Some(key) = model.key_of(&threat, model.first_tick) {
-            // A threat without a key is omitted: fewer threats make an easier game, so proofs hold.
+            return;
+        };
+        // A threat without a key is omitted: fewer threats make an easier game, so proofs hold.
+        if let Some(key) = model.key_of(&threat, model.first_tick) {
+            self.is_branching = matches!(automaton, Automaton::Chaser { .. });
             model.origins.push(Origin { key, draws: threat.draws });
-            model.automata.push(Model::automaton(index, threat.style));
-            self.is_branching = matches!(threat.style, Style::Shark | Style::Deer);
+            model.automata.push(automaton);
         }
     }
 
