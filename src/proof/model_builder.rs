@@ -264,8 +264,8 @@ impl<const N: usize> ModelBuilder<N> {
     }
 }
 
-/// Sharks come first: they follow the player most closely, and soon all stand on one tile. Then come
-/// one owl, one deer and one hawk, a second of each, and so on. Bulls and goldfish may come anywhere.
+/// Sharks come first: they follow the player most closely, and soon all stand on one tile. Then
+/// come one owl, one deer and one hawk, a second of each, and so on.
 fn order_of(threats: &[Spawn]) -> Vec<usize> {
     let rank = |style| match style {
         Style::Shark => 0,
