@@ -1,12 +1,14 @@
 //! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
 //! longest line. Starts with the survival search, which is fastest on easy maps, and continues with
-//! the prover in [`proof`](crate::proof). If the budgets limit only simulated ticks, the same
-//! sequence of calls always gives the same answers.
+//! the prover in [`proof`](crate::proof). If the prover cannot combine all threats, it takes turns
+//! with an exhaustive search. If the budgets limit only simulated ticks, the same sequence of calls
+//! always gives the same answers.
 
 use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
+use super::exhaustive::ExhaustiveSearch;
 use super::root::{Progress, Root};
 use super::{Budget, Guard, Outcome, Solution, SurvivalOptions, SurvivalSearch};
 use crate::game::{FIRST_TICK, LAST_TICK, Plan, State, World};
@@ -18,6 +20,11 @@ const SEARCH_TICKS: u64 = 100_000;
 
 const PLAY_PROOF_MEMORY_MAX_BYTES: usize = 32 << 20;
 
+/// With excess threats, the exhaustive search and the prover take turns of this many ticks.
+const TURN_TICKS: u64 = 1_000_000;
+/// The exhaustive search has this many times the memory of the prover.
+const EXHAUSTIVE_MEMORY_FACTOR: usize = 4;
+
 /// A solver that can be interrupted and continued.
 #[derive(Debug)]
 pub struct Decider {
@@ -27,6 +34,9 @@ pub struct Decider {
     search: SurvivalSearch,
     search_ticks: u64,
     prover: Option<Box<dyn Prover>>,
+    /// Used only if one of the prover's combinations cannot hold the keys of all threats.
+    exhaustive: Option<ExhaustiveSearch>,
+    exhaustive_memory_max_bytes: usize,
     is_unprovable: bool,
     best: Solution,
 }
@@ -51,6 +61,8 @@ impl Decider {
             search: SurvivalSearch::new(options),
             search_ticks: 0,
             prover: None,
+            exhaustive: None,
+            exhaustive_memory_max_bytes: EXHAUSTIVE_MEMORY_FACTOR * options.memory_max_bytes,
             is_unprovable: false,
             best: Solution::unknown(0),
         }
@@ -60,7 +72,7 @@ impl Decider {
     /// of the work on a layer cannot be interrupted.
     pub fn for_play(options: SurvivalOptions) -> Self {
         let proof_memory_max_bytes = options.memory_max_bytes.min(PLAY_PROOF_MEMORY_MAX_BYTES);
-        Self { proof_memory_max_bytes, ..Self::new(options.for_play()) }
+        Self { proof_memory_max_bytes, exhaustive_memory_max_bytes: 0, ..Self::new(options.for_play()) }
     }
 
     /// Skips the survival search, so that tests can check proofs on maps that the search decides.
@@ -148,7 +160,11 @@ impl Decider {
             self.best = Solution::unknown(state.tick());
             return;
         };
-        match root.advance(world, state) {
+        let progress = root.advance(world, state);
+        if !matches!(progress, Progress::Same) {
+            self.exhaustive = None;
+        }
+        match progress {
             Progress::Same => {}
             Progress::Played(player_move) if self.best.moves.first() == Some(&player_move) => {
                 self.best.moves.remove(0);
@@ -160,6 +176,7 @@ impl Decider {
             Progress::Unrelated => {
                 *self = Self {
                     proof_memory_max_bytes: self.proof_memory_max_bytes,
+                    exhaustive_memory_max_bytes: self.exhaustive_memory_max_bytes,
                     root: self.root.take(),
                     best: Solution::unknown(state.tick()),
                     ..Self::new(self.options)
@@ -192,16 +209,40 @@ impl Decider {
         if self.prover.is_none() && !self.is_unprovable {
             self.begin_proof(world, state);
         }
-        match &mut self.prover {
-            Some(prover) => {
-                self.search = SurvivalSearch::new(self.options);
-                let Solution { moves, final_tick, bound, .. } = &mut self.best;
-                let mut bracket = Bracket { moves: std::mem::take(moves), final_tick: *final_tick, bound: *bound };
-                prover.run(world, state, &mut bracket, meter);
-                (*moves, *final_tick, *bound) = (bracket.moves, bracket.final_tick, bracket.bound);
-            }
-            None => self.search(world, state, meter),
+        if self.prover.is_none() {
+            return self.search(world, state, meter);
         }
+        self.search = SurvivalSearch::new(self.options);
+        if !self.prover.as_mut().is_some_and(|prover| prover.has_excess_threats(world, meter)) {
+            self.run_prover(world, state, meter);
+            return;
+        }
+        let mut is_progressing = true;
+        while !self.best.is_optimal() && is_progressing && meter.check().is_ok() {
+            let before = meter.ticks();
+            let turn = |meter: &BudgetMeter| BudgetMeter::new(meter.remaining().and(Budget::ticks(TURN_TICKS)));
+            let memory_max_bytes = self.exhaustive_memory_max_bytes;
+            let exhaustive = self.exhaustive.get_or_insert_with(|| ExhaustiveSearch::new(state, memory_max_bytes));
+            let mut own = turn(meter);
+            let solution = exhaustive.advance(world, &mut own);
+            meter.add_search(own.ticks());
+            if let Some(solution) = solution {
+                self.best = solution;
+                return;
+            }
+            let mut own = turn(meter);
+            self.run_prover(world, state, &mut own);
+            meter.add_search(own.ticks());
+            is_progressing = meter.ticks() > before;
+        }
+    }
+
+    fn run_prover(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) {
+        let Some(prover) = &mut self.prover else { return };
+        let Solution { moves, final_tick, bound, .. } = &mut self.best;
+        let mut bracket = Bracket { moves: std::mem::take(moves), final_tick: *final_tick, bound: *bound };
+        prover.run(world, state, &mut bracket, meter);
+        (*moves, *final_tick, *bound) = (bracket.moves, bracket.final_tick, bracket.bound);
     }
 }
 
@@ -294,6 +335,21 @@ mod tests {
         let solution = solve(0, Guard::None);
         assert_eq!(solution.outcome, Outcome::Doomed);
         assert_eq!([solve(2, Guard::None), solve(0, Guard::Always)], [solution.clone(), solution]);
+    }
+
+    #[test]
+    fn exhaustive_search_decides_maps_with_excess_threats() {
+        let world = world("P.....hhhhhs");
+        let root = world.start();
+        let solve = |memory_max_bytes| {
+            let options = SurvivalOptions { memory_max_bytes, ..SurvivalOptions::default() };
+            Decider::new(options).without_search().solve(&world, &root, Budget::ticks(3_000_000))
+        };
+        let judge = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &root, Budget::UNLIMITED);
+        for solution in [solve(256 << 20), solve(64 << 10)] {
+            assert_eq!((solution.outcome, solution.final_tick), (Outcome::Doomed, judge.final_tick));
+            assert!(solution.is_optimal());
+        }
     }
 
     #[test]

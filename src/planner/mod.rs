@@ -7,6 +7,7 @@ mod certificate;
 mod choice;
 mod decider;
 mod distances;
+mod exhaustive;
 mod follower;
 mod grammar;
 mod host;

@@ -27,7 +27,7 @@ const LINE_DIVISOR: u64 = 5;
 pub(super) struct Engine<const N: usize> {
     model: Model<N>,
     /// True if one combination cannot hold the keys of all threats.
-    has_excess_threats: bool,
+    pub has_excess_threats: bool,
     memory_max_bytes: usize,
     lines: Lines<N>,
     targets: Targets<N>,

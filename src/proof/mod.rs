@@ -87,6 +87,10 @@ pub(crate) trait Prover: Any + Debug + Send {
     fn run(&mut self, world: &World, root: &State, best: &mut Bracket, meter: &mut BudgetMeter);
 
     fn proof(&self) -> Option<&Proof>;
+
+    /// True if one combination cannot hold the keys of all threats that see the player; also false
+    /// if the budget does not suffice to build the model.
+    fn has_excess_threats(&mut self, world: &World, meter: &mut BudgetMeter) -> bool;
 }
 
 #[derive(Debug)]
@@ -136,6 +140,10 @@ impl<const N: usize> Prover for Stage<N> {
             Self::Building(..) => None,
             Self::Running(engine) => engine.proof(),
         }
+    }
+
+    fn has_excess_threats(&mut self, world: &World, meter: &mut BudgetMeter) -> bool {
+        self.engine(world, meter).is_some_and(|engine| engine.has_excess_threats)
     }
 }
 

@@ -1,0 +1,173 @@
+//! An exhaustive search: finds every state of a tick before it continues with the next tick.
+//! Decides maps on which many threats leave few states, although a line may last hundreds of ticks.
+
+use std::collections::HashSet;
+
+use super::{Outcome, Solution};
+use crate::game::{LAST_TICK, Move, State, World};
+use crate::search::BudgetMeter;
+
+/// Bytes for an entry of a hash table that has just grown, and for the allocation of a state.
+const OVERHEAD_BYTES: usize = 48;
+
+/// The last move of a line, and the index of the state before it in the previous layer.
+#[derive(Clone, Copy, Debug)]
+struct Step {
+    parent: u32,
+    player_move: Move,
+}
+
+/// A resumable search.
+#[derive(Debug)]
+pub(super) struct ExhaustiveSearch {
+    /// Zero once the search is abandoned.
+    memory_max_bytes: usize,
+    /// The states of one tick.
+    layer: Vec<State>,
+    /// The number of states of `layer` whose successors are in `next`.
+    expanded: usize,
+    next: Vec<State>,
+    fingerprints: HashSet<u64>,
+    /// For each layer after the first, including `next`: the last steps to its states.
+    steps: Vec<Vec<Step>>,
+    step_count: usize,
+    /// The tick in which the longest line ends, the number of its layer, and its last step.
+    longest: Option<(u16, usize, Step)>,
+}
+
+impl ExhaustiveSearch {
+    /// Creates a search for the longest line from `root`, which must not be over.
+    pub fn new(root: &State, memory_max_bytes: usize) -> Self {
+        Self {
+            memory_max_bytes,
+            layer: vec![root.clone()],
+            expanded: 0,
+            next: Vec::new(),
+            fingerprints: HashSet::new(),
+            steps: vec![Vec::new()],
+            step_count: 0,
+            longest: None,
+        }
+    }
+
+    /// Continues the search in the world of the root. Returns a longest line, or `None` if the
+    /// budget is used up. At the memory limit, abandons the search, which then always returns `None`.
+    pub fn advance(&mut self, world: &World, meter: &mut BudgetMeter) -> Option<Solution> {
+        while self.bytes(world) <= self.memory_max_bytes {
+            let Some(state) = self.layer.get(self.expanded) else {
+                if self.next.is_empty() {
+                    return self.solution();
+                }
+                self.layer = std::mem::take(&mut self.next);
+                self.expanded = 0;
+                self.fingerprints.clear();
+                self.steps.push(Vec::new());
+                continue;
+            };
+            let depth = self.steps.len() - 1;
+            for (player_move, successor) in world.successors(state) {
+                meter.tick().ok()?;
+                let step = Step { parent: self.expanded as u32, player_move };
+                if successor.is_over() {
+                    if self.longest.is_none_or(|(tick, ..)| successor.tick() > tick) {
+                        self.longest = Some((successor.tick(), depth, step));
+                    }
+                    if successor.is_complete() {
+                        return self.solution();
+                    }
+                } else if self.fingerprints.insert(world.fingerprint(&successor)) {
+                    self.next.push(successor);
+                    self.steps[depth].push(step);
+                    self.step_count += 1;
+                }
+            }
+            self.expanded += 1;
+        }
+        *self = Self::new(&self.layer[0], 0);
+        None
+    }
+
+    fn solution(&self) -> Option<Solution> {
+        let (final_tick, depth, last) = self.longest?;
+        let mut moves = vec![last.player_move];
+        let mut place = last.parent;
+        for steps in self.steps[..depth].iter().rev() {
+            let step = steps[place as usize];
+            moves.push(step.player_move);
+            place = step.parent;
+        }
+        moves.reverse();
+        let outcome = if final_tick > LAST_TICK { Outcome::Survives } else { Outcome::Doomed };
+        Some(Solution { outcome, moves, final_tick, bound: final_tick, simulated_ticks: 0 })
+    }
+
+    fn bytes(&self, world: &World) -> usize {
+        let states = self.layer.len() + self.next.len();
+        states * (world.state_bytes() + OVERHEAD_BYTES) + self.step_count * size_of::<Step>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::game::{Layout, Rules};
+    use crate::planner::{SurvivalOptions, SurvivalSearch};
+    use crate::search::Budget;
+
+    const MEMORY_BYTES: usize = 1 << 28;
+
+    const LOOP: &str = "P....\n.##.#\n...hs";
+
+    fn world(drawing: &str, rules: &Rules) -> World {
+        World::new(&Layout::parse(drawing).expect("a drawing"), rules).expect("a map")
+    }
+
+    /// Returns the state that the start would be if the game began in `tick`.
+    fn root(world: &World, tick: u16) -> State {
+        let (start, threats) = (world.start(), world.threats(&world.start()).collect::<Vec<_>>());
+        world.state_at(tick, world.player(&start), &threats).expect("a state")
+    }
+
+    #[test]
+    fn longest_line_is_as_long_as_that_of_the_survival_search() {
+        let mut outcomes = Vec::new();
+        for (drawing, rules) in [(LOOP, Rules::BLITZ_2025), (LOOP, Rules::NO_JUMP), ("P....s", Rules::NO_JUMP)] {
+            let world = world(drawing, &rules);
+            for tick in [1970, 1990, 1998] {
+                let root = root(&world, tick);
+                let mut search = ExhaustiveSearch::new(&root, MEMORY_BYTES);
+                let meter = &mut BudgetMeter::new(Budget::ticks(2_000_000));
+                let found = search.advance(&world, meter).expect("a line");
+                let judge = SurvivalSearch::new(SurvivalOptions::default()).solve(&world, &root, Budget::UNLIMITED);
+                assert_eq!((found.outcome, found.final_tick), (judge.outcome, judge.final_tick));
+                assert_eq!(found.bound, found.final_tick);
+                let mut end = root.clone();
+                assert_eq!(world.play_moves(&mut end, &found.moves), found.moves.len());
+                assert_eq!((end.tick(), end.is_over()), (found.final_tick, true));
+                outcomes.push(found.outcome);
+            }
+        }
+        assert!(outcomes.contains(&Outcome::Survives) && outcomes.contains(&Outcome::Doomed));
+    }
+
+    #[test]
+    fn interrupted_search_finds_the_same_line() {
+        let world = world(LOOP, &Rules::NO_JUMP);
+        let root = root(&world, 1980);
+        let whole =
+            ExhaustiveSearch::new(&root, MEMORY_BYTES).advance(&world, &mut BudgetMeter::new(Budget::ticks(2_000_000)));
+        assert!(whole.is_some());
+        let mut search = ExhaustiveSearch::new(&root, MEMORY_BYTES);
+        let mut advance = || search.advance(&world, &mut BudgetMeter::new(Budget::ticks(7)));
+        assert_eq!((0..2_000_000).find_map(|_| advance()), whole);
+    }
+
+    #[test]
+    fn search_without_memory_is_abandoned() {
+        let world = world(LOOP, &Rules::NO_JUMP);
+        let mut search = ExhaustiveSearch::new(&root(&world, 1500), 4_000);
+        let meter = &mut BudgetMeter::new(Budget::ticks(2_000_000));
+        assert_eq!([search.advance(&world, meter), search.advance(&world, meter)], [None, None]);
+        assert!(meter.ticks() < 1_000);
+    }
+}
