@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Builds getaway-bot.zip, the upload for the competition, and tests it. The test unpacks the zip
-# into an empty folder and installs its requirements.txt into a fresh environment. The bot must then
-# reach the best possible score in games of both variants. One of the maps cannot be survived.
+# Builds getaway-bot.zip, the upload for the competition, and tests it if it is for this machine's
+# architecture. The test unpacks the zip into an empty folder and installs its requirements.txt into
+# a fresh environment. The bot must then reach the best possible score in games of both variants.
+# One of the maps cannot be survived.
 #
-# `./package.sh --help` prints the options. The script needs what run.sh needs. Zig, installed from
-# PyPI, links the wheel against glibc 2.17, even if this machine has a newer version.
+# `./package.sh --help` prints the options. The script needs a Rust toolchain, Python 3.10 or newer,
+# and access to PyPI. Zig, installed from PyPI, links the wheel against glibc 2.17, even if this
+# machine has a newer version.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
@@ -14,7 +16,7 @@ usage() {
   cat <<'TEXT'
 Usage: ./package.sh [--aarch64]
 Builds getaway-bot.zip, the upload for the competition, and tests it in an empty environment.
-  --aarch64    build and check the package for the other architecture, but do not play with it
+  --aarch64    build for aarch64; on a machine of another architecture, play no test games
 TEXT
 }
 
@@ -57,16 +59,16 @@ trap finish EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
-heading '2 of 5, wheel: a build of its own, without the command line'
-# Zig from PyPI is a Python module. With this PATH, maturin runs it with the Python of .venv.
+heading '2 of 5, wheel, built without the command line'
+# Zig from PyPI is a Python module. With this PATH, maturin runs the module with .venv's Python.
 PATH=$PWD/.venv/bin:$PATH "$venv_python" -m maturin build --release --no-default-features --locked --zig \
   --compatibility manylinux2014 --target "$rust_target" --out "$scratch/wheel"
 wheels=("$scratch"/wheel/*.whl)
 wheel=${wheels[0]}
-# The upload needs no type stubs, no list of crates, and no modules for arenas, clusters or
-# learning. Most of these modules need the disabled features.
+# The upload needs no type stubs, no software bill of materials (sboms/), and none of the modules
+# listed here.
 "$venv_python" - "$wheel" <<'PYTHON'
-"""Leaves files out of a wheel, and compresses the others as well as possible."""
+"""Removes files from a wheel, and compresses the others at the highest level."""
 import re, sys, zipfile
 
 wheel = sys.argv[1]
@@ -86,7 +88,7 @@ case $(basename "$wheel") in
   getaway-*-cp310-abi3-manylinux2014_"$architecture".manylinux_2_17_"$architecture".whl) ;;
   *) echo "error: $(basename "$wheel"): expected an abi3 wheel for manylinux2014 on $architecture" >&2; exit 1 ;;
 esac
-# auditwheel reports the glibc version that the wheel needs, which may be older than its tag says.
+# auditwheel may report an older version of glibc than the wheel's tag, so older ones are accepted.
 .venv/bin/auditwheel show "$wheel" | tee "$scratch/auditwheel"
 tr -s '[:space:]' ' ' <"$scratch/auditwheel" | grep -qE "consistent with the following platform tag: \"manylinux_2_(5|12|17)_$architecture\"" || {
   echo 'error: the wheel needs a newer glibc than 2.17' >&2
@@ -107,7 +109,7 @@ cp bot/application.py bot/client.py "$wheel" "$folder"
 rm -f "$zip"
 (cd "$folder" && printf '%s\n' *) | "$venv_python" crates/cli/src/commands/package/zip.py "$folder" "$zip"
 "$venv_python" - "$zip" <<'PYTHON'
-"""Lists the files of a zip with their permissions, and its size."""
+"""Lists the files of a zip with their permissions and sizes, and prints the size of the zip."""
 import pathlib, stat, sys, zipfile
 
 with zipfile.ZipFile(sys.argv[1]) as archive:
@@ -129,7 +131,8 @@ mkdir "$test_folder"
 make_venv "$scratch/venv"
 (cd "$test_folder" && "$scratch/venv/bin/python" -m pip install --quiet --disable-pip-version-check --requirement requirements.txt)
 heading '5 of 5, games with the installed zip'
-# play_game MAP [--no-jump]: fails unless the bot reaches the map's best score and is never late.
+# play_game MAP [--no-jump]: fails unless the bot reaches the best possible score on the map,
+# answers in every tick and is never late.
 play_game() {
   local recording best
   recording=$test_folder/$(basename "$1" .txt).jsonl
@@ -142,13 +145,13 @@ play_game() {
   server_pid=
   "$getaway" replay "$recording"
   "$venv_python" - "$best" "$scratch/results" <<'PYTHON'
-"""Compares a game's result with the best score of its map."""
+"""Fails if the bot missed the best possible score, was late, or did not answer in every tick."""
 import json, sys
 
 best, result = int(sys.argv[1]), json.loads(open(sys.argv[2]).readline())
 score, late, missed = result["score"], result["late_commands"], result["missed_ticks"]
 print(f"{score} points; the best possible score is {best}")
-sys.exit(f"error: {late} late commands, {missed} ticks without one" if late or missed else
+sys.exit(f"error: {late} late commands, {missed} ticks without a command" if late or missed else
          f"error: {score} points, expected {best}" if score != best else 0)
 PYTHON
 }
@@ -157,4 +160,4 @@ printf '%s\n' '#########' '#P.....S#' '#########' >"$scratch/corridor.txt"
 play_game maps/roundabout
 play_game maps/snail --no-jump
 play_game "$scratch/corridor.txt" --no-jump
-echo "$zip works, with a fresh $("$scratch/venv/bin/python" --version)"
+echo "$zip works in a fresh environment with $("$scratch/venv/bin/python" --version)"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # Verifies saved games: replays each game and reports the first field that differs.
 # Usage: ./replay.sh [FILE or FOLDER]... [--no-jump] [--json]
-# Default: games/ and games/played; with --no-jump, games/played/no-jump.
+# Default: games/, and games/played if it contains games; with --no-jump, games/played/no-jump.
 set -eu
 case ${1:-} in
     -h | --help)
         echo 'Usage: ./replay.sh [FILE or FOLDER]... [--no-jump] [--json]'
-        echo 'Verifies saved games, by default those in games/, and reports the first field that differs.'
+        echo 'Verifies saved games, by default those in games/ and games/played, and reports the first field that differs.'
         exit
         ;;
 esac
@@ -27,7 +27,7 @@ done
 if [ -n "$variant" ]; then
     exec "$program" replay "$here/games/played/no-jump" "$@"
 fi
-# Add games/played only if it contains games, because `replay` refuses a folder without any.
+# Add games/played only if it contains games, because `replay` refuses a folder without games.
 if ls "$here"/games/played/*.jsonl* >/dev/null 2>&1; then
     set -- "$here/games/played" "$@"
 fi

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds and installs the project, starts a local server if none is running, plays, and prints the
-# score. `./run.sh --help` lists the options. Needs a Rust toolchain and Python 3.10 or newer. In
-# this folder, the script writes only to .venv, target and games/played.
+# Builds and installs the project, plays, and prints the score. `./run.sh --help` lists the options
+# and says when the script starts a local server. Needs a Rust toolchain and Python 3.10 or newer.
+# In this folder, the script writes only to .venv, target, games/played and bot/__pycache__.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
@@ -15,7 +15,8 @@ Usage: ./run.sh [OPTION]...
   --games N          number of games [default: 1]
   --seed S           seed of the bot and of the choice of maps
   --url URL          server to play on [default: SERVER_URL, or else a server that listens on port 8765]
-If there is no such server, the script starts one on a free port, with these options:
+If there is no such server, or if one of these options is given without a URL, the script starts a
+server on a free port:
   --map NAME         name or path of the map [default: a random one for each game]
   --maps DIR         folder of maps
   --delay-ms MS      pause after each tick [default: 0]
@@ -129,4 +130,4 @@ done
 held=$(find "$played" -name '*.jsonl*' | wc -l)
 plural=s
 ((held != 1)) || plural=
-echo "$played holds $((held)) recording$plural, $(du -sh "$played" | cut -f1) in all"
+echo "$played holds $((held)) recording$plural, $(du -sh "$played" | cut -f1) in total"

@@ -4,8 +4,8 @@
 //!   threats), or `generated` (2,000 maps of many kinds, both variants). Default: the first three.
 //! - `--time-ms MS`: processor time per map (default: 10000).
 //! - `--only WORDS`: only maps with one of the space-separated WORDS in their first five columns.
-//! - `--part K/N`: only every Nth map, from the Kth on; the rows of the set's other maps stay in
-//!   the file.
+//! - `--part K/N`: only every Nth map, from the Kth on; the file keeps its rows for the other maps
+//!   of the sets.
 //! - `--threads N`: number of maps to solve at the same time (default: 1).
 //! - `--out FILE`: the file to write (default: standard output).
 //! - `--verify 1`: verify the certificates with the literal model (`crates/reference`).
@@ -41,7 +41,7 @@ struct Entry {
 }
 
 /// Returns the maps of the set `generated`, without maps that are too small for their threats. The
-/// lengths of the four lists are pairwise coprime, so every combination of their items occurs.
+/// lengths of the four lists are pairwise coprime, so the indices run through all combinations.
 fn generated() -> Vec<Entry> {
     let kinds = [GeneratorKind::Maze, GeneratorKind::Labyrinth, GeneratorKind::City];
     let sizes = [(9, 7), (11, 9), (13, 11), (15, 13), (21, 17)];
@@ -93,14 +93,14 @@ fn entries(set: &str) -> Vec<Entry> {
     entries
 }
 
-/// The thread's processor time in milliseconds, or the time since `since` if it is unavailable.
+/// The thread's processor time in milliseconds; if unavailable, the elapsed time since `since`.
 fn thread_ms(since: Instant) -> f64 {
     let spent = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let spent_ns = spent.and_then(|text| text.split(' ').next()?.parse::<f64>().ok());
     spent_ns.map_or_else(|| since.elapsed().as_secs_f64() * 1e3, |spent_ns| spent_ns / 1e6)
 }
 
-/// The number of independent cycles of the street graph: 0 for a tree.
+/// The number of independent cycles of a connected street graph: 0 for a tree.
 fn loops(layout: &Layout) -> usize {
     let graph = StreetGraph::new(layout);
     let ends: usize = (0..graph.len() as u16).map(|tile| graph.ways(Mover::Threat, tile).count()).sum();

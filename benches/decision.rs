@@ -1,8 +1,8 @@
 //! Measures how long the bot takes for a decision: one call of `Bot::next_action`.
 //!
 //! `decision/MAP` plays whole games and reports the mean decision time. Before that, the bench
-//! prints the times of one game: the first tick, and the median, the 99th percentile and the
-//! maximum of the other ticks. It fails if the bot does not survive a game.
+//! prints the decision times of one game: the first, and the median, the 99th percentile and the
+//! maximum of the others. The bench fails if the bot does not survive a game.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -55,7 +55,7 @@ fn decision(criterion: &mut Criterion) {
             bencher.iter_custom(|decisions| {
                 seed += 1;
                 let times = decision_times(&world, seed);
-                // Use the mean over a whole game, so that its slow first tick has its true weight.
+                // Use the mean over a whole game, to give its slow first tick the true weight.
                 times.iter().sum::<Duration>() * decisions as u32 / times.len() as u32
             });
         });

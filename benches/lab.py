@@ -4,8 +4,8 @@
 
 Needs `numpy` and `gymnasium`; EnvPool is measured if it is installed (`pip install envpool`). All
 environments play random actions that were drawn beforehand. Each round measures every environment
-once, so background load affects all of them equally. The result is the speed in the best round.
-`Game.play` is measured in the same way, with a plan of a whole game.
+once, so background load affects all of them about equally. A result is the speed of an environment
+in its best round. `Game.play` is measured by itself, with a plan of a whole game.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ import getaway.gymnasium
 
 GAMES = 4096
 DRAWS = 64
-"""Number of arrays of random actions. Successive calls use them in turn."""
+"""Number of arrays of random actions, which successive calls use in turn."""
 SLICE_S = 0.004
-"""Seconds per contender and round: so short that other processes do not disturb every round."""
+"""Seconds per contender and round: short, so that other processes leave some rounds undisturbed."""
 ROUNDS = 150
 
 Contender = tuple[str, int, Callable[[int], Any]]
@@ -52,7 +52,7 @@ def stepper(step: Callable[[Any], Any], actions: npt.NDArray[Any]) -> Callable[[
 
 
 def batches(maps: list[str], rng: np.random.Generator) -> list[Contender]:
-    """For each map: a batch for each observation, one without, and two of these on two threads."""
+    """For each map: batches with four observations and with none; two also run on two threads."""
     actions = rng.integers(5, size=(DRAWS, GAMES))
     found: list[Contender] = []
     for path in maps:

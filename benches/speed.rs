@@ -1,7 +1,7 @@
-//! Measures how many ticks per second the game simulates at best: `cargo bench --bench speed`.
+//! Measures how many ticks per second the simulator reaches at best: `cargo bench --bench speed`.
 //!
-//! On a shared machine, other processes distort an average, so this bench reports the shortest of
-//! many short runs.
+//! On a shared machine, other processes distort an average, so this bench reports the speed of the
+//! fastest of many short runs.
 
 use std::hint::black_box;
 use std::time::Instant;

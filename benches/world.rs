@@ -1,8 +1,10 @@
-//! Measures the speed of the game and of loading maps. The benchmarks are named `GROUP/MAP`.
-//! `cargo bench --bench world -- --test` runs each of them once, with the same inputs and checks.
+//! Measures the speed of stepping games, loading maps and copying states. The benchmarks are named
+//! `GROUP/MAP`. `cargo bench --bench world -- --test` runs each of them once, with the same inputs
+//! and checks.
 //!
-//! `step` and `step_no_jump` replay a complete game. `load` builds a world from the files of a map,
-//! and `routes` builds one from a layout: most of this time goes into the route tables.
+//! `step` and `step_no_jump` replay a complete game, and `step_random` plays random moves. `load`
+//! builds a world from the files of a map, and `routes` builds a world from a layout, which mostly
+//! measures the route tables. `clone` copies states.
 
 mod games;
 

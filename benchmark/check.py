@@ -5,10 +5,10 @@
     python3 check.py FILE...            these records, or every record in these folders
     python3 check.py --lines            replay the lines, but skip the proofs
 
-This file needs only Python 3.10 or newer. It is a second implementation of the rules
-(docs/rules.md) and the certificates (CERTIFICATES.md), and shares no code with the solver or with
-`getaway benchmark check`, which makes the same checks faster. Exit codes: 0 if no record is
-refused, 1 if a record is refused, 2 for an invalid option or a missing file.
+This file needs only Python 3.10 or newer. It implements the rules (docs/rules.md) and the checks of
+certificates (CERTIFICATES.md) independently: it shares no code with the solver or with `getaway
+benchmark check`, which is faster, but limits the steps and memory of a check. Exit codes: 0 if no
+record is refused, 1 if a record is refused, 2 for an invalid option or a FILE that does not exist.
 """
 
 import argparse
@@ -45,7 +45,8 @@ SERVER_RULES = {
     "wire": {"style_names": "server", "personalities": "server"},
 }
 LAST_TICK = 2000
-# Kept as known sets: the layers of every fifth tick, and those with fewer than KNOWN_STATES states.
+# A layer can become a known set only if tick % KNOWN_TICKS is 1, or if the layer has fewer than
+# KNOWN_STATES states.
 KNOWN_TICKS, KNOWN_STATES = 5, 512
 STEPS = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 LETTERS = {"L": "left", "R": "right", "U": "up", "D": "down"}
@@ -54,11 +55,11 @@ NOWHERE = (-1, -1)
 
 
 class Refused(Exception):
-    """A record that does not hold, or a file that is not a record."""
+    """Raised if a record fails a check, or if a file is not a record."""
 
 
 class TooSlow(Exception):
-    """A proof that needs more steps than `--max-steps` allows."""
+    """Raised if a proof needs more steps than `--max-steps` allows."""
 
 
 class Map:
@@ -88,7 +89,7 @@ class Map:
                 elif letter != ".":
                     raise Refused(f"unknown letter {letter!r} in the map")
         if self.player is None:
-            raise Refused("the map has no player: expected one P")
+            raise Refused("the map has no player: expected a P")
         self.options = {tile: self.neighbours(tile, rules["option_order"]) for tile in self.open}
         self._distances = {}
         self._shark_steps = {}
@@ -103,7 +104,8 @@ class Map:
         return to if to in self.open and to not in self.see_through else tile
 
     def shared_step(self, tile, target):
-        """Returns the next tile of an owl's or hawk's path, or None if there is none."""
+        """Returns the next tile of an owl's or hawk's path to `target`, or None if `tile` is the
+        target or has no path to it."""
         if target not in self.open or target == tile:
             return None
         distances = self.distances(target)
@@ -132,7 +134,8 @@ class Map:
         return distances
 
     def shark_step(self, tile, target):
-        """Returns the next tile of a shark's path, or None if there is none."""
+        """Returns the next tile of a shark's path to `target`, or None if `tile` is the target or
+        has no path to it."""
         if target not in self.open or target == tile:
             return None
         if tile not in self._shark_steps:
@@ -148,7 +151,7 @@ class Map:
         return self._shark_steps[tile].get(target)
 
     def visible_from(self, tile):
-        """Returns `tile` and the tiles of its row and column up to the nearest walls."""
+        """Returns `tile` and the open tiles in its row and column with no wall in between."""
         if tile not in self._sights:
             seen = {tile}
             for name in STEPS:
@@ -230,7 +233,7 @@ def start_state(rules, style, tile):
 
 def move_threat(chart, style, spawn, state, tick, stale, present):
     """Returns the threat's next state. `stale` is the player's tile before its command (NOWHERE in
-    tick 1), `present` its tile after the command."""
+    tick 1), and `present` is its tile after the command."""
     rules = chart.rules
     tile = state[0]
     if style in ("bull", "goldfish"):
@@ -331,7 +334,8 @@ class Game:
 
 
 def replay(chart, actions):
-    """Plays a line; returns the tick after it. Raises Refused if moves follow the game's end."""
+    """Plays a line and returns the game's tick at its end. Raises Refused if a move comes after the
+    end of the game."""
     game = Game(chart)
     for at, letter in enumerate(actions):
         if game.is_over():
@@ -343,12 +347,12 @@ def replay(chart, actions):
 # Proofs. A set of player tiles is an integer: tile (x, y) is bit y * stride + x. The stride is one
 # more than the width, so that a shift by one bit never leads to a tile of another row. A key is
 # (tile,) for sharks, (tile, direction) for deer, (tile, path until the next look) for owls, and
-# (tile, set of possible memories) for hawks. A layer maps tuples of keys, one per threat of the
-# layer's mask, to sets of player tiles.
+# (tile, set of possible memories) for hawks. A mask is a sorted tuple of indices of threats. A
+# layer maps tuples of keys, one per threat of the layer's mask, to sets of player tiles.
 
 
 class Threat:
-    """A threat that sees the player: its keys, and how they depend on the player's tile."""
+    """A threat that sees the player: its keys, and the moves that lead from key to key."""
 
     def __init__(self, chart, board, index):
         self.chart = chart
@@ -370,7 +374,8 @@ class Threat:
         return state
 
     def all_keys(self, tick):
-        """Returns the keys with which the threat joins after tick 1 if no known set contains it."""
+        """Returns the keys with which the threat joins in `tick` (after tick 1) if no known set of
+        `tick` has the threat in its mask."""
         chart, tiles = self.chart, sorted(self.chart.open)
         if self.style == "owl":
             if self.board.moves_before_look(chart.rules, tick):
@@ -381,7 +386,7 @@ class Threat:
         return self.keys_after(self.board.moves_before(tick))
 
     def all_memories(self, tile):
-        """Returns all memories that a hawk on `tile` can have, with unknown seeds."""
+        """Returns all memories that a hawk on `tile` may have, with unknown seeds."""
         rules, posts = self.chart.rules, self.chart.posts
         memories = [(seen, None, 0, None) for seen in self.chart.visible_from(tile)]
         memories += [(None, post, 0, None) for post in posts]
@@ -390,7 +395,7 @@ class Threat:
         return frozenset(memories)
 
     def keys_after(self, moves):
-        """Returns all keys that a shark or deer can have after `moves` moves of the threats."""
+        """Returns a superset of the keys that a shark or deer can have after `moves` moves."""
         if not self._keys:
             self._keys.append([self.start_key(False)])
         while len(self._keys) <= moves:
@@ -406,7 +411,7 @@ class Threat:
         return self._keys[moves]
 
     def owl_key(self, tile, target, tick):
-        """Returns an owl's key at the start of `tick`: it is on `tile` and remembers `target`."""
+        """Returns the key, at the start of `tick`, of an owl on `tile` that remembers `target`."""
         path, at = [], tile
         for _ in range(self.board.moves_before_look(self.chart.rules, tick)):
             at = self.chart.shared_step(at, target) if target else None
@@ -416,7 +421,8 @@ class Threat:
         return (tile, tuple(path))
 
     def moves(self, key, tick):
-        """Returns pairs (next key, player tiles that lead to it). Threats must move in `tick`."""
+        """Returns pairs (next key, player tiles that lead to it). `tick` must be one in which
+        threats move."""
         rules = self.chart.rules
         kind = tick == 1 and not self.sees_present
         if self.style == "owl":
@@ -455,7 +461,8 @@ class Threat:
         return [(to, frozenset(memories)) for to, memories in by_tile.items()]
 
     def hawk_after(self, state, view):
-        """Returns the hawk's next states: several if it picks a post and its seed is unknown."""
+        """Returns the hawk's possible next states: one per post if it picks a post and its seed is
+        unknown, otherwise one."""
         seed = state[4]
         to = move_hawk(self.chart, state[:4] + (0 if seed is None else seed,), view)
         if seed is not None:
@@ -522,7 +529,8 @@ class Board:
 
 
 class Known:
-    """A known set: a layer over the threats of `mask`. Known seeds of hawks add to its detail."""
+    """A known set: a layer over the threats of `mask`. `detail` has two entries per threat, but
+    only one for a hawk whose seed is unknown in a state of the layer."""
 
     def __init__(self, prover, mask, layer):
         self.mask, self.layer = mask, layer
@@ -535,9 +543,10 @@ class Known:
         self._tables = {}
 
     def table(self, prover, shared, joined=None):
-        """Returns player tiles in nested dictionaries. An outer key is made of the keys of the
-        threats `shared`, without hawks' memories, because keys that agree may differ in these. An
-        inner key is a pair: the whole keys, and the key of the threat `joined` (or None)."""
+        """Returns the layer's player tiles in nested dictionaries. An outer key consists of the
+        keys of the `shared` threats without hawks' memories, because keys that agree may differ in
+        these memories. An inner key is a pair: the same keys with all memories, and the key of the
+        threat `joined` (None if `joined` is None)."""
         if (shared, joined) not in self._tables:
             places = [self.mask.index(index) for index in shared]
             last = None if joined is None else self.mask.index(joined)
@@ -555,9 +564,11 @@ class Known:
 class Prover:
     """Repeats the sweeps of a certificate, and keeps their results for the current target.
 
-    In every game in which the player is alive at the start of the target tick, it is on a tile of
-    `allowed[tick]` at the start of `tick`, and on one of `alone[index][tick][tile]` if the shark
-    `index` is on `tile`. Each set in `known[tick]` contains a state that agrees with the game's.
+    In every game in which the player is still alive at the start of the target tick, these
+    statements hold at the start of each `tick` up to the target. The player is on a tile of
+    `allowed[tick]`. If shark `index` has a stale view and is on `tile`, the player is on a tile of
+    `alone[index][tick][tile]`. Each set in `known[tick]` contains a state that agrees with the
+    game's state.
     """
 
     def __init__(self, chart, max_steps=None):
@@ -581,7 +592,8 @@ class Prover:
             raise TooSlow(f"the proof takes more than {self.max_steps} steps")
 
     def start_target(self, target):
-        """Changes the target. Known sets hold for later targets; an earlier target drops them."""
+        """Changes the target. Keeps the known sets if the new target is later, and drops them if it
+        is earlier."""
         if target == self.target:
             return
         earlier = self.allowed[: self.target + 1] if target > self.target else []
@@ -600,12 +612,14 @@ class Prover:
             self.allowed[tick] &= tiles
 
     def landing(self, tick):
-        """Returns the tiles of `allowed[tick + 1]` onto which the rules let the player step."""
+        """Returns `allowed[tick + 1]`. In the no-jump variant, leaves out the tiles that bulls and
+        goldfish occupy at the start of `tick`."""
         tiles = self.allowed[tick + 1]
         return tiles & ~self.board.obstacles[tick] if self.chart.rules["no_jump"] else tiles
 
     def project(self, index):
-        """Computes `alone`: tiles from which the player can evade one shark until the target."""
+        """Computes `alone[index]`: for each tick and each tile of this shark, the tiles from which
+        the player can evade it until the target. Restricts `allowed` accordingly."""
         threat, board = self.threats[index], self.board
         tiles = sorted(self.chart.open)
         layers = {self.target: {tile: self.allowed[self.target] & ~board.bit(tile) for tile in tiles}}
@@ -660,7 +674,7 @@ class Prover:
         return False
 
     def join(self, tick, mask, layer, index, counts_draws):
-        """Adds a threat to a layer. Returns the new mask and layer."""
+        """Adds a threat to a layer, unless the mask contains it. Returns the new mask and layer."""
         if index not in self.threats:
             raise Refused(f"threat {index} does not see the player or does not exist")
         if index in mask:
@@ -697,7 +711,8 @@ class Prover:
         )
 
     def agree(self, mask, some, others):
-        """Returns True if the keys agree. They may differ only in the memories of hawks."""
+        """Returns True if two tuples of keys agree. Each tuple has one key per threat of `mask`.
+        Agreeing keys differ at most in the memories of hawks."""
         return some == others or all(
             self.threats[index].style != "hawk" or overlap(one[1], other[1])
             for index, one, other in zip(mask, some, others)
@@ -736,7 +751,8 @@ class Prover:
         return after
 
     def with_successor(self, tick, mask, layer, next_mask, next_layer):
-        """Returns the states of `layer` with a successor that agrees with one in `next_layer`."""
+        """Returns the states of `layer` with a successor that agrees with a state of
+        `next_layer`."""
         table = Known(self, next_mask, next_layer).table(self, mask)
         kept = {}
         for keys, tiles in layer.items():
@@ -752,7 +768,7 @@ class Prover:
         return kept
 
     def successors(self, tick, mask, keys, tiles):
-        """Returns triples: the next keys, the player's next tiles, and its tiles in this tick."""
+        """Returns triples of the next keys, the player's next tiles, and its tiles in this tick."""
         self.count()
         board = self.board
         free = self.landing(tick)
@@ -795,7 +811,8 @@ class Prover:
         return result
 
     def learn(self, tick, mask, layer):
-        """Restricts `allowed` by a layer. Adds the layer to the known sets, or restricts them."""
+        """Restricts `allowed[tick]` by a layer. Also updates the known sets of `tick`, unless the
+        layer is too large (see KNOWN_STATES)."""
         tiles = states = 0
         for where in layer.values():
             tiles |= where
@@ -817,7 +834,8 @@ class Prover:
 
 
 def overlap(some, others):
-    """Returns True if the sets have a hawk's memory in common. A seed None matches every seed."""
+    """Returns True if two sets of a hawk's memories have a memory in common. A seed of None matches
+    every seed."""
     if some is others or not some.isdisjoint(others):
         return True
     return any(
@@ -873,23 +891,23 @@ class Certificate:
         self.final_tick, self.bound_tick = header["final_tick"], header["bound_tick"]
         self.actions = header["actions"]
         if not is_integer(self.final_tick) or not is_integer(self.bound_tick):
-            raise Refused(f"line {first_line}: expected final_tick and bound_tick to be integers")
+            raise Refused(f"line {first_line}: final_tick and bound_tick: expected integers from 0 to {INTEGER_MAX}")
         if not isinstance(self.actions, str) or not set(self.actions) <= set("LRUD."):
-            raise Refused(f"line {first_line}: expected actions of the letters L, R, U, D and .")
+            raise Refused(f"line {first_line}: expected actions to consist of the characters L, R, U, D and '.'")
         self.sweeps = []
         for at, line in enumerate(lines[1:-1], first_line + 1):
             self.sweeps.append(self.parse_sweep(line, at))
         last = parse_object(lines[-1], first_line + len(lines) - 1, {"end"})
         self.end = last["end"]
         if self.end not in ("empty", "search", "none"):
-            raise Refused(f"line {first_line + len(lines) - 1}: expected empty, search or none")
+            raise Refused(f"line {first_line + len(lines) - 1}: expected end to be empty, search or none")
 
     @staticmethod
     def parse_sweep(text, line):
         sweep = parse_object(text, line, SWEEP_KEYS)
         ticks = [sweep[name] for name in ("from_tick", "until_tick", "target_tick")]
         if not all(map(is_integer, ticks)):
-            raise Refused(f"line {line}: expected ticks to be integers")
+            raise Refused(f"line {line}: ticks: expected integers from 0 to {INTEGER_MAX}")
         if type(sweep["counts_draws"]) is not bool:
             raise Refused(f"line {line}: expected counts_draws to be true or false")
         joins = sweep["joins"]
@@ -903,13 +921,13 @@ class Certificate:
 
 def full_rules(given, where):
     if not isinstance(given, dict) or not given.keys() <= SERVER_RULES.keys():
-        raise Refused(f"{where}: unknown rules")
+        raise Refused(f"{where}: the rules are not an object or have an unknown field")
     rules = {}
     for name, value in SERVER_RULES.items():
         if isinstance(value, dict):
             inner = given.get(name, {})
             if not isinstance(inner, dict) or not inner.keys() <= value.keys():
-                raise Refused(f"{where}: unknown rules in {name}")
+                raise Refused(f"{where}: the rule {name} is not an object or has an unknown field")
             rules[name] = value | inner
         else:
             rules[name] = given.get(name, value)
@@ -917,7 +935,7 @@ def full_rules(given, where):
 
 
 def same_rules(some, others):
-    """Returns True if two sets of rules give the same game, and `wire` of `some` is valid."""
+    """Returns True if two sets of rules differ at most in `wire`, and `wire` of `some` is valid."""
 
     def text(rules):
         scale = rules["pick_scale"]
@@ -937,7 +955,7 @@ def check_certificate(chart, certificate, is_proof_checked=True, max_steps=None)
         raise Refused(f"the line ends in tick {final_tick}, after the bound of {bound_tick}")
     if end == "none":
         if bound_tick != LAST_TICK + 1:
-            raise Refused(f"expected a proof of the bound of {bound_tick}")
+            raise Refused(f"end is none: expected a bound of {LAST_TICK + 1}, found {bound_tick}")
         return 0
     if not 1 <= bound_tick <= LAST_TICK:
         raise Refused(f"bound_tick {bound_tick}: expected 1 to {LAST_TICK}")
@@ -978,7 +996,7 @@ class Benchmark:
         text = Path(path).read_bytes().decode("utf-8")
         first, *credits = text.split("\n", 3)[:3]
         if not first.startswith(RECORD) or len(credits) < 2:
-            raise Refused(f"line 1: expected {RECORD!r} and the name of an instance")
+            raise Refused(f"line 1: expected {RECORD!r} and the name of an instance, then two more lines")
         for line, key in enumerate(("line by: ", "bound by: "), 2):
             if not credits[line - 2].startswith(key):
                 raise Refused(f"line {line}: expected {key!r}")
@@ -997,7 +1015,8 @@ class Benchmark:
 
 
 def check_file(job):
-    """Returns a sentence on a record, and True if it holds, False if not, None if unchecked."""
+    """Checks one record. Returns a sentence about it, and True if no check failed, False if the
+    record is refused, or None if its proof takes too many steps."""
     path, is_proof_checked, max_steps = job
     begun = time.process_time()
     try:
@@ -1013,7 +1032,7 @@ def check_file(job):
 
 def main():
     parser = argparse.ArgumentParser(description="Check records of the pursuit benchmark.")
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="records, or folders of records")
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="records, or folders of records (default: all)")
     parser.add_argument("--lines", action="store_true", help="replay the lines, but skip the proofs")
     parser.add_argument("--max-steps", type=int, metavar="N", help="give up on a proof after N steps")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="number of processes")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write RECORDS.md and records.html from the instances and records of this folder."""
+"""Write RECORDS.md and records.html for a folder of instances and records (default: this folder)."""
 
 import json
 import sys
@@ -13,7 +13,8 @@ ORDER = [OPEN, NONE, GAP, DOOMED, SURVIVES]
 
 
 def rows(folder):
-    """Returns a row for each instance, sorted by state (as in ORDER), then with wide gaps first."""
+    """Returns one row per instance, sorted by state (in the order of ORDER), then by the gap
+    between line and bound (widest first), then by name."""
     found = []
     for line in (folder / "instances.jsonl").read_text("utf-8").splitlines():
         instance = json.loads(line)

@@ -2,8 +2,8 @@
 
 Environment: TOKEN (the bot registers with it instead of the team name), SAVE_JSONL_PATH (the bot
 records the game in this file, which must not exist yet).
-Exit code: 0 if a game was played, 1 if not, 2 if an option is invalid or the recording already
-exists, 130 after Ctrl-C.
+Exit code: 0 if a game was played, 1 if not, 2 if an option other than the URL is invalid or the
+recording already exists, 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -55,8 +55,9 @@ def report(text: object) -> None:
 
 
 def open_recorder(path: str) -> Recorder | None:
-    """Returns None if the file cannot be created: the game is then played without a recording.
-    Raises FileExistsError if the file exists, because it may belong to another bot."""
+    """Creates the recording. Returns None if the file cannot be created; the game is then played
+    without a recording. Raises FileExistsError if the file exists, because it may belong to another
+    bot."""
     try:
         return Recorder(path)
     except FileExistsError:
@@ -83,7 +84,7 @@ def parse_options() -> argparse.Namespace:
 
 
 def play(options: argparse.Namespace, bot: getaway.Bot, recorder: Recorder | None) -> int:
-    """Connects, plays and prints the summary; returns the exit code."""
+    """Plays one game and prints its summary. Returns the exit code."""
     try:
         connection = open_connection(options.url)
     except (OSError, ValueError, WebSocketException) as error:

@@ -1,9 +1,9 @@
 """The network side of the bot: plays one game over a websocket and records it.
 
 Guarantees: each state is answered with exactly one command, which carries the state's tick, even if
-the bot fails. A message that is not a state is logged and ignored. When the connection ends for any
-reason, the game is over and no error is raised. A server may send any text; `printable` turns it
-into one line that is safe for a terminal.
+the bot raises an exception. A message that is not a state is logged and ignored. When the
+connection ends for any reason, the game is over and no error is raised. A server may send any text;
+`printable` turns such text into one line that is safe for a terminal.
 """
 
 from __future__ import annotations
@@ -23,18 +23,19 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection, connect
 
 MAX_FRAME_BYTES = 16 << 20
-"""Maximum size of a message; enough for a state of the largest map that the bot accepts."""
+"""Maximum size of a message. The largest map that the bot accepts needs about 13 MB."""
 CONNECT_TIMEOUT_S = 30.0
 """Time limit for connecting to a server that may not be up yet."""
 INITIAL_PAUSE_S = 0.1
 MAX_PAUSE_S = 4.0
 GZIP_LEVEL = 3
-"""This level compresses a state in a fraction of a millisecond. Higher levels save little space."""
+"""A low level: the bot compresses states during the game, and higher levels save little space."""
 POINTS_PER_TICK = 5
 MAX_TICK = 2**32 - 1
 MAX_ERROR_CHARS = 300
 CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ud800-\udfff]")
-"""Characters that control a terminal, change the text's direction, or have no UTF-8 encoding."""
+"""Characters that control a terminal, end a line, change the text's direction, or have no UTF-8
+encoding."""
 
 log = logging.getLogger("bot")
 
@@ -54,7 +55,7 @@ class Decision(Protocol):
 
 
 class DecisionMaker(Protocol):
-    """The part of `getaway.Bot` that the client uses."""
+    """The part of `getaway.Bot` that the client requires."""
 
     @property
     def last_decision(self) -> Decision | None: ...
@@ -73,11 +74,13 @@ class Summary:
 
     @property
     def score(self) -> int:
-        """The score, computed from `last_tick` because the server does not send the final state."""
+        """The score of a game that ends in the tick after `last_tick`; 0 before the first state.
+        The server does not send the final state."""
         return POINTS_PER_TICK * (self.last_tick + 1) if self.last_tick else 0
 
     def quantile_ms(self, q: float) -> float:
-        """Returns the quantile `q` (0 to 1) of the decision times, in milliseconds."""
+        """Returns the quantile `q` (0 to 1) of the decision times in milliseconds, or 0 without any
+        decisions."""
         times = sorted(self.decision_times_s)
         return times[min(int(q * len(times)), len(times) - 1)] * 1e3 if times else 0.0
 
@@ -92,12 +95,13 @@ class Summary:
 
 
 class Recorder:
-    """Writes each state to a file as one line before the next state is read, so no line is lost if
-    the bot is killed. The file is gzipped if its name ends in .gz."""
+    """Writes each state to a file as one line before the next state is read, so only the line of
+    the last state can be lost if the bot is killed. The file is gzipped if its name ends in .gz."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         """Creates the file and its parent folders. Raises FileExistsError if the file exists,
-        because two games must not share a file, and OSError if it cannot be created."""
+        because two games must not share a file, and another OSError or a ValueError if the file
+        cannot be created."""
         self.path = Path(path)
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -109,7 +113,7 @@ class Recorder:
         self._is_empty = True
 
     def write(self, frame: str, actions: list[dict[str, Any]], notes: dict[str, Any] | None = None) -> None:
-        """Appends a state, its actions and `notes` as a line. An error ends the recording."""
+        """Appends a state, its actions and `notes` as a line. An OSError ends the recording."""
         if self._file.closed:
             return
         # JSON has line ends only between tokens, where a space has the same meaning.
@@ -137,13 +141,13 @@ class Recorder:
                 self._file.write(self._gzip.flush())
             self._file.close()
         except OSError as error:
-            # After a failed write, closing fails too, because it tries to write the same data.
+            # After a failed write, closing may fail too, because it tries to write the same data.
             if not is_logged:
                 log.error("%s: %s", self.path, error)
 
 
 def printable(text: object) -> str:
-    """Returns the text as one line: control characters are escaped as in JSON."""
+    """Returns the text as one line: the characters in CONTROLS are escaped as in JSON."""
     short = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
     return CONTROLS.sub(lambda found: short.get(found[0], f"\\u{ord(found[0]):04x}"), str(text))
 
@@ -154,10 +158,11 @@ def register_frame(token: str | None, team_name: str) -> str:
 
 
 def open_connection(url: str, timeout_s: float = CONNECT_TIMEOUT_S) -> ClientConnection:
-    """Connects. While the server is not up, retries with growing pauses for up to `timeout_s`.
+    """Connects. After an OSError, such as a refused connection, retries with growing pauses.
 
-    Raises OSError on timeout, and ValueError or an exception of `websockets` if the URL is invalid
-    or the server speaks another protocol.
+    Starts no attempt later than `timeout_s` after the call, and then raises the last OSError.
+    Raises ValueError or an exception of `websockets` if the URL is invalid or the server speaks
+    another protocol.
     """
     deadline = time.monotonic() + timeout_s
     pause_s = INITIAL_PAUSE_S
@@ -184,7 +189,8 @@ class Game:
         recorder: Recorder | None = None,
         header: dict[str, Any] | None = None,
     ) -> None:
-        """`header` is recorded with each state, up to and including the first without an error."""
+        """`header` is recorded with each state up to and including the first state for which the
+        bot raises no exception."""
         self.summary = Summary()
         self._header = header
         self._mispredictions = 0
@@ -226,7 +232,8 @@ class Game:
                 self._recorder.write(frame if isinstance(frame, str) else frame.decode(errors="replace"), actions, self._notes(decision, failure))
 
     def _notes(self, decision: Decision | None, failure: str | None) -> dict[str, Any]:
-        """Returns the notes for a recorded line: the header, and the decision or the error."""
+        """Returns the notes for the next line of the recording: the header while it is due, and the
+        decision or the error."""
         notes: dict[str, Any] = {}
         if self._header:
             notes["game"] = self._header
@@ -251,7 +258,7 @@ class Game:
         return notes
 
     def _count_error(self, tick: int, failure: str) -> None:
-        """Counts a state for which the bot failed to decide. Logs only the first failure."""
+        """Counts a state for which the bot raised an exception. Logs only the first exception."""
         if not self.summary.errors:
             log.error("tick %d: no decision, staying: %s (further errors are only counted)", tick, failure)
         self.summary.errors += 1
@@ -260,7 +267,7 @@ class Game:
 def _tick_of(frame: str | bytes) -> int | None:
     """Returns the tick of a state, or None if the frame is not a state."""
     try:
-        # Accept only text that every JSON parser accepts, because the text is recorded.
+        # Refuse NaN and Infinity, which Python accepts, because the text is recorded as JSON.
         message = json.loads(frame.decode() if isinstance(frame, bytes) else frame, parse_constant=_refuse)
     except (ValueError, RecursionError):
         return None

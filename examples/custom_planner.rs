@@ -1,4 +1,5 @@
-//! Compares a custom planner with the library's planners at an equal budget of simulated ticks.
+//! Compares a custom planner with four of the library's planners. All planners have the same budget
+//! of simulated ticks per decision.
 
 use std::error::Error;
 
@@ -15,7 +16,8 @@ const MAP: &str = "
     #....s..g.#
     ###########";
 
-/// Plays the move after which the player survives longest, assuming that it then stands still.
+/// Simulates each move, followed by standing still, until the budget is used up. Plays the move
+/// with which the player survives longest.
 struct Patient;
 
 impl Planner for Patient {

@@ -1,4 +1,5 @@
-//! Defines a custom problem, and discovers the best expression of the search grammar for it.
+//! Defines a custom problem, runs five expressions of the search grammar on it, and discovers small
+//! expressions that do well on it.
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -6,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use getaway::search::{Budget, Expression, Generator, Problem, Search};
 use getaway_discover::{Budgets, Discovery, Distribution, DistributionBank, Settings, Vocabulary};
 
-/// The knapsack problem: take or leave each item, a pair of weight and value, one after another.
+/// The knapsack problem: take or leave one item after another. An item is a pair (weight, value).
 struct Knapsack(Vec<(u32, u32)>);
 
 /// The number of items decided so far, the remaining capacity, and the value of the items taken.
@@ -36,7 +37,7 @@ impl Problem for Knapsack {
     }
 }
 
-/// Draws problems with forty random items. About a fifth of their total weight fits.
+/// Draws problems with forty random items. The capacity is about a fifth of their total weight.
 struct RandomKnapsacks;
 
 impl Distribution for RandomKnapsacks {

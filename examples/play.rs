@@ -1,4 +1,5 @@
-//! Plays a game with a planner and prints every tick: `cargo run --example play -- uct-greedy`.
+//! Plays a game with a planner and prints one line per tick:
+//! `cargo run --example play -- uct-greedy`.
 
 use std::error::Error;
 

@@ -1,6 +1,6 @@
 //! Opens input files safely. Only regular files and symbolic links to them are opened, because a
 //! pipe can block for ever and a device may have no end. A file above the size limit is refused
-//! before anything is read. Data appended during reading is ignored.
+//! before anything is read. Data appended after the file has been opened is ignored.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Take};
@@ -27,7 +27,7 @@ pub fn open(path: impl AsRef<Path>, limit_bytes: u64) -> io::Result<Take<File>> 
     Ok(file.take(size_bytes))
 }
 
-/// Checks that a path is a regular file of at most `limit_bytes`, without opening it.
+/// Checks that a path leads to a regular file of at most `limit_bytes`, without opening the file.
 ///
 /// # Errors
 /// If the file is missing or inaccessible, exceeds the limit, or is not a regular file.

@@ -1,4 +1,5 @@
-//! A hash function for signatures and seeds. Its values never change between machines or versions.
+//! A hash function for signatures and seeds. Equal bytes have the same hash on every machine and in
+//! every version.
 
 use std::hash::Hasher;
 

@@ -1,9 +1,10 @@
 """Draws the results of `cargo bench --bench bank`:
 `python tools/bank_plot.py benches/bank.csv benches/generated.csv docs/hardness.svg`.
 
-The left plot shows the shares of the verdicts by the number of loops in the streets. The other two
-show the median and the upper quartile of the time to decide a map: one by the number of open tiles,
-the other by the number of threats. The time of an undecided map is that of its whole search.
+The plots cover only no-jump maps. The left plot shows the shares of the verdicts by the number of
+loops in the streets. The other two show the median and the upper quartile of the time to decide a
+map: one by the number of open tiles, the other by the number of threats. For an undecided map, this
+is the time of its whole search.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def times(index: int, title: str, axis: str, groups: dict[str, list[Row]]) -> li
 
 
 def main(bank: Path, generated: Path, out: Path) -> None:
-    """Draws the no-jump maps: the shares from both files, the times from `generated` only."""
+    """Draws the shares of the verdicts from both files, and the times from `generated` only."""
     read: Callable[[Path], list[Row]] = lambda path: list(csv.DictReader(path.open()))
     maps = [row for row in read(bank) if row["set"] == "no-jump"]
     rows = read(generated)

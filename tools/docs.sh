@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Builds the documentation site, including the playground, into target/site/. A warning or a dead
-# link fails the build. `tools/docs.sh --serve` serves the site without the playground, and rebuilds
-# it after changes.
+# Builds the documentation site into target/site/, with the playground if its engine has been built.
+# A warning, such as one about a dead link between pages, fails the build. `tools/docs.sh --serve`
+# instead serves the site without the playground and the benchmark's files, and rebuilds it when a
+# file in docs/ changes.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh

@@ -112,7 +112,8 @@ def is_property(node: ast.FunctionDef) -> bool:
 
 
 def annotation(node: ast.expr | None) -> str:
-    """Returns a type as text without quotes, module names or the underscores of private aliases."""
+    """Returns a type as text, without the module names `npt` and `getaway` or the underscores of
+    private aliases."""
     text = ast.unparse(node) if node else ""
     # Remove the quotes of forward references, but keep those in Literal["..."].
     quoted = re.sub(r"Literal\[.*?\]", lambda match: match[0].replace("'", '"'), text)
@@ -170,7 +171,8 @@ def paragraph(text: str) -> str:
 
 
 def definitions(text: str) -> str:
-    """Converts lines `name, name: text`, which indented lines may continue, to a Markdown list."""
+    """Converts lines of the form `name, name: text` to a Markdown list. An indented line continues
+    the line before it."""
     joined = re.sub(r"\n +", " ", text.strip())
     return "\n".join(
         "- " + ", ".join(f"`{name}`" for name in names.split(", ")) + f": {rest}"
@@ -227,7 +229,7 @@ def command_names() -> list[str]:
 def command_line_page(help_of: dict[str, Help]) -> str:
     parts = [
         "# Command line",
-        "`getaway COMMAND --help` prints the same text. Exit codes: 0 for success, 1 for a failed check, 2 for invalid usage or input, or output that cannot be written, 130 for an interrupt.",
+        "`getaway COMMAND --help` prints the text of the command's section. Exit codes: 0 for success, 1 for a failed check, planner or bot, 2 for invalid usage or input, or a file or other resource that cannot be used, and 130 for an interrupt.",
         table(("command", "purpose"), [(f"[{name}](#getaway-{name})", each.about[0]) for name, each in help_of.items()]),
     ]
     for name, each in help_of.items():
@@ -240,7 +242,8 @@ def command_line_page(help_of: dict[str, Help]) -> str:
 
 
 def cluster_options(help_of: dict[str, Help]) -> str:
-    """Returns the options of the cluster's functions: those of the commands with the same names."""
+    """Returns the options of the functions in `getaway.cluster`: those of the commands of the same
+    name, except the options in `without`."""
     parts = ["## Options", "Keyword arguments of each function, in addition to those in its signature:"]
     without = {"--ray", "--json", "--maps", "--planner", "--map", "--add", "--problem", "--states", "--out", "--markdown"}
     for name in ("eval", "battle", "tournament", "ladder", "discover", "dataset"):

@@ -1,14 +1,15 @@
 # shellcheck shell=bash
-# Functions that set up the Python environment and start the server. Scripts such as run.sh source
-# this file from the root of the checkout. The environment needs Python 3.10 or newer with venv or
-# pip; the variable PYTHON selects another interpreter.
+# Functions for scripts such as run.sh, which source this file from the root of the checkout. The
+# Python environment needs Python 3.10 or newer with venv or pip; the variable PYTHON selects the
+# interpreter.
 
 target=${CARGO_TARGET_DIR:-target}
 venv_python=.venv/bin/python
 # The program `getaway`, which is built and installed together with the extension.
 getaway=.venv/bin/getaway
 
-# section NAME COMMAND...: prints a heading, runs a command, and prints how long it took.
+# section NAME COMMAND...: prints a heading, runs a command, and prints how long it took. If the
+# command fails, the `set -e` of the calling script ends the script.
 section() {
   local name=$1 start=$SECONDS
   shift
@@ -61,7 +62,8 @@ install() {
   "$venv_python" -m pip install --quiet --disable-pip-version-check "$@"
 }
 
-# hash_files PATH...: prints one hash of the files and of the Python version in .venv.
+# hash_files PATH...: prints one hash of the files and of the Python version in .venv. A folder
+# means all files in it. The hash does not cover .pyc and .so files.
 hash_files() {
   "$venv_python" - "$@" <<'PYTHON'
 import hashlib, pathlib, sys
@@ -75,7 +77,8 @@ print(digest.hexdigest())
 PYTHON
 }
 
-# prepare_python: creates .venv if needed; builds and installs getaway if a source file has changed.
+# prepare_python: creates .venv if needed; builds and installs getaway if the hash of its source
+# files has changed.
 prepare_python() {
   local now wheels quiet
   require_rust || return

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Builds the playground in target/playground/: a static web page, and the engine as WebAssembly.
 # `--page` builds only the page. `--test` also runs the engine in Node.js: it compares the results
-# with those of the native program that test.sh built, and the search signature of the 32-bit engine
-# with tests/signature.txt. If a tool is missing, the script skips the steps that need it.
+# with those of the native program (GETAWAY_PROGRAM, or the debug build), and the search signature
+# of the 32-bit engine with tests/signature.txt. Without Node.js or the standard library's sources,
+# the script skips the steps that need them.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 # shellcheck source=tools/environment.sh
@@ -17,7 +18,7 @@ target=$(realpath -m "$target")
 out=$target/playground
 # Optimising across crates and for size halves the download, but searches take a sixth longer. The
 # standard library is also built for size, and without panic messages, because the page cannot show
-# them. This saves another eighth.
+# them. This makes the download smaller still.
 build=(cargo build --quiet --locked --release --package getaway-playground --lib --target wasm32-unknown-unknown
   -Zbuild-std=std -Zbuild-std-features=optimize_for_size)
 export RUSTC_BOOTSTRAP=1 CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUSTFLAGS='-Zunstable-options -Cpanic=immediate-abort'
@@ -47,7 +48,8 @@ fi
 if command -v rustup >/dev/null && rustup component add rust-src >/dev/null 2>&1; then
   "${build[@]}"
 elif command -v apt-get >/dev/null && [ "$(id -u)" -eq 0 ]; then
-  # Where rustup cannot fetch the standard library's sources, install them from a Debian package.
+  # If rustup cannot provide the standard library's sources, use the compiler and the sources from
+  # Debian packages.
   apt-get update --quiet=2 && apt-get install --yes --quiet=2 --no-install-recommends rustc-web rust-web-src lld >/dev/null
   env RUSTC=/usr/bin/rustc CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_LINKER=wasm-ld "${build[@]}" --ignore-rust-version
 else

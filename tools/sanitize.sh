@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # Runs the tests of the library and of the reference model under AddressSanitizer, or `cargo test`
-# with the given arguments, such as `--test mixed_worlds`. `--python calls --count 1000000` instead
-# runs tests/python/fuzz_extension.py with a sanitized extension and gcc's sanitizer runtime.
+# with the given arguments, such as `--test integration mixed_worlds`. `--python ARGUMENT...`
+# instead runs tests/python/fuzz_extension.py with these arguments, such as `calls --count 1000000`,
+# an extension that is built with the sanitizer, and gcc's sanitizer runtime.
 #
-# Uses the nightly toolchain if it is installed, and otherwise stable Rust with RUSTC_BOOTSTRAP.
+# Uses the nightly toolchain if it is installed, and otherwise the default one with RUSTC_BOOTSTRAP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("repository", help="the repository's address, such as https://host/owner/getaway")
-    parser.add_argument("revision", help="the tag or commit to which links lead")
+    parser.add_argument("revision", help="the tag or commit to which the links point")
     parser.add_argument("--folder", type=Path, default=ROOT, help="the checkout to change [default: this one]")
     options = parser.parse_args()
     repository = options.repository.rstrip("/")
@@ -41,7 +41,8 @@ Changelog = "{repository}/blob/{revision}/CHANGELOG.md"
 
 
 def absolute_links(text: str, repository: str, revision: str) -> str:
-    """Returns the Markdown text with the relative targets of links and images made absolute."""
+    """Returns the Markdown text with the relative targets of links and images made absolute, except
+    targets that begin with `#`."""
     relative = r"(?![a-z]+:|#)([^)\s]+)\)"
     text = re.sub(rf"(!\[[^\]]*\])\({relative}", rf"\1({repository}/raw/{revision}/\2)", text)
     return re.sub(rf"(\])\({relative}", rf"\1({repository}/blob/{revision}/\2)", text)

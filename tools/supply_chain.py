@@ -2,9 +2,10 @@
 """Checks the project's dependencies, and generates docs/dependencies.md.
 
 Every external package in Cargo.lock and fuzz/Cargo.lock must come from crates.io with a checksum
-and have an allowed licence. Every direct dependency needs a comment in Cargo.toml that gives its
-purpose. A package must use each of its dependencies, except dev-dependencies. Every Python package
-must be pinned. If cargo has already fetched the packages, the script works without a network.
+and have an allowed licence. Every direct external dependency of a workspace package needs a
+comment in Cargo.toml that gives its purpose. The source code of the package must name each of these
+dependencies, except dev-dependencies. bot/requirements.txt and tools/requirements-*.txt must pin
+every Python package. If cargo has already fetched the packages, the script works without a network.
 
     tools/supply_chain.py           checks, and writes docs/dependencies.md
     tools/supply_chain.py --check   checks, and fails if docs/dependencies.md is out of date
@@ -38,7 +39,7 @@ PINNED = re.compile(r"[A-Za-z0-9_.-]+==[0-9][0-9A-Za-z.]*( *;.*)?")
 
 
 def is_allowed(expression: str) -> bool:
-    """Returns whether allowed licences can satisfy an SPDX expression; the old `/` means OR."""
+    """Returns whether allowed licences can satisfy an SPDX expression. `/` is an old form of OR."""
     words = re.findall(r"\(|\)|[^\s()]+", expression.replace("/", " OR "))
 
     def parse_or() -> bool:
@@ -93,7 +94,7 @@ def check_lock(manifest: Path) -> list[str]:
 
 
 def purposes() -> dict[str, str]:
-    """Returns the purpose of each dependency: its comment in the workspace's Cargo.toml."""
+    """Returns the purpose of each dependency: the comment on its line of the root Cargo.toml."""
     lines = re.findall(r"^([a-z0-9_-]+) = .*?(?:[\"}])\s*#\s*(.+)$", (ROOT / "Cargo.toml").read_text(), re.M)
     return dict(reversed(lines))
 
@@ -105,7 +106,8 @@ def manifests() -> dict[str, tuple[Path, dict]]:
 
 
 def check_direct() -> list[str]:
-    """Returns errors for direct dependencies that lack a purpose or are unused in their package."""
+    """Returns errors for external dependencies that lack a purpose, or that their package does not
+    use. Dev-dependencies need only a purpose."""
     purpose_of = purposes()
     problems = []
     for package, (folder, manifest) in manifests().items():
@@ -120,7 +122,7 @@ def check_direct() -> list[str]:
 
 
 def external(manifest: dict, kind: str) -> set[str]:
-    """Returns the external dependencies of a kind in a manifest, for any target."""
+    """Returns the names of a manifest's external dependencies of one kind, for all targets."""
     tables = [manifest, *manifest.get("target", {}).values()]
     return {name for table in tables for name in table.get(kind, {}) if not name.startswith("getaway")}
 
@@ -135,7 +137,8 @@ def check_python() -> list[str]:
 
 
 def table() -> str:
-    """Returns the text of docs/dependencies.md: direct dependencies, and packages by licence."""
+    """Returns the text of docs/dependencies.md: the external dependencies of the workspace, and the
+    number of packages by licence."""
     packages = metadata(ROOT / "Cargo.toml")["packages"]
     by_name: dict[str, list[dict]] = {}
     for package in packages:
@@ -164,8 +167,9 @@ def table() -> str:
         "# Dependencies",
         "",
         *textwrap.wrap(
-            "`tools/supply_chain.py` generates this page, and `.ci/run` checks it. The library `getaway` uses the crates marked"
-            " with its name; the packages under `crates/` use the others.", 120),
+            "`tools/supply_chain.py` generates this page, and `.ci/run` checks it. In the column *used by*, `getaway` is the"
+            " library. The other packages are in `crates/`, and their full names begin with `getaway-`. Crates marked *tests* are"
+            " used only by tests, benches and examples.", 120),
         "",
         "| crate | version | used by | purpose | licence |",
         "|---|---|---|---|---|",
@@ -173,8 +177,8 @@ def table() -> str:
         *rows((name for name in test_users if name not in users), lambda _: "tests"),
         "",
         *textwrap.wrap(
-            f"With transitive dependencies there are {len(external_packages)} packages, for all platforms and including"
-            " tests and benches. Licences:", 120),
+            f"With transitive dependencies, there are {len(external_packages)} packages. They include the packages for all"
+            " platforms, and those that only tests, benches and examples use. Licences:", 120),
         "",
         "| licence | packages |",
         "|---|---|",
@@ -182,14 +186,14 @@ def table() -> str:
         "",
         *textwrap.wrap(
             "Python: `bot/requirements.txt` lists the packages needed to play, and `tools/requirements-*.txt` those needed to"
-            " build, test and package; every version is pinned.", 120),
+            " build, test, document and package. Every listed version is pinned.", 120),
         "",
     ])
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--check", action="store_true", help="compare the table instead of writing it")
+    parser.add_argument("--check", action="store_true", help="check docs/dependencies.md instead of writing it")
     args = parser.parse_args()
     problems = check_lock(ROOT / "Cargo.toml") + check_lock(ROOT / "fuzz/Cargo.toml") + check_direct() + check_python()
     text = table()

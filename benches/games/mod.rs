@@ -9,8 +9,8 @@ use getaway::game::{LAST_TICK, Move, Rules, State, World};
 use getaway::map::Map;
 use getaway::protocol::Trace;
 
-/// The bundled maps of the benches, from small to large. The last map has more threats than a
-/// [`State`] can store without a heap allocation.
+/// The bundled maps on which these games are played, from small to large. The last map has more
+/// threats than a [`State`] can store without a heap allocation.
 pub const OUR_MAPS: [&str; 6] = ["corner-shop", "crossroads", "twin-bridges", "harbour", "old-town", "metropolis"];
 
 pub struct BenchGame {
@@ -52,7 +52,8 @@ impl PlannedGame {
     }
 }
 
-/// Returns the games on [`OUR_MAPS`], and on the challenge's six maps if their folder exists.
+/// Returns the games on [`OUR_MAPS`], and on the challenge's six maps if the folder
+/// `GETAWAY_SHARED` (default: `../shared`) exists.
 pub fn all() -> Vec<BenchGame> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let ours = OUR_MAPS.map(|name| our_game(here, name));

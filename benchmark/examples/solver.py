@@ -1,4 +1,4 @@
-"""An example of an external solver: its player stays as far as it can from the nearest threat.
+"""A greedy external solver: each move leads as far as possible from the nearest threat.
 
     getaway benchmark run --track mazes --time-limit 1 --out runs/greedy \
         --solver 'exec:python3 benchmark/examples/solver.py'

@@ -1,4 +1,4 @@
-//! Hashes all sources on which results depend. All machines of a cluster must have the same hash.
+//! Hashes the sources on which results depend. All machines of a cluster must have the same hash.
 
 #[path = "../../src/fnv.rs"]
 mod fnv;

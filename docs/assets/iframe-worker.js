@@ -15,7 +15,8 @@
       this.loaded = new Promise((resolve) => this.frame.addEventListener("load", resolve, { once: true }));
       inside.document.open();
       inside.document.write("<!doctype html><body></body>");
-      // The frame gets the functions of a worker's global scope. It loads scripts in the given order.
+      // Stand-ins for functions of a worker's global scope. Unlike a worker's, this `importScripts`
+      // returns a promise.
       inside.postMessage = (data) => setTimeout(() => this.receive(data));
       inside.importScripts = (...urls) => urls.reduce((before, next) => before.then(() => this.load(next)), Promise.resolve());
       inside.document.close();

@@ -1,5 +1,5 @@
-// Replaces the picture with the playground. The playground needs a web server, so pages that are
-// opened as files keep the picture.
+// Replaces the picture with the playground if the site contains the playground. The playground
+// needs a web server, so pages that are opened as files keep the picture.
 const place = document.getElementById("playground");
 if (place && location.protocol !== "file:") {
   const address = new URL("playground/index.html", location.href);

@@ -1,6 +1,7 @@
 #!/bin/sh
-# A minimal bot in shell: answers each message, a line of standard input, with one command. It uses
-# only the tick and the player's position. If a move leads into a wall, the bot turns right.
+# A minimal bot in shell. It reads one message per line of standard input, and answers each message
+# with one command. It uses only the tick and the player's position. If the player has not moved
+# since the last message, for example because of a wall, the bot turns right.
 #
 #   getaway battle "pipe:sh examples/bots/walker.sh" random
 #   getaway bridge -- sh examples/bots/walker.sh     (on a real server)

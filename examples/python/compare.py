@@ -1,11 +1,13 @@
-"""Compares planners and models on the bundled maps and on generated test maps.
+"""Compares planners and models on the default maps and on generated test maps.
 
     python examples/python/compare.py random safest cautious model:examples/models/evolved.json
 
-For each set of maps and each variant, prints a table: each planner's mean final tick, its standard
-error over the maps, the survived games, and the mean regret (by how many ticks the best possible
-game is longer). The regret covers only maps whose best game is found and proven within the budget.
-The generated maps are from the `test` split, which `evolve.py`, `imitate.py` and `ppo.py` avoid.
+For each set of maps and each variant, prints a table with one row per planner: the mean final tick,
+its standard error over the maps, the number of survived games, and the mean regret. The regret of a
+game is the number of ticks by which the best possible game on the map is longer. The mean regret
+covers only the maps whose best game is proven to be the best within the budget; the number of these
+maps follows in parentheses. The default maps are those of `getaway.maps()`. The generated maps are
+from the `test` split, which `evolve.py`, `imitate.py` and `ppo.py` do not use.
 """
 
 from __future__ import annotations
@@ -21,11 +23,11 @@ from getaway import arena
 
 TEST_SEED = 0
 BEST_TICKS_BUDGET = 3_000_000
-"""Maximum number of simulated ticks of the search for a map's best game."""
+"""Limit on the simulated ticks of the search for a map's best game."""
 
 
 def best_tick(map: getaway.Map, *, no_jump: bool) -> float:
-    """Returns the last tick that can be reached, or NaN if it is not found and proven."""
+    """Returns the final tick of the map's best game, or NaN if no game is proven to be the best."""
     solution = getaway.solve(map, no_jump=no_jump, budget_ticks=BEST_TICKS_BUDGET, time_limit_ms=3_600_000)
     return solution.final_tick if solution.is_optimal else float("nan")
 
@@ -46,12 +48,12 @@ def rows(planners: list[str], maps: list[getaway.Map], *, no_jump: bool, threads
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("planners", nargs="+", metavar="PLANNER", help="names of planners, or model:FILE")
+    parser.add_argument("planners", nargs="+", metavar="PLANNER", help="planner name, expression or model:FILE")
     parser.add_argument("--test-maps", type=int, default=96)
     parser.add_argument("--threads", type=int, default=2)
     options = parser.parse_args()
     bundled = [getaway.load_map(name) for name in getaway.maps()]
-    sets = {"bundled maps": bundled, "test maps": policy.generated_maps(options.test_maps, "test", TEST_SEED)}
+    sets = {"default maps": bundled, "test maps": policy.generated_maps(options.test_maps, "test", TEST_SEED)}
     for name, maps in sets.items():
         for no_jump, variant in ((False, "the server's rules"), (True, "no jumping")):
             if maps:

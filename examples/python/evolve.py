@@ -4,9 +4,10 @@
 
 The cross-entropy method (Rubinstein, 1999) draws small networks from a normal distribution, lets
 each play the same games on generated maps, and moves the distribution towards the networks whose
-games lasted longest. Every generation draws new games, which begin with new random moves, so no
-game is learnt by heart. A running average of the distribution's means plays validation maps
-every few generations. The result is the average that survives longest.
+games lasted longest. Each generation plays another random sample of the training maps, and each
+game begins with random moves, so that the networks cannot memorise games. A running average of the
+distribution's means plays validation maps every few generations. The result is the average with the
+highest mean final tick on these maps.
 
 `getaway play roundabout --planner model:FILE.json` plays a game with the saved model.
 """
@@ -39,13 +40,14 @@ PARAMETERS = sum(int(np.prod(size)) for size in SIZES)
 
 
 def layers(parameters: Floats) -> list[Floats]:
-    """Splits parameters of shape (policies, PARAMETERS) into weights and biases of each layer."""
+    """Splits parameters of shape (policies, PARAMETERS) into each layer's weights and biases."""
     ends = np.cumsum([int(np.prod(size)) for size in SIZES])[:-1]
     return [part.reshape(-1, *size) for part, size in zip(np.split(parameters, ends, axis=1), SIZES)]
 
 
 def actions(parameters: Floats, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int64]:
-    """Returns one action per row of features. Row `game * policies + policy` is a policy's game."""
+    """Returns one action per row of features. Row `game * policies + policy` holds this
+    policy's features in this game."""
     own, shared, is_open = policy.split_inputs(features)
     first, first_bias, last, last_bias = layers(parameters)
     policies = len(parameters)
@@ -61,7 +63,8 @@ def actions(parameters: Floats, features: npt.NDArray[np.int16]) -> npt.NDArray[
 
 
 def training_ticks(parameters: Floats, games: list[getaway.Game], rng: np.random.Generator) -> npt.NDArray[np.int64]:
-    """Returns the final ticks, of shape (policies, games). Each game begins with random moves."""
+    """Returns the final ticks, of shape (policies, games). Each game begins with random moves,
+    which are the same for all policies."""
     policies = len(parameters)
     batch = getaway.Batch(games, len(games) * policies, observation="features")
     ticks = np.zeros(len(batch), np.int64)
@@ -85,7 +88,8 @@ def save(parameters: Floats, path: Path) -> None:
 
 
 def evolve(generations: int, seed: int, path: Path | None) -> Floats:
-    """Returns the best parameters, and writes them to `path` whenever the validation improves."""
+    """Returns the parameters with the highest mean final tick in validation. Also writes them to
+    `path`, if given, at each improvement."""
     rng = np.random.default_rng(seed)
     games = [getaway.Game(map) for map in policy.generated_maps(TRAINING_MAPS, "train", seed)]
     validation = policy.generated_maps(VALIDATION_MAPS, "validation", seed)
@@ -99,9 +103,9 @@ def evolve(generations: int, seed: int, path: Path | None) -> Floats:
         ticks = training_ticks(policies, chosen, rng).mean(axis=1)
         elite = policies[np.argsort(-ticks, kind="stable")[:ELITE]]
         mean = 0.3 * mean + 0.7 * elite.mean(axis=0)
-        # The added noise prevents the distribution from collapsing early; it shrinks to 0.
+        # The added noise, which shrinks to 0, prevents the distribution from collapsing early.
         deviation = 0.3 * deviation + 0.7 * elite.std(axis=0) + NOISE * (1 - generation / generations)
-        # The average is arithmetic in the first 1 / AVERAGE generations, and then exponential.
+        # The arithmetic mean in the first 1 / AVERAGE generations, then an exponential average.
         average = average + max(AVERAGE, 1 / generation) * (mean - average)
         if generation % VALIDATION_INTERVAL == 0 or generation == generations:
             # Validates rounded weights, because the file contains rounded weights.
@@ -112,7 +116,7 @@ def evolve(generations: int, seed: int, path: Path | None) -> Floats:
                 if path:
                     save(best, path)
             elapsed = time.perf_counter() - begin
-            print(f"generation {generation:3}: population {ticks.mean():6.1f}, validation {tick:6.1f}, {elapsed:5.0f} s", flush=True)
+            print(f"generation {generation:3}: mean final tick {ticks.mean():6.1f} in training, {tick:6.1f} in validation, {elapsed:5.0f} s", flush=True)
     return best
 
 

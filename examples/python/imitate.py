@@ -3,12 +3,13 @@
     pip install torch
     python examples/python/imitate.py [--rounds 12] [--states 3000] [--seed 1] [--model FILE.json] [MAP...]
 
-In each round, the policy plays generated maps. An exact search then judges every move in some of
-the states reached, most of them shortly before the end of a game (Ross, Gordon and Bagnell, 2011).
-From the judgements of all rounds, the network learns the probability that the game can be survived
-after a move. The policy plays the move with the highest probability.
+DAgger (Ross, Gordon and Bagnell, 2011) works in rounds. In each round, the policy plays generated
+maps; in the first round, its moves are random. An exact search then judges every open (not blocked)
+move in some of the states reached, most of them shortly before the end of a game. From the
+verdicts of all rounds, except undecided ones, the network learns the probability that the game can
+be survived after a move. The policy plays the open move with the highest probability.
 
-`getaway play roundabout --planner model:FILE.json` plays games with the written model.
+`getaway play roundabout --planner model:FILE.json` plays a game with the saved model.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ HIDDEN = 64
 LAST_TICKS = 40
 """Most of the judged states are fewer than this many ticks before the end of their game."""
 JUDGED_TICKS = 30_000
-"""Maximum number of simulated ticks of the exact search per move."""
+"""Limit on the simulated ticks of the exact search per move."""
 EPOCHS = 30
 BATCH = 1024
 
@@ -48,7 +49,8 @@ def act(model: nn.Module, features: npt.NDArray[np.int16]) -> npt.NDArray[np.int
 
 
 def states_reached(model: nn.Module | None, seed: int, wanted: int) -> tuple[getaway.Batch, float]:
-    """Plays with `model`, or at random if None. Returns `wanted` states and the mean final tick."""
+    """Plays with `model`, or plays random moves if `model` is None. Returns a batch of `wanted`
+    states of these games, and the mean final tick of the games."""
     rng = np.random.default_rng(seed)
     games = [getaway.Game(map) for map in policy.generated_maps(GAMES_PER_ROUND, "train", seed)]
     batch = getaway.Batch(games, observation="features")
@@ -113,7 +115,7 @@ def main() -> None:
         loss = train(model, data, generator)
         doomed = float((data[-1][2] * (1 - data[-1][1])).sum() / data[-1][2].sum())
         elapsed = time.perf_counter() - begin
-        print(f"round {number:2}: mean final tick {mean_tick:7.1f}, {doomed:.0%} of moves doomed, loss {loss:.3f}, {elapsed:5.0f} s", flush=True)
+        print(f"round {number:2}: mean final tick {mean_tick:7.1f}, {doomed:.0%} of decided moves doomed, loss {loss:.3f}, {elapsed:5.0f} s", flush=True)
     if options.model:
         linear = [layer for layer in model if isinstance(layer, nn.Linear)]
         policy.save([(layer.weight.detach().numpy(), layer.bias.detach().numpy()) for layer in linear], options.model)

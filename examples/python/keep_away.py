@@ -3,8 +3,9 @@
     getaway play roundabout --planner keep_away:planner
     getaway battle keep_away:planner random --map roundabout --map snail
 
-The command looks for the module in the current folder, like `python -m`. A planner is a callable
-that takes a state and returns a move, as a `getaway.Move`, its number or its letter.
+Like `python -m`, the command looks for the module in the current folder and in `sys.path`. A
+planner is a callable that takes a state and returns a move, as a `getaway.Move`, its number or its
+letter. If the planner is a class, such as `keep_away:Patrol`, each game creates its own instance.
 """
 
 import getaway
@@ -22,7 +23,7 @@ def planner(state: getaway.State) -> getaway.Move:
 
 
 class Patrol:
-    """A planner that keeps its direction while this is safe. Each game has its own instance."""
+    """A planner that keeps its direction while the next step in it is legal and safe."""
 
     def __init__(self) -> None:
         self.last = getaway.Move.STAY

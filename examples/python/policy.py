@@ -1,9 +1,10 @@
-"""Shared parts of the learning examples: the inputs of a policy, its test, and its file format.
+"""Code that `compare.py`, `evolve.py`, `imitate.py` and `ppo.py` share.
 
 A policy scores each action separately and plays the open (not blocked) action with the highest
-score. Its inputs come from the observation "features" of `getaway.gymnasium`: the action's own 13
-numbers, their means and maxima over the open actions, and the three numbers of the header, which
-precede those of the actions. All inputs are scaled to the range 0 to 1.
+score. The inputs of a score come from the observation "features" of `getaway.gymnasium`: the
+action's own 13 numbers, the means and the maxima of these numbers over the open actions, and the
+header, which is the first three numbers of the observation. All inputs are scaled to the range 0
+to 1.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from getaway import levels
 OWN = 13
 INPUTS = 3 * OWN + 3
 ACTION_LIMITS = np.array([16, 64, 16, 4, 32, 256, 4, 16, 16, 16, 16, 16, 16], np.int16)
-"""Limits of an action's features. A feature is clipped to its limit, then divided by this limit."""
+"""Limits of an action's features. Each feature is clipped to the range from 0 to its limit, then
+divided by the limit."""
 ACTION_FACTORS = (1 / ACTION_LIMITS).astype(np.float32)
 HEADER_SCALES = np.array([2001, 5, 5], np.float32)
 """Divisors of the header's numbers. Quotients above 1 are clipped to 1."""
@@ -49,7 +51,7 @@ def inputs(features: npt.NDArray[np.int16]) -> tuple[Floats, npt.NDArray[np.bool
 
 
 def generated_maps(count: int, split: levels.Split, seed: int) -> list[getaway.Map]:
-    """Returns maps from a split: mazes, cities and labyrinths of many sizes with 3 to 8 threats."""
+    """Returns maps of a split: mazes, cities and labyrinths of many sizes, with 3 to 8 threats."""
     rng = np.random.default_rng(seed)
     found: list[getaway.Map] = []
     for number in range(count):
@@ -81,14 +83,15 @@ def save(layers: list[tuple[Floats, Floats]], path: Path) -> None:
 
 def arguments(description: str) -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="test maps (default: the bundled maps)")
+    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="test maps (default: those of getaway.maps())")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--model", type=Path, help="where to write the model")
     return parser
 
 
 def report(act: Callable[[npt.NDArray[np.int16]], Integers], maps: Sequence[object]) -> None:
-    """Prints the mean final tick of a policy on the maps, with and without jumping."""
+    """Prints a policy's mean final tick and its number of survived games on the maps, under the
+    server's rules and in the no-jump variant."""
     for no_jump, rules in ((False, "the server's rules"), (True, "no jumping")):
         ticks = final_ticks(act, maps, no_jump=no_jump)
         print(f"{rules}: mean final tick {ticks.mean():.1f} on {len(ticks)} maps, {int((ticks > 2000).sum())} survived")

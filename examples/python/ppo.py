@@ -1,4 +1,4 @@
-"""PPO in one file, with CleanRL's conventions, on a vector environment stepped in Rust.
+"""PPO with CleanRL's conventions, on a vector environment that is stepped in Rust.
 
     pip install 'getaway[gymnasium]' torch
     python examples/python/ppo.py [--steps 5000000] [--seed 1] [--model FILE.json] [MAP...]
@@ -7,7 +7,7 @@ The actor scores each action separately (see `policy.py`), and blocked actions a
 critic gets the inputs that all actions share. The step after the end of a game only resets the
 game, so learning ignores this step.
 
-`getaway play roundabout --planner model:FILE.json` plays games with the written model.
+`getaway play roundabout --planner model:FILE.json` plays a game with the saved model.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
     pip install 'getaway[gymnasium]' pufferlib-core==3.0.3      # or pufferlib==3.0.0 for its trainer
     python examples/python/puffer.py [--games 1024] [--steps 1000] [--map roundabout]
 
-A native PufferLib environment holds many games and writes into arrays that the trainer owns. If
-the trainer passes no arrays, it reads the batch's observations directly; otherwise they are copied
-into the trainer's array. PufferLib expects that the step in which a game ends also resets the game,
-and that infos are a list of dicts, which is empty if no game ended.
+A native PufferLib environment holds many games and writes into arrays that the trainer can pass as
+`buf`. With `buf`, each step copies the batch's observations into the trainer's array; without it,
+the trainer gets the batch's own array of observations. As PufferLib expects, the step in which a
+game ends also resets the game, and infos are a list of dicts, which is empty if no game ended.
 
 If this file is run as a program, it plays random moves through `pufferlib.vector`.
 """
@@ -28,7 +28,7 @@ from getaway.gymnasium import ChaseEnv
 
 
 class ChasePufferEnv(pufferlib.PufferEnv):  # type: ignore[misc]
-    """Many games on one or several maps, with an observation of `getaway.gymnasium`."""
+    """Many games on one or several maps. `getaway.gymnasium` describes the observations."""
 
     def __init__(self, num_games: int = 1024, map: Any = "roundabout", observation: Any = "features", buf: Any = None, seed: int = 0) -> None:
         self.batch = getaway.Batch(map, num_games, observation=observation)

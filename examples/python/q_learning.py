@@ -4,13 +4,14 @@
 
 A state of the table is derived from a part of the compact observation:
 
-- for each of the five actions, whether it is blocked, and the number of steps from the nearest
-  threat to the tile that the action leads to, clipped to 4;
+- for each of the five actions, whether it is blocked, and if not, the number of steps from the
+  nearest threat to the tile that the action leads to, clipped to 4;
 - whether the threats move in the next step, in the step after it, or later;
 - the number of ticks between two moves of the threats, which follows from the tick.
 
 The table learns from 512 parallel games on generated maps, and is tested without exploration on
-other maps. The planners `random`, `safest` and `cautious` play the same test maps.
+the maps `MAP...`, by default those of `getaway.maps()`. The planners `random`, `safest` and
+`cautious` play the same test maps.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import getaway
 GAMES = 512
 TRAINING_MAPS = 64
 NEAR_STEPS = 4
-"""The number of steps to which the distance of a threat is clipped."""
+"""The distance of a threat, in steps, is clipped to this value."""
 DISCOUNT = 0.98
 STATES = (NEAR_STEPS + 2) ** 5 * 3 * 5
 EVALUATIONS = 16
@@ -62,7 +63,8 @@ def final_ticks(table: Table, games: list[getaway.Game]) -> npt.NDArray[np.int64
 
 
 def learn(steps: int, seed: int, tests: list[getaway.Game]) -> tuple[Table, list[tuple[int, float]]]:
-    """Returns the table, and the curve: pairs of steps and mean final tick on the test maps."""
+    """Returns the table and the learning curve. Each point of the curve is a number of environment
+    steps with the mean final tick on the test maps."""
     rng = np.random.default_rng(seed)
     maps = [getaway.generate_map(1000 + number, threats=4 + number % 4) for number in range(TRAINING_MAPS)]
     batch = getaway.Batch(maps, GAMES)
@@ -101,7 +103,7 @@ def planner_ticks(planner: str, games: list[getaway.Game]) -> npt.NDArray[np.int
 
 
 def draw_curve(curve: list[tuple[int, float]], levels: dict[str, float], path: Path) -> None:
-    """Writes an SVG image of the curve, with a horizontal line for the mean of each planner."""
+    """Draws the curve, and a horizontal line at each planner's mean final tick, as an SVG image."""
 
     def place(steps: float, tick: float) -> str:
         return f"{60 + 500 * steps / curve[-1][0]:.1f},{320 - 280 * tick / 2001:.1f}"
@@ -125,7 +127,7 @@ def draw_curve(curve: list[tuple[int, float]], levels: dict[str, float], path: P
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="maps of the test (default: all of maps/)")
+    parser.add_argument("maps", nargs="*", default=getaway.maps(), help="test maps (default: those of getaway.maps())")
     parser.add_argument("--steps", type=int, default=20_000_000, help="environment steps to learn from")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--curve", type=Path, help="where to write the curve, as SVG")

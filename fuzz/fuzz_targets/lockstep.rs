@@ -1,5 +1,6 @@
-//! Compares `game` with the reference model: `cargo +nightly fuzz run lockstep`. Without nightly
-//! Rust, `cargo run --release --example lockstep` compares them on games drawn from a seed.
+//! Compares `getaway::game` with the reference model in games that the fuzzer's bytes determine:
+//! `cargo +nightly fuzz run lockstep`. Without nightly Rust, run
+//! `cargo run --release --example lockstep`, which draws the games from seeds.
 #![no_main]
 
 use getaway_reference::lockstep::{Coverage, Dice, RulesDraw, play};

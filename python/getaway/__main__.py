@@ -11,7 +11,7 @@ def main() -> int:
     except ImportError:
         print("error: this build of getaway has no command line: it was built without the feature `lab`", file=sys.stderr)
         return 2
-    # The Python process that `--ray` starts needs an interpreter with the package: this one.
+    # `--ray` starts a Python process, whose interpreter must have the package, as this one does.
     os.environ["GETAWAY_PYTHON"] = sys.executable
     # Python's own handler for Ctrl-C would not run until the command returns.
     signal.signal(signal.SIGINT, signal.SIG_DFL)

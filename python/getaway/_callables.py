@@ -58,7 +58,8 @@ def find(name: str) -> Planner:
 
 
 def sentence(error: BaseException) -> str:
-    """Returns one line with the type of an exception, its text, and where it was raised."""
+    """Describes an exception in one line: its type, its text, and where it was raised, if known. An
+    error that `find` raises itself is described only by its text."""
     text = " ".join(str(error).split())
     if isinstance(error, (LookupError, TypeError)) and text.startswith("expected a callable"):
         return text

@@ -51,7 +51,7 @@ __build__: str
 
 @final
 class Single:
-    """One game of an environment, on any of several maps; observations are new arrays."""
+    """A game for `getaway.gymnasium`, on one of several maps. Each observation is a new array."""
 
     def __new__(cls, games: Sequence[Game], observation: str, window: int) -> Single: ...
     def reset(self, map: int) -> tuple[npt.NDArray[Any], dict[str, Any]]: ...

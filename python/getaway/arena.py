@@ -10,9 +10,10 @@
 
 A planner is a name or an expression, as for `getaway.Bot`, or a callable that takes a
 `getaway.State` and returns a move. Each planner plays each map `samples` times. In each sample, all
-planners play a map with the same seed, so their games are paired. If the budget is in ticks and
-each planner's moves depend only on the state and the seed, the games do not depend on the number of
-threads. Python planners run one at a time, because of Python's global interpreter lock.
+planners play a map with the same seed, so their games are paired. If the budget has no time limit
+and the moves of each planner depend only on the seed and on its own game, the games do not depend
+on the number of threads. Python planners run one at a time, because of Python's global interpreter
+lock.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ class Results:
     __slots__ = {
         "games": "One dict per game, with the keys planner, map, sample, seed, no_jump, score, final_tick, survived, "
         "decisions, simulated_ticks, mispredictions, decision_p50_ms, decision_max_ms.",
-        "planners": "One dict per planner, as `getaway eval --json` prints it: its name, `overall`, and `maps`.",
-        "match": "The comparison of two planners, as `getaway battle --json` prints it; None after `evaluate`.",
+        "planners": "One dict per planner, with the keys planner, overall and maps, as in the output of `getaway eval --json`.",
+        "match": "The comparison of two planners, as in the output of `getaway battle --json`; None after `evaluate`.",
         "sentence": "The result of the match as an English sentence; None after `evaluate`.",
     }
 
@@ -56,11 +57,11 @@ class Results:
         self.games, self.planners, self.match, self.sentence = games, planners, match, sentence
 
     def frame(self, library: str | None = None) -> Any:
-        """The games as a data frame, one row per game.
+        """Return the games as a data frame, with one row per game.
 
         library: "pandas" or "polars"; by default pandas, or polars if pandas is not installed.
 
-        Raises ValueError for another library, and ImportError if the library is not installed.
+        Raises ValueError for another library, and ImportError if no such library is installed.
         """
         if library not in (None, "pandas", "polars"):
             raise ValueError(f"library: expected 'pandas', 'polars' or None, found {library!r}")
@@ -148,17 +149,18 @@ def evaluate(
     rules: dict[str, Any] | None = None,
     threads: int | None = None,
 ) -> Results:
-    """Evaluate planners on every map with several seeds, like `getaway eval`.
+    """Evaluate planners on one or several maps, like `getaway eval`.
 
     planners: one or several planners.
-    maps: one or several maps; by default the bundled maps.
+    maps: one or several maps; by default those of `getaway.maps()`.
     samples: number of games of each planner on each map.
     seed: the seed from which the seeds of all games are derived.
-    budget_ticks, budget_ms: limits per decision; without either, 20,000 simulated ticks.
+    budget_ticks, budget_ms: limits per decision; if both are None, 20,000 simulated ticks.
     no_jump, rules: as for `getaway.Game`.
-    threads: number of games played at the same time; by default one per processor.
+    threads: maximum number of games played at the same time; by default one per processor.
 
-    Raises ValueError for an invalid argument, an unplayable map, or a Python planner that fails.
+    Raises ValueError for a planner that is unknown or fails, or a map that cannot be read or
+    played, and FileNotFoundError for a map that does not exist.
     """
     several: Sequence[Planner] = [planners] if isinstance(planners, str) or callable(planners) else planners
     return _play(

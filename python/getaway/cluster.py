@@ -1,4 +1,5 @@
-"""Runs series of games, ladders, discoveries and datasets on this machine or on a Ray cluster.
+"""Runs series of games, ladders and discoveries, and writes datasets, on this machine or on a Ray
+cluster.
 
     from getaway import cluster
 
@@ -10,14 +11,17 @@
     cluster.dataset("states", 100_000, "cautious", address="auto")
 
 Each function runs the command of the same name (see `getaway eval --help`) and returns its `--json`
-output as a dict. Keyword arguments are the command's options, with underscores: `budget_ticks=500`,
-`no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps are given by name or path.
+output as a dict. Further keyword arguments are the command's options, with underscores instead of
+hyphens: `budget_ticks=500`, `no_jump=True`, `resume="games.jsonl"`, `report="report.html"`. Maps
+are given by name or path.
 
 With `address`, the games (or a discovery's plays, or a dataset's shards) run on Ray, which the
-extra `cluster` installs: `auto` is this machine's Ray cluster, `HOST:PORT` is another cluster, and
-`local` starts a cluster for this call. With a budget in ticks, the cluster does not affect the
-results, except for measured times and the course of ladders. If a worker dies, its games are
-played again. The call fails if a node has another version or build of getaway.
+extra `cluster` installs: `auto` is the Ray cluster to which this machine belongs, `HOST:PORT` is
+another cluster, and `local` starts a cluster on this machine for this call. If all planners are
+deterministic for a given seed and there is no `budget_ms`, the cluster does not affect the results,
+except for measured times and memory, and the choice of games in a ladder. If a worker dies, the
+games in its unfinished batch are played again. The call fails at its start if a node with CPUs has
+another build of getaway.
 """
 
 from __future__ import annotations
@@ -42,13 +46,13 @@ _Names: TypeAlias = str | Sequence[str]
 # Target duration of a batch of games, far above the few milliseconds that Ray needs per task.
 BATCH_S = 0.5
 BATCH_GAMES_MAX = 256
-# Number of batches per processor that Ray runs or queues, so that no processor becomes idle.
+# Maximum number of running and queued batches per processor. The queue keeps processors busy.
 BATCHES_PER_CPU = 3
-# Maximum interval between requests for games while the command line has none.
+# Maximum wait for a finished batch if the last request for games got none.
 ASK_INTERVAL_S = 1.0
-# Time limit for a connection to the cluster's head node.
+# Time limit of the connection attempt in `check_address`.
 CONNECT_S = 5.0
-# Matches entrants such as `bots:hunter` or `mine=bots:hunter`; group 1 is then `bots:hunter`.
+# Matches entrants such as `bots:hunter` or `mine=bots:hunter`; group 1 is `bots:hunter` in both.
 PYTHON_PLANNER = re.compile(r"(?:[^\W_][\w.@+-]*=)?\s*([^:=]+:[^:=]+)")
 
 
@@ -63,19 +67,19 @@ def battle(left: str, right: str, maps: _Names = (), *, address: str | None = No
 
 
 def tournament(entrants: _Names, maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Compares all pairs of entrants; with `gauntlet=True`, only the first with the others."""
+    """Compares all pairs of entrants, or only those with the first entrant if `gauntlet=True`."""
     return _run("tournament", _list(entrants), address, options, _words("--map", _list(maps)))
 
 
 def ladder(folder: str | Path, added: _Names = (), maps: _Names = (), *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Adds entrants to the ladder in a folder, and plays for `minutes`. Without `minutes`, plays
-    until every pair of entrants at most two places apart is decided, only repeats earlier games, or
-    has played `samples` games per map."""
+    """Adds entrants to the ladder in a folder, and runs the ladder for `minutes`. Without
+    `minutes`, the run ends when no further game would be informative; see `getaway ladder --help`.
+    """
     return _run("ladder", [str(folder)], address, options, [*_words("--add", _list(added)), *_words("--map", _list(maps))])
 
 
 def discover(problem: str = "survival", *, address: str | None = None, **options: Any) -> dict[str, Any]:
-    """Discovers and ranks search algorithms. The cluster does not affect the result."""
+    """Discovers and ranks search algorithms."""
     return _run("discover", [], address, options, ["--problem", problem])
 
 
@@ -88,8 +92,7 @@ def dataset(
     address: str | None = None,
     **options: Any,
 ) -> dict[str, Any]:
-    """Writes a dataset to the folder `out`; `getaway.dataset.load` reads it. The cluster does not
-    affect the files."""
+    """Writes a dataset to the folder `out`; `getaway.dataset.load` reads it."""
     more = [*_words("--planner", _list(planners)), *_words("--states", states), *_words("--out", out)]
     return _run("dataset", _list(maps), address, options, more)
 
@@ -113,7 +116,8 @@ def _list(names: _Names) -> list[str]:
 
 
 def _words(option: str, value: Any) -> list[str]:
-    """Returns the arguments that set an option. A list repeats the option; True needs no value."""
+    """Returns the command-line arguments that set an option. A list or tuple repeats the option for
+    each item, True gives it no value, and False or None omits it."""
     if value is True:
         return [option]
     if value is False or value is None:
@@ -124,7 +128,7 @@ def _words(option: str, value: Any) -> list[str]:
 
 
 def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[list[str], float]:
-    """Runs games, searches, shards or instances. Returns the results and the time in seconds."""
+    """Runs a batch of jobs. Returns one JSON text per job, and the elapsed time in seconds."""
     from getaway._getaway import play_games, play_searches, play_shards, solve_instances
 
     start = time.perf_counter()
@@ -141,10 +145,8 @@ def _play(series: str, items: list[Any], callables: dict[str, Any]) -> tuple[lis
 
 
 def build() -> str:
-    """Returns getaway's version with hashes of the extension's sources and the Python files.
-
-    Nodes with equal builds play a game in the same way, and use the same messages.
-    """
+    """Returns getaway's version, a hash of the Rust sources that affect results, and a hash of the
+    package's Python files."""
     from getaway._getaway import __build__
 
     files = sorted(Path(__file__).parent.glob("*.py"))
@@ -152,8 +154,9 @@ def build() -> str:
 
 
 def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
-    """Returns the Python planners among the entrants, by `MODULE:NAME`. If there are any, Ray then
-    also sends loaded modules from the working directory; every node must have all other modules."""
+    """Returns the Python planners among the entrants, by `MODULE:NAME`. If there are any, lets Ray
+    send the loaded modules in the working directory, except for installed packages. Every node must
+    have all other modules that the planners use."""
     from getaway import _callables
     from ray import cloudpickle
 
@@ -177,7 +180,7 @@ def _python_planners(entrants: Iterable[str]) -> dict[str, Any]:
 
 
 def check_nodes(ray: Any) -> None:
-    """Checks that all nodes of a cluster have the same build of getaway as this process.
+    """Checks that all live nodes with CPUs have the same build of getaway as this process.
 
     Raises:
         RuntimeError: if a node has another build; the message names the node.
@@ -185,7 +188,7 @@ def check_nodes(ray: Any) -> None:
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     def build_there() -> str:
-        # Ray sends a nested function by value, so it can also run on nodes without this module.
+        # Ray sends nested functions by value, so this function also runs on nodes without getaway.
         try:
             import getaway
         except ImportError as error:
@@ -217,12 +220,13 @@ class _Driver:
     def __init__(self, ray: Any, series: str, channel: TextIO) -> None:
         self.ray = ray
         self.channel = channel
-        # Ray reruns a task if its worker dies, but not after an exception, which would recur.
+        # Ray reruns a task if its worker dies, but not if the task raises an exception.
         self.play = ray.remote(max_retries=-1, num_cpus=1)(_play)
         self.series = ray.put(series)
         described = json.loads(series)
         described = json.loads(described["series"]) if "dataset" in described else described
-        # One instance per batch: instances can take very long, and a worker's death costs a batch.
+        # One instance per batch: an instance can take a long time, and if a worker dies, Ray
+        # reruns its whole batch.
         self.batch_games_max = 1 if "benchmark" in described else BATCH_GAMES_MAX
         self.planners = _python_planners(described.get("planners", []))
         self.callables = ray.put(self.planners)
@@ -237,7 +241,7 @@ class _Driver:
         self.channel.flush()
 
     def batch_games(self) -> int:
-        """Returns the number of games per task: 1 until the duration of a game is known."""
+        """Returns the maximum number of games per batch: 1 until a first batch has finished."""
         if self.game_s is None:
             return 1
         return max(1, min(self.batch_games_max, round(BATCH_S / max(self.game_s, 1e-6))))
@@ -253,8 +257,8 @@ class _Driver:
             self.callables = self.ray.put(self.planners)
 
     def fill(self) -> None:
-        """Starts batches until every processor has enough of them. When few games are left, batches
-        are smaller, so that all processors finish at about the same time."""
+        """Starts batches until there are enough for all processors or no games are left. When few
+        games are left, batches are smaller, so that all processors finish at about the same time."""
         cpus = max(1, int(self.ray.cluster_resources().get("CPU", 1)))
         while len(self.running) < BATCHES_PER_CPU * cpus:
             size = self.batch_games()
@@ -285,7 +289,8 @@ class _Driver:
 
 
 def check_address(address: str) -> None:
-    """Raises OSError if nothing accepts connections at HOST:PORT. Ray would retry for minutes."""
+    """Raises OSError if `address` is HOST:PORT or ray://HOST:PORT and cannot be reached. Ray would
+    retry for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not host or not port.isdigit():
         return
@@ -296,7 +301,7 @@ def check_address(address: str) -> None:
 
 
 def main(arguments: Iterable[str]) -> int:
-    """Runs the jobs of a command that has `--ray ADDRESS`; `arguments` holds the address."""
+    """Runs the jobs of a command with `--ray ADDRESS`. `arguments` contains only the address."""
     (address,) = arguments
     series = sys.stdin.readline()
     # Ray's output goes to stderr, so that stdout carries only the messages to the command.
@@ -314,7 +319,7 @@ def main(arguments: Iterable[str]) -> int:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", include_dashboard=False if address == "local" else None)
         check_nodes(ray)
         _Driver(ray, series.strip(), channel).run()
-    except Exception as error:  # noqa: BLE001: whatever fails is reported to the command line
+    except Exception as error:  # noqa: BLE001: the command line reports every error
         channel.write(json.dumps({"error": " ".join(str(error).split()) or type(error).__name__}) + "\n")
         return 1
     finally:

@@ -12,12 +12,14 @@ getaway.dataset states` then adds a Parquet file with the same records; this nee
 `load` returns a structured array with one record per state:
 
 - `game`: the number of the game, unique in the dataset.
-- `map`, `planner`: indices in the lists `maps` and `planners` of `describe`.
+- `map`, `planner`: indices into the lists `maps` and `planners` of `describe`.
 - `state`: the state, in the form of a row of `Batch.get_state`.
-- `observation`: the observation, in a shape that fits the largest map of the dataset.
+- `observation`: the observation, in a shape that fits every map of the dataset.
 - `outcomes`: for each `getaway.Move`: `SURVIVES`, `UNDECIDED`, `DOOMED` or `BLOCKED`.
-- `final_ticks`: the last tick of the longest line found that begins with each move; 0 if blocked.
-- `bounds`: a proven upper bound on the last tick of lines that begin with each move; 0 if blocked.
+- `final_ticks`: for each move, the tick in which the longest line found that begins with the move
+  ends; 0 if the move is blocked.
+- `bounds`: for each move, a proven upper bound on the tick in which any line that begins with the
+  move ends; 0 if the move is blocked.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ import numpy.typing as npt
 __all__ = ["BLOCKED", "DOOMED", "SURVIVES", "UNDECIDED", "describe", "load", "to_parquet"]
 
 BLOCKED, DOOMED, UNDECIDED, SURVIVES = -1, 0, 1, 2
-"""The outcomes of an action; `getaway.values.Verdict` explains all but `BLOCKED`."""
+"""The outcomes of a move; `getaway.values.Verdict` explains all but `BLOCKED`."""
 
 _NAME = "dataset.parquet"
 _MARK = {b"getaway": b"dataset 1"}
@@ -103,7 +105,7 @@ def to_parquet(folder: str | os.PathLike[str]) -> Path:
     except (pyarrow.ArrowInvalid, OSError):
         is_ours = False
     if not is_ours:
-        raise ValueError(f"{path}: expected a file that this function wrote, found another; the file was not overwritten")
+        raise ValueError(f"{path}: expected a file that getaway wrote, found another; the file was not overwritten")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         partial, writer = Path(scratch) / _NAME, None
         shards = _shards(folder)
@@ -123,7 +125,7 @@ def _shards(folder: str | os.PathLike[str]) -> Iterator[npt.NDArray[np.void]]:
     for number in range(left):
         path = Path(folder) / f"shard-{number:05}.npy"
         if not path.exists():
-            raise ValueError(f"{path}: expected the next {left} states, found no file: run `getaway dataset` again to complete it")
+            raise ValueError(f"{path}: expected the next {left} states, found no file: run `getaway dataset` again to complete the dataset")
         shard: npt.NDArray[np.void] = np.load(path)
         yield shard
         left -= len(shard)

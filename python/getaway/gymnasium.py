@@ -1,13 +1,14 @@
 """The game as Gymnasium environments: `gymnasium.make("getaway/Chase-v0", map="roundabout")`.
 
 Import this module first to register the environment, or let Gymnasium import it:
-`gymnasium.make("getaway.gymnasium:getaway/Chase-v0")`. Needs the extra `getaway[gymnasium]`.
+`gymnasium.make("getaway.gymnasium:getaway/Chase-v0")`. The module needs the extra `gymnasium`:
+`pip install 'getaway[gymnasium]'`.
 
 **Actions**: `Discrete(5)`: 0 left, 1 right, 2 up, 3 down, 4 stay. An action is blocked if it leads
 to a tile that the player may not enter. The player then stays.
 
-**Observations** have one of five forms. With several maps, the shape fits the largest map. All
-lengths are in tiles, and all times are in ticks.
+**Observations** have one of five forms. With several maps, the shape fits all of them. All lengths
+are in tiles, and all times are in ticks.
 
 - `"compact"`: `Box(-1, 4096, (9 + 5 * threats,), int16)`. The tick (1 to 2001); the ticks until the
   threats move (0 if they move in the next step); the player's x and y; for each action in order,
@@ -17,55 +18,68 @@ lengths are in tiles, and all times are in ticks.
   hawk), and its steps to the player (4096 without a path). The elements of threats that the map
   lacks are -1.
 - `"features"`: `Box(-1, 4096, (68,), int16)`. The tick; the ticks until the threats move (as
-  above); the ticks between two of their moves. Then 13 numbers for each action in order, which
-  describe the exact state after the tick in which the action is played: the steps from the nearest
-  threat to the player (0 if the player is caught, 4096 if no threat is within 254 steps); the
-  number of tiles that the player can reach before every threat, at the threats' current pace; the
-  steps out of the player's dead end (0 outside dead ends, 4096 on streets without a loop); the
-  number of exits of the player's tile; the largest lead on any tile, where the lead is the number
-  of ticks by which the player can arrive before the first threat (at most 255); the sum of the
-  leads on all tiles, where each lead counts at most 4; the number of further ticks, at most 4, that
-  the player can survive, found by exact search; and for each style, the steps from the nearest
-  threat of this style to the player. If the player is caught, its tiles, leads and further ticks
-  are 0. All 13 numbers are -1 if the action is blocked or the game is over.
+  above); the ticks from one of their moves to the next. Then 13 numbers for each action in order.
+  All 13 are -1 if the action is blocked or the game is over. Otherwise, they describe the exact
+  state after the tick in which the action is played. If the player is caught in this tick, numbers
+  1, 2, 5, 6 and 7 are 0. The numbers are:
+    1. the steps from the nearest threat to the player; 4096 if no threat is within 254 steps;
+    2. the number of tiles that the player can reach within 254 steps, and before every threat if
+       the threats keep their current pace;
+    3. the steps out of the player's dead end; 0 outside dead ends, 4096 on streets without a loop;
+    4. the number of exits of the player's tile;
+    5. the largest lead on any tile; the lead is the number of ticks by which the player can arrive
+       before the first threat, 0 to 255;
+    6. the sum of the leads on all tiles, where each lead counts at most 4;
+    7. the number of further ticks, at most 4, that the player can survive, found by exact search;
+       ticks after the end of the game count as survived;
+    8. and the five numbers after it: for each style in the order above, the steps from the nearest
+       threat of this style to the player; 4096 if no such threat is within 254 steps.
 - `"planes"`: `Box(0, 255, (15, height, width), uint8)`. One plane each with the tiles that the
-  player may enter, the tiles that threats may enter, and the player; six planes with the threats of
-  each style, in the order above; four planes with the threats of each direction; a constant plane
-  with the ticks until the threats move; and a constant plane with the tick, scaled to 0 to 255.
+  player may enter, the tiles that threats may enter, and the player; six planes, one per style in
+  the order above, with the number of threats on each tile; four such planes, one per direction; a
+  constant plane with the ticks until the threats move; and a constant plane with the tick, scaled
+  to 0 to 255.
 - `"window"`: `Box(0, 255, (14, window, window), uint8)`. The same planes without the player's
-  plane, for the square of tiles around the player. The side `window` of the square is odd.
+  plane, for a square of tiles with the player at its centre. The side `window` of the square is
+  odd.
 - `"state"`: `Box(-32768, 32767, (4 + 9 * threats,), int16)`. The complete state: the tick, the
   ticks since the threats last moved or since the start, and the player's x and y. Then for each
-  threat: x, y, direction, style, its number of picks, the kind of the remembered position (0 none,
-  1 the player's, 2 a hawk's post), the x and y of this position (-1 for none), and its idle moves.
+  threat, in map order: x, y, direction, style, the number of random numbers drawn, the kind of the
+  remembered position (0 none, 1 a position of the player, 2 a hawk's post), the x and y of this
+  position (-1 for none), and `idle_rounds` as in `getaway.Threat`. The elements of threats that the
+  map lacks are -1.
 
-**Rewards**: 1 for each step, but 0 if the step resets a game, or leads onto a threat in the no-jump
-variant. The final tick of a whole game is its return plus 1. The score is 5 times that tick.
+**Rewards**: 1 for each step, except that the reward is 0 if the player steps onto a threat in the
+no-jump variant, or if the step ignores its action and resets the game (next-step autoreset). The
+final tick of a whole game is its return plus 1. The score is 5 times the final tick.
 
 **Ends**: an episode is terminated when the player is caught, or after tick 2000, the last of the
 game. Only `max_episode_steps` truncates an episode. A step in a finished game raises
-`gymnasium.error.ResetNeeded`, unless the `autoreset_mode` of a vector environment resets games.
+`gymnasium.error.ResetNeeded`, unless a vector environment resets the game (see `autoreset_mode`).
 
 **Infos**: `reset` and `step` return a dict with these keys. In a vector environment, the value of a
-key is an array with one element per game. A second key with a leading underscore, such as
-`"_tick"`, holds a mask: True for the games that have a value in the array.
+key is an array with one element per game, or for `"final_info"` a dict of such arrays. A second key
+with a leading underscore, such as `"_tick"`, holds a mask: True for the games that have a value.
 
-- `"tick"`: the tick that is played next, 1 to 2001.
+- `"tick"`: the tick that is played next, 1 to 2001; after the end of an episode, its final tick.
 - `"score"`: 5 times this tick.
 - `"action_mask"`: int8 of shape (5,), 1 for each action that is not blocked (staying never is).
 - `"regret"`: the number of ticks by which the best possible game is longer than this one. Only
   present when an episode on a `getaway.levels.Level` terminates.
-- `"final_obs"`, `"final_info"`: for the games that ended, the last observations, and a dict of the
-  last infos. Only present in vector environments with same-step autoreset.
+- `"final_obs"`, `"final_info"`: for the games that ended in this step, the last observations, and a
+  dict of the last infos. Only present if a game ended, in a vector environment with same-step
+  autoreset.
 
-**Resets**: without a map, each reset generates a map from its seed, or from a random seed. With a
-list of maps, each reset of a `ChaseEnv` draws one. Nothing else is random. Options of `reset`:
+**Resets**: without a map, each reset generates a map from its seed, or from a random seed if it has
+none. With a list of maps, each reset draws one at random. Vector environments differ in both cases:
+see `ChaseVectorEnv`. Nothing else is random. Options of `reset`:
 
 - `map`, `no_jump`, `rules`: the map and the rules for this reset and all later resets.
-- `state`: the `getaway.State` in which the episode begins. Vector environments accept one state for
-  all games, a list with one per game, or an array that `get_state` returned.
+- `state`: the `getaway.State` in which the episode begins. A `ChaseEnv` without a map then plays on
+  the state's map. Vector environments accept one state for all games, a list with one per game, or
+  an array that `get_state` returned.
 - `moves`: moves to play before the episode begins, such as "RRDD". Vector environments accept one
-  text for all games, or a list with one per game.
+  string for all games, or a list with one per game.
 - `reset_mask`: an array of bool, true for each game of a vector environment to reset. These games
   keep their maps. With `map`, `no_jump` or `rules`, all games are reset despite the mask.
 
@@ -122,7 +136,7 @@ def _game(map: MapLike, **rules: Any) -> getaway.Game:
 
 
 def _boards(map: MapLike | Sequence[MapLike] | None, seed: int, **rules: Any) -> tuple[list[getaway.Game], list[int | None]]:
-    """Returns a game on each map, and for each game the best tick if its map is a level."""
+    """Returns a game on each map, and each map's best tick, or None if the map is not a level."""
     maps: Sequence[MapLike]
     if map is None:
         maps = [getaway.generate_map(seed)]
@@ -198,7 +212,7 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
         return self._single.state
 
     def get_state(self) -> getaway.State:
-        """The current state, which `set_state` and the option `state` of `reset` accept."""
+        """Returns the current state, which `set_state` and the option `state` of `reset` accept."""
         return self._single.state
 
     def set_state(self, state: getaway.State) -> tuple[npt.NDArray[Any], dict[str, Any]]:
@@ -280,17 +294,19 @@ class ChaseEnv(gymnasium.Env[npt.NDArray[Any], int]):
 class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], npt.NDArray[Any]]):
     """Many games, stepped together in Rust. `getaway.gymnasium` describes the spaces and rewards.
 
-    map: as for `ChaseEnv`, but the games are divided evenly among the maps of a list. If None, each
-        reset of all games generates a map per game, from the seed of the game: the game's item in
-        a list of seeds, or the reset's seed plus the game's index. Other resets keep the maps.
+    map: as for `ChaseEnv`, but the games are divided as evenly as possible among the maps of a
+        list. If None, each reset of all games generates a map per game, from the seed of the game:
+        the game's item in a list of seeds, or the reset's seed plus the game's index. A missing
+        seed is drawn at random. Other resets keep the maps.
+    no_jump, rules: as for `getaway.Game`.
     observation, window: as for `ChaseEnv`.
     threads: number of threads that step the games; it does not affect results.
-    copy: whether each step returns a new array of observations, or overwrites the last one.
+    copy: whether each call returns a new array of observations instead of overwriting the last one.
     render_mode, render_tile: as for `ChaseEnv`.
-    max_episode_steps: the number of steps after which an episode is truncated.
+    max_episode_steps: the number of steps after which an episode is truncated; None for no limit.
     autoreset_mode: when a game that ended is reset. "NextStep", the default: in the next step,
-        which ignores the game's action. "SameStep": in the step in which it ends; the infos then
-        have `final_obs` and `final_info`. "Disabled": only by `reset`.
+        which ignores the game's action. "SameStep": in the step in which it ends; the infos of
+        this step have `final_obs` and `final_info`. "Disabled": only by `reset`.
     """
 
     metadata = {
@@ -395,8 +411,9 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
     ) -> tuple[npt.NDArray[Any], dict[str, Any]]:
         """Continue all games, or only those that the mask marks, from the given states.
 
-        Returns observations and infos. Does not change the number of steps until truncation. If a
-        marked row is not a state of its game's map, raises ValueError and changes no game.
+        Returns the observations and infos of all games. Does not change the number of steps until
+        truncation. If a marked row is not a state of its game's map, raises ValueError and changes
+        no game.
         """
         self._check_open()
         self._continue_from(states, mask)
@@ -428,7 +445,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         self._continue_from(states, mask)
 
     def _per_game(self, name: str, values: Any, single: type, mask: npt.NDArray[np.bool_] | None) -> list[tuple[int, Any]]:
-        """Returns the index and the value of each marked game."""
+        """Returns the index and the value of each marked game; without a mask, of every game."""
         each = [values] * self.num_envs if isinstance(values, single) else list(values)
         if len(each) != self.num_envs:
             raise ValueError(f"{name}: expected one value or a list of {self.num_envs} values, found a list of {len(each)}")
@@ -511,7 +528,7 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         return tuple(value(*args, **kwargs) if callable(value) else value for value in values)
 
     def get_attr(self, name: str) -> tuple[Any, ...]:
-        """Return an attribute of every game, such as `state`, or of its state, such as `player`.
+        """Return an attribute of every game, such as `state`, or of every state, such as `player`.
 
         Raises:
             AttributeError: for an unknown attribute.
@@ -522,8 +539,8 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
         """Set the `state` of every game. `values` is one state, or a list with one per game.
 
         Raises:
-            AttributeError: for any other attribute.
-            ValueError: if a state does not have its game's map and rules; no game has then changed.
+            AttributeError: for any attribute other than `state`.
+            ValueError: if a state does not have its game's map and rules. No game is then changed.
         """
         if name != "state":
             raise AttributeError(f"{name}: expected 'state', the only attribute of a game that can be set")
@@ -550,7 +567,8 @@ class ChaseVectorEnv(VectorEnv[npt.NDArray[Any], npt.NDArray[np.integer[Any]], n
 
 
 class _GameView:
-    """A game of a vector environment, with attributes of a `ChaseEnv` and of the game's state."""
+    """A game of a vector environment. Has some attributes of `ChaseEnv`, and all attributes of the
+    game's state."""
 
     def __init__(self, envs: ChaseVectorEnv, game: int) -> None:
         self._envs, self._game = envs, game

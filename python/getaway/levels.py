@@ -1,4 +1,4 @@
-"""Makes levels: maps whose best possible game is known and certified.
+"""Makes levels: maps for which the best possible game is known.
 
     from getaway import levels
 
@@ -12,7 +12,8 @@ goes further; `getaway verify` checks the certificate independently of the solve
 A hash of the map's drawing determines its split: about 80% of maps are in `train`, and 10% each in
 `validation` and `test`. Two splits therefore never share a map, whatever the seeds and options.
 
-Results depend only on the arguments, because budgets are in simulated ticks, not in time.
+The results of `generate` depend only on its arguments, because its budgets are in simulated ticks.
+The exception is a map that takes more than an hour to solve: it is skipped.
 """
 
 from __future__ import annotations
@@ -34,16 +35,17 @@ __all__ = ["Difficulty", "Level", "Split", "candidates", "difficulty", "generate
 Split: TypeAlias = Literal["train", "validation", "test"]
 
 _SOLVE_TICKS = 20_000_000
-"""Budget per candidate in simulated ticks: a few seconds. Most maps take a millisecond."""
+"""Budget per candidate in simulated ticks: a few seconds."""
 _SAMPLE_TICKS = 50
-"""Number of ticks between two samples of the best line."""
+"""Number of ticks from one sample of the best line to the next."""
 _CANDIDATES_MAX = 1000
 
 
 @dataclass(frozen=True)
 class Difficulty:
-    """How hard a level's best tick is to reach. The samples are the best line's states at ticks 1,
-    51, 101 and so on. A move is safe if the best tick can provably still be reached after it."""
+    """How hard it is to reach a level's best tick. The samples are the best line's states at ticks
+    1, 51, 101 and so on. A move counts as safe if a known line begins with it and reaches the best
+    tick."""
 
     safe_share: float
     """The share of safe moves among the legal moves in all samples, from 0 to 1."""
@@ -72,11 +74,12 @@ class Level:
 
     def save(self, folder: str | PathLike[str]) -> None:
         """Write a folder as `getaway.Map.save` does, plus `level.json` and, if there is a
-        certificate, `certificate.txt`. If a file cannot be written, no folder is left.
+        certificate, `certificate.txt`. If one of these two files cannot be written, the folder is
+        removed.
 
         Raises:
             ValueError: if `getaway.Map.save` fails.
-            OSError: if another file cannot be written.
+            OSError: if `level.json` or `certificate.txt` cannot be written.
         """
         self.map.save(folder)
         values = {"no_jump": self.no_jump, "best_tick": self.best_tick, "moves": self.moves}
@@ -90,11 +93,12 @@ class Level:
 
 
 def load(folder: str | PathLike[str]) -> Level:
-    """Load a level from a folder that `Level.save` wrote.
+    """Load a level from a folder that `Level.save` wrote. The certificate is not checked.
 
     Raises:
         FileNotFoundError: if the folder does not contain a level.
-        ValueError: if a file is invalid, or if the level's moves do not reach its best tick.
+        ValueError: if `level.json` or the map is invalid, or if the level's moves do not end in its
+            best tick.
     """
     text = Path(folder, "level.json").read_text()
     try:
@@ -122,7 +126,7 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 
     Args:
         split: "train", "validation" or "test".
-        seed: the seed of the first generated map; it increases by 1 per generated map.
+        seed: the seed of the first generated map; each further map has the next seed.
         map_options: options of `getaway.generate_map`.
 
     Raises:
@@ -141,7 +145,8 @@ def candidates(split: Split, seed: int = 0, **map_options: Any) -> Iterator[geta
 
 
 def solved(map: getaway.Map, *, no_jump: bool = False, budget_ticks: int = _SOLVE_TICKS) -> Level | None:
-    """Solve a map and return its level; None if the budget is too small to prove the best tick."""
+    """Solve a map and return its level; None if the best tick is not proven within the budget and
+    one hour."""
     solution = getaway.solve(map, no_jump=no_jump, time_limit_ms=3_600_000, budget_ticks=budget_ticks)
     if not solution.is_optimal or (solution.certificate is None and solution.final_tick <= 2000):
         return None
@@ -153,14 +158,14 @@ def difficulty(level: Level, *, budget_ticks: int = 100_000) -> Difficulty:
 
     Args:
         level: the level.
-        budget_ticks: maximum number of simulated ticks per move. If this is not enough to find a
-            line that reaches the best tick, the move counts as safe only if it is on the best line.
+        budget_ticks: maximum number of simulated ticks per move. If the search finds no line that
+            reaches the best tick, the move counts as safe only if it is the best line's move.
     """
     state, safe, moves, narrowest = level.game().state, 0, 0, 5
     for start in range(0, len(level.moves), _SAMPLE_TICKS):
         verdicts = getaway.safe_moves(state, budget_ticks=budget_ticks)
         planned = getaway.Move.from_letter(level.moves[start])
-        # The next move of the best line is safe, whether or not the search found a line.
+        # The best line's next move is safe even if the search found no line to the best tick.
         here = sum(move is planned or verdict.final_tick >= level.best_tick for move, verdict in verdicts.items())
         safe, moves, narrowest = safe + here, moves + len(verdicts), min(narrowest, here)
         state = state.play(level.moves[start : start + _SAMPLE_TICKS])
@@ -184,17 +189,18 @@ def generate(
     Args:
         count: number of levels.
         split: "train", "validation" or "test".
-        seed: the seed of the first generated map; it increases by 1 per generated map.
+        seed: the seed of the first generated map; each further map has the next seed.
         no_jump: whether to use the no-jump variant, in which more maps are doomed.
         best_tick: the smallest and the largest best tick.
         safe_share: the smallest and the largest `Difficulty.safe_share`.
         narrowest: the smallest and the largest `Difficulty.narrowest`.
-        budget_ticks: maximum number of simulated ticks per map; maps that need more are skipped.
+        budget_ticks: maximum number of simulated ticks to solve a map; maps that need more are
+            skipped.
         map_options: options of `getaway.generate_map`, such as `kind`, `width` and `threats`.
 
     Raises:
-        ValueError: for an unknown split, or an invalid value of a map option; or if 1,000 maps of
-            the split in a row are not solved or do not have the requested difficulty.
+        ValueError: for an unknown split, or an invalid value of a map option; or if 1,000 distinct
+            maps of the split in a row are not solved or do not have the requested difficulty.
     """
     levels: list[Level] = []
     missed = 0
@@ -208,7 +214,7 @@ def generate(
             continue
         missed += 1
         if missed == _CANDIDATES_MAX:
-            raise ValueError(f"{missed} candidates in a row are not solved or do not have the requested difficulty, after {len(levels)} levels: expected an easier request")
+            raise ValueError(f"{missed} candidates in a row were not solved or did not have the requested difficulty, after {len(levels)} levels: expected an easier request")
     return levels
 
 

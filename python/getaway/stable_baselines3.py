@@ -6,8 +6,9 @@
     envs = ChaseVecEnv(1024, "roundabout", observation="features")
     model = MaskablePPO("MlpPolicy", envs)
 
-Install with `pip install 'getaway[gymnasium]' stable-baselines3`. `getaway.gymnasium` describes the
-spaces and the options. The step that ends a game also resets it, as Stable-Baselines3 expects.
+Install with `pip install 'getaway[gymnasium]' stable-baselines3`; the example also needs
+`sb3-contrib`. `getaway.gymnasium` describes the spaces and the options. The step that ends a game
+also resets the game, as Stable-Baselines3 expects.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class ChaseVecEnv(VecEnv):  # type: ignore[misc]
 
     A step returns one info dict per game. If the step ended the game, the dict contains
     `terminal_observation`, `TimeLimit.truncated`, `episode` with the return `r` and the length `l`,
-    and the infos `tick`, `score` and `regret` of `getaway.gymnasium`. Otherwise it is empty.
+    and the infos `tick`, `score` and, if present, `regret` of `getaway.gymnasium`. Otherwise, the
+    dict is empty.
     """
 
     def __init__(self, num_envs: int, map: Any = None, **options: Any) -> None:

@@ -1,4 +1,4 @@
-"""Types that the extension returns and accepts: moves, threats, decisions, verdicts, solutions."""
+"""Types that the extension returns or accepts: moves, threats, decisions, verdicts, solutions."""
 
 from __future__ import annotations
 
@@ -58,13 +58,16 @@ class Threat(NamedTuple):
     seed: int = 1
     """The seed of the next random number of the threat."""
     remembered: tuple[int, int] | None = None
-    """For an owl: the position of the player when the owl last saw the player."""
+    """For an owl: the player's position that the owl remembers from its last look."""
     seen: tuple[int, int] | None = None
-    """For a hawk: where it last saw the player, until the move after its arrival there."""
+    """For a hawk: the position where it last saw the player. The hawk's first move after its
+    arrival there resets this to None."""
     post: tuple[int, int] | None = None
-    """For a hawk: the intersection picked as its post, until the move after its arrival there."""
+    """For a hawk: the intersection picked as its post. Seeing the player, or the hawk's first move
+    after its arrival there, resets this to None."""
     idle_rounds: int = 0
-    """For a hawk: how many moves it has waited; by default, -5 after its first move at a post."""
+    """For a hawk: the number of moves that it has waited without a target. Under the server's
+    rules, the first move after its arrival at a post sets this to -5."""
 
 
 class Decision(NamedTuple):
@@ -73,13 +76,15 @@ class Decision(NamedTuple):
     tick: int
     """The tick of the message that the bot answered."""
     source: Literal["plan", "search", "fallback"]
-    """The source of the move: an earlier plan, a search in this tick, or a rule without search."""
+    """The source of the move: an earlier plan, a search in this tick, or a rule. A rule chooses the
+    move if the planner does not search, or if its search found no move in time."""
     planned_tick: int | None
-    """The tick in which the bot's plan ends, 2001 if it survives; None if there is no plan."""
+    """The tick in which the bot's plan ends, above 2000 if the plan survives the game; None if
+    there is no plan."""
     simulated_ticks: int
     """The number of ticks that the planner simulated for this decision."""
     elapsed_ms: float
-    """The time from the call to the decision, in milliseconds."""
+    """The time from the call to the decision in milliseconds, without converting a dict to JSON."""
     learnt: list[str]
     """New conclusions about the server's rules, as sentences; usually empty."""
 
@@ -95,7 +100,8 @@ class Verdict(NamedTuple):
     final_tick: int
     """The tick in which that line ends; 2001 if the player survives."""
     bound_tick: int
-    """A proven upper bound on the final tick; 2001 if nothing is proven."""
+    """A proven upper bound on the final tick of every line that begins with the move; 2001 if no
+    smaller bound is proven."""
 
 
 class SafeMoves(NamedTuple):
@@ -104,9 +110,10 @@ class SafeMoves(NamedTuple):
     outcomes: npt.NDArray[np.int8]
     """2 survives, 1 undecided, 0 doomed; -1 if the move is blocked or the game is over."""
     final_ticks: npt.NDArray[np.uint16]
-    """The tick in which the longest line found after each move ends; 0 if the outcome is -1."""
+    """Final tick of the longest line found that begins with each move; 0 if the outcome is -1."""
     bound_ticks: npt.NDArray[np.uint16]
-    """A proven upper bound on the final tick after each move; 0 if the outcome is -1."""
+    """A proven upper bound on the final tick of every line that begins with each move; 0 if the
+    outcome is -1."""
 
 
 class Solution(NamedTuple):
@@ -120,17 +127,17 @@ class Solution(NamedTuple):
     final_tick: int
     """The tick in which that line ends; 2001 if the player survives."""
     bound_tick: int
-    """A proven upper bound on the final tick; 2001 if nothing is proven."""
+    """A proven upper bound on the final tick of every line; 2001 if no smaller bound is proven."""
     simulated_ticks: int
     """The number of ticks that the search and the proof simulated."""
     decided_ms: float | None
-    """The time in milliseconds until the outcome was `survives` or `doomed`; None if it is
-    `undecided`. For a doomed player, the search may still find longer lines afterwards."""
+    """The time in milliseconds until the outcome was `survives` or `doomed`; None if the outcome is
+    `undecided`. If the player is doomed, the search may then continue, to find longer lines."""
     elapsed_ms: float
-    """The time of the search in milliseconds, without the time to build the tables of the map."""
+    """The time of the search and the proof in milliseconds, without building the map's tables."""
     certificate: str | None = None
-    """A proof that the map is doomed, in the format of `getaway verify`. None if this is not
-    proven, or if the search did not begin at the start of the map."""
+    """A proof that the map is doomed, in the format of `getaway verify`. None if the map is not
+    proven to be doomed, or if the search did not begin in the map's start state."""
 
     @property
     def score(self) -> int:
@@ -149,5 +156,5 @@ class Solution(NamedTuple):
 
     @property
     def actions(self) -> list[dict[str, Any] | None]:
-        """The moves of the line as actions of the protocol."""
+        """The moves of the longest line found, as actions of the protocol; None to stay."""
         return [Move.from_letter(letter).action for letter in self.moves]

@@ -5,10 +5,11 @@ use crate::game::{BreadthFirst, LAST_TICK, MAX_THREATS, Move, Mover, State, Styl
 use super::observation::{FAR_STEPS, ticks_until_move};
 
 /// The number of features before those of the actions: the tick; the ticks until the threats move,
-/// 0 if they move in the next step; and the ticks between two of their moves.
+/// 0 if they move in the next step; and the ticks from one of their moves to the next.
 pub const FEATURES_HEADER: usize = 3;
-/// The number of features per action (left, right, up, down, stay). They describe the state after
-/// the tick in which the action is played. All are -1 if the action is blocked or the game is over:
+/// The number of features per action (left, right, up, down, stay). All are -1 if the action is
+/// blocked or the game is over. Otherwise, they describe the state after the tick in which the
+/// action is played:
 ///
 /// 1. the steps from the nearest threat to the player along the streets: 0 if the player is caught,
 ///    [`FAR_STEPS`] if no threat is within 254 steps;
@@ -19,17 +20,19 @@ pub const FEATURES_HEADER: usize = 3;
 ///    the player is not in a dead end, [`FAR_STEPS`] on streets without a loop;
 /// 4. the number of exits of the player's tile, 0 to 4;
 /// 5. the largest *lead* at any tile: the ticks from the player's arrival to the first threat's
-///    arrival, with paths and pace as in feature 2, at most 255; 0 if the player is caught;
-/// 6. the sum of the leads over all tiles, each at most [`LEAD_TICKS_MAX`];
+///    arrival, with paths and pace as in feature 2, 0 to 255; 0 if the player is caught;
+/// 6. the sum of the leads over all tiles, each at most [`LEAD_TICKS_MAX`]; 0 if the player is
+///    caught;
 /// 7. the *life*: the number of further ticks that the player can survive, found by exact search,
-///    at most [`LIFE_TICKS_MAX`]; 0 if the player is caught;
-/// 8. and following: for each style of [`Style::ALL`], the steps from the nearest threat of this
-///    style, in the form of feature 1.
+///    at most [`LIFE_TICKS_MAX`]; 0 if the player is caught; ticks after the end of the game count
+///    as survived;
+/// 8. and the five features after it: for each style of [`Style::ALL`], the steps from the nearest
+///    threat of this style to the player; [`FAR_STEPS`] if no such threat is within 254 steps.
 pub const FEATURES_ACTION: usize = FEATURES_STYLES + Style::ALL.len();
 const FEATURES_STYLES: usize = 7;
-/// The maximum lead per tile in the sum of the leads, in ticks.
+/// The maximum contribution of a tile's lead to the sum of the leads, in ticks.
 pub const LEAD_TICKS_MAX: u8 = 4;
-/// The largest life, in ticks.
+/// The maximum *life* (see [`FEATURES_ACTION`]), in ticks.
 pub const LIFE_TICKS_MAX: u16 = 4;
 /// The total number of features.
 pub const FEATURES: usize = FEATURES_HEADER + FEATURES_ACTION * Move::ALL.len();
@@ -49,8 +52,8 @@ pub(super) struct Features {
     player_steps: Vec<u8>,
     /// The same for a threat's steps.
     threat_steps: Vec<u8>,
-    /// Each period of the rules, with a table indexed like the two above: the ticks until a threat
-    /// that moves in the next step arrives, at most [`FAR`]; 0 on the threat's own tile.
+    /// Each period of the threats' moves, with a table indexed like the two above: the ticks until
+    /// a threat arrives if it moves in the next tick, at most [`FAR`]; 0 on the threat's own tile.
     arrivals: Vec<(u8, Vec<u8>)>,
     /// For each tile, the depth of its dead end, and the number of its exits.
     places: Vec<[i16; 2]>,
@@ -125,7 +128,8 @@ impl Features {
         }
         let pace = self.paces[usize::from(state.tick()) + 1];
         let mut outcomes = Outcomes::new(world, state);
-        // Successive moves of this loop share an `Outcomes` if the threats end on the same tiles.
+        // Successive moves of this loop share an `Outcomes` if the threats end the tick on the same
+        // tiles.
         for player_move in world.moves(state) {
             if now.wait == 0 {
                 let mut next = state.clone();
@@ -179,7 +183,8 @@ impl Features {
         let mut leads = [Leads::default(); Move::ALL.len()];
         for start in (0..self.row).step_by(BLOCK) {
             let length = BLOCK.min(self.row - start);
-            // An unreachable tile has no lead: steps to it are `FAR`, and no arrival is later.
+            // A tile that the player cannot reach has no lead, because the player's steps to it are
+            // `FAR`, and arrivals of threats are at most `FAR`.
             let mut ticks = [FAR.saturating_sub(pace.wait); BLOCK];
             let row = |threat: u16| &arrivals[self.at(threat) + start..][..length];
             let mut fours = threats.chunks_exact(4);
@@ -203,13 +208,15 @@ impl Features {
         leads
     }
 
-    /// True if threats at this distance cannot arrive within `ticks` ticks from `tick` on.
+    /// True if no threat that is at least `nearest_steps` steps from a tile can arrive there in the
+    /// `ticks` ticks from `tick` on.
     #[inline]
     fn is_out_of_reach(&self, nearest_steps: u8, tick: u16, ticks: u16) -> bool {
         nearest_steps > self.moves_within[usize::from(tick)][usize::from(ticks)]
     }
 
-    /// The ticks that the player can survive, at most `ticks`. The player must not be caught yet.
+    /// The ticks that the player can survive, at most `ticks`. Ticks after the end of the game
+    /// count as survived. The game must not be over.
     #[cold]
     fn life(&self, world: &World, state: &State, ticks: u16) -> u16 {
         let mut longest = 0;
@@ -306,7 +313,8 @@ fn moves_within(paces: &[Pace]) -> Vec<[u8; LIFE_TICKS_MAX as usize + 1]> {
     (0..paces.len()).map(|tick| std::array::from_fn(|ticks| moves(tick, ticks) as u8)).collect()
 }
 
-/// For each tile, the steps out of its dead end: 0 if in none, [`FAR_STEPS`] without a way out.
+/// For each tile, the steps out of its dead end: 0 outside dead ends, [`FAR_STEPS`] on streets
+/// without a loop.
 fn dead_end_depths(world: &World) -> Vec<i16> {
     let graph = world.graph();
     let ways = |tile| graph.ways(Mover::Player, tile).map(|(_, next)| usize::from(next));

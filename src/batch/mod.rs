@@ -1,7 +1,7 @@
 //! Steps thousands of games at once, and writes observations of them for machine learning.
 //! [`Batch::parts`] divides the games into parts for several threads. Games may have different
-//! worlds. A game depends only on its own moves. The step after a game's end resets the game and
-//! ignores its move (Gymnasium's next-step autoreset).
+//! worlds, and do not affect each other. The step after a game's end resets the game and ignores
+//! its move (Gymnasium's next-step autoreset).
 //!
 //! ```
 //! use std::sync::Arc;
@@ -32,7 +32,8 @@ pub use observation::{
 use observation::{Observer, read_state};
 pub use window::{WINDOW_PLANES, WINDOW_SIDE, WINDOW_SIDE_MAX};
 
-/// Games stepped before their results are read: few enough that the states stay in the L1 cache.
+/// Number of games stepped before their results are read. It is small, so that the states of these
+/// games stay in the L1 cache.
 const CHUNK_GAMES: usize = 64;
 
 /// Games that are stepped together: see the [module documentation](self).
@@ -126,13 +127,14 @@ impl Batch {
     /// Borrows the games in this range as one part.
     ///
     /// # Panics
-    /// If one of the games does not exist.
+    /// If one of the games does not exist, or if the range starts after its end.
     pub fn part(&mut self, games: Range<usize>) -> BatchPart<'_> {
         let (setup_of, states) = (&self.setup_of[games.clone()], &mut self.states[games]);
         BatchPart { setups: &self.setups, setup_of, states, shape: self.shape }
     }
 
-    /// Divides the games, in order, into at most `count` parts of [`Batch::part_games`] games.
+    /// Divides the games, in order, into at most `count` parts of [`Batch::part_games`] games. A
+    /// `count` of 0 means 1.
     pub fn parts(&mut self, count: usize) -> impl Iterator<Item = BatchPart<'_>> {
         let games = self.part_games(count);
         let (setups, shape) = (&self.setups, self.shape);
@@ -140,7 +142,7 @@ impl Batch {
         parts.map(move |(states, setup_of)| BatchPart { setups, setup_of, states, shape })
     }
 
-    /// The number of games in each part of [`Batch::parts`]. The last part may have fewer.
+    /// The number of games in each part of [`Batch::parts`]. The last part may have fewer games.
     pub fn part_games(&self, count: usize) -> usize {
         self.len().div_ceil(count.max(1)).max(1)
     }

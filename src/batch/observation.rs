@@ -1,5 +1,7 @@
-//! Observations: a game's state as numbers, in five forms of fixed size. For the smaller maps of a
-//! batch, missing threats are -1 in vectors, and missing tiles are walls in planes.
+//! Observations: a game's state as numbers, in five forms of fixed size: compact, complete state,
+//! image, window and features. If a map has fewer threats, rows or columns than the batch's
+//! [`Shape`], the elements of missing threats are -1 in vectors, and missing tiles are walls in
+//! planes.
 
 use std::sync::OnceLock;
 
@@ -22,7 +24,8 @@ pub const CLEARANCE: usize = 4;
 /// Each threat, in map order, has this many elements: x, y, direction (0 to 3: left, right, up,
 /// down), style (index in `Style::ALL`), and steps to the player ([`FAR_STEPS`] without a path).
 pub const COMPACT_THREAT: usize = 5;
-/// Stands for the steps to a tile that a threat cannot reach.
+/// Stands in for the number of steps to a tile that a threat cannot reach. Features also use this
+/// value in other cases: see [`FEATURES_ACTION`](super::FEATURES_ACTION).
 pub const FAR_STEPS: i16 = MAX_OPEN_TILES as i16;
 
 /// The number of elements before the threats in a complete state: the tick, the ticks since the
@@ -35,7 +38,7 @@ pub const STATE_THREAT: usize = 9;
 
 /// Number of planes of an image: tiles that the player may enter; tiles that threats may enter; the
 /// player; threats by style (six planes); threats by direction (four planes); a constant plane with
-/// the ticks until the threats move; a constant plane with the tick, scaled to 0 to 255.
+/// the ticks until the threats move; and a constant plane with the tick, scaled to 0 to 255.
 pub const PLANES: usize = PLANE_TICK + 1;
 
 const PLANE_PLAYER: usize = 2;
@@ -44,7 +47,7 @@ const PLANE_DIRECTIONS: usize = PLANE_STYLES + crate::game::Style::ALL.len();
 const PLANE_WAIT: usize = PLANE_DIRECTIONS + crate::game::Direction::ALL.len();
 const PLANE_TICK: usize = PLANE_WAIT + 1;
 
-/// The dimensions of a batch's observations. All but `window` are maxima over its worlds.
+/// The dimensions of a batch's observations. All but `window` are maxima over the worlds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Columns.
@@ -53,12 +56,12 @@ pub struct Shape {
     pub height: usize,
     /// Threats.
     pub threats: usize,
-    /// Rows and columns of a window, an odd number.
+    /// The side length of a window in tiles, an odd number.
     pub window: usize,
 }
 
 impl Shape {
-    /// The smallest shape that fits all of these worlds, with windows of [`WINDOW_SIDE`].
+    /// The smallest shape that fits all of these worlds, with [`WINDOW_SIDE`] as `window`.
     pub fn of<'a>(worlds: impl Iterator<Item = &'a World>) -> Self {
         let empty = Self { width: 0, height: 0, threats: 0, window: WINDOW_SIDE };
         worlds.fold(empty, |shape, world| Self {
@@ -79,22 +82,23 @@ impl Shape {
         STATE_HEADER + STATE_THREAT * self.threats
     }
 
-    /// Planes, rows and columns of an image, stored in that order.
+    /// The numbers of planes, rows and columns of an image, which is stored plane by plane and row
+    /// by row.
     pub fn planes(self) -> [usize; 3] {
         [PLANES, self.height, self.width]
     }
 
-    /// Planes, rows and columns of a window, stored in that order.
+    /// The numbers of planes, rows and columns of a window, which is stored like an image.
     pub fn windows(self) -> [usize; 3] {
         [WINDOW_PLANES, self.window, self.window]
     }
 }
 
-/// The error for numbers that are not a state of a world.
+/// The error for numbers that do not describe a state of a world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NumbersError {
-    /// There are too few elements.
+    /// There are too few numbers.
     #[error("{found} numbers: expected at least {expected}")]
     Length {
         /// The length of a state.
@@ -102,7 +106,7 @@ pub enum NumbersError {
         /// The length given.
         found: usize,
     },
-    /// A number is outside its range.
+    /// A number is out of range, or contradicts the world or another number.
     #[error("{name} {found}: expected {expected}")]
     Range {
         /// The name of the number.
@@ -112,7 +116,7 @@ pub enum NumbersError {
         /// The number given.
         found: i16,
     },
-    /// The numbers do not form a state.
+    /// [`World::state_at`] rejects the numbers.
     #[error(transparent)]
     Placement(#[from] PlacementError),
 }
@@ -129,7 +133,8 @@ pub(super) fn scaled_tick(tick: u16) -> u8 {
 const TABULATED_TILES: usize = 1024;
 
 /// For each move, the number of steps from one threat, or from the nearest threat, to the player's
-/// tile after the move; -1 if the move is blocked. Three more elements fill up a vector register.
+/// tile after the move; -1 if the move is blocked, and [`FAR_STEPS`] without a path. Three unused
+/// elements pad the array to 128 bits, the size of a vector register.
 type Reach = [i16; 8];
 
 #[derive(Clone, Debug)]
@@ -140,9 +145,10 @@ pub(super) struct Observer {
     next: Vec<[u16; Move::ALL.len()]>,
     /// The steps of a threat from tile `from` to tile `to`, at index `from * tiles + to`.
     steps: Vec<i16>,
-    /// For pairs of tiles, at index `player * tiles + threat`. Empty above [`TABULATED_TILES`].
+    /// For each pair of a player's and a threat's tile, at index `player * tiles + threat`. Empty
+    /// if there are more than [`TABULATED_TILES`] tiles.
     reaches: Vec<Reach>,
-    /// For each tick, the ticks until the threats move; 0 if they move in this tick.
+    /// For each tick, the ticks until the threats move; 0 if they move in that tick.
     waits: Vec<u8>,
     styles: Vec<u8>,
     /// An image with only the planes of streets; the other planes are 0.

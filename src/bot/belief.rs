@@ -1,11 +1,13 @@
 //! The beliefs about threats. Messages show a threat's position and direction, but not its hidden
-//! state: the number of its draws, and its memory. The tracker keeps one *hypothesis* per possible
-//! hidden state; if it has seen the game from tick 1, only one state is possible. In every tick, it
-//! predicts the next pose under each hypothesis, and drops the hypotheses whose prediction differs
-//! from the observed pose. Planning uses the *best* hypothesis, the first of those left.
+//! state: the number of its random draws, and its memory. The tracker keeps *hypotheses* about each
+//! threat's hidden state. In a game seen from tick 1, a threat of known style needs only one
+//! hypothesis until a prediction is wrong. In every tick, the tracker predicts the next pose under
+//! each hypothesis, and drops the hypotheses that the observed pose refutes. If it refutes all of
+//! them, the tracker generates new ones. Plans use the *best* hypothesis, the first of those left.
 //!
 //! A threat of unknown style, or with too many mispredictions, is *unmodelled*: its moves are not
-//! predicted. The tracker tries the six styles in turn until one explains the threat's last moves.
+//! predicted. After every few moves of such a threat, the tracker tries the six styles in turn
+//! until one explains the threat's latest moves, unless the map is too large.
 
 use std::cell::OnceCell;
 use std::collections::HashSet;
@@ -21,18 +23,21 @@ use super::deadline::Deadlines;
 use super::observation::{Observation, ObservedPose};
 use super::records::KnownMap;
 
-/// A threat with this many mispredictions becomes unmodelled.
+/// From this number on, each misprediction makes the threat unmodelled.
 const MISPREDICTIONS_MAX: u32 = 3;
-/// Maximum hypotheses per threat. Even a hawk on the largest map has fewer.
+/// Maximum hypotheses per threat. Initially, even a hawk on the largest map has fewer.
 const HYPOTHESES_MAX: usize = 10_000;
-/// Maximum predictions per message, one per hypothesis and tick. They take a few milliseconds.
+/// Maximum predictions per observation, one per threat, hypothesis and tick. They take a few
+/// milliseconds.
 const HYPOTHESES_TOTAL_MAX: usize = 50_000;
 /// Maximum hypotheses per threat after the deadline. Sixty threats then take under a millisecond.
 const HYPOTHESES_MAX_LATE: usize = 64;
-/// Maximum number of times that the best hypothesis may be wrong while another one is right.
+/// Maximum number of times that the best hypothesis may be wrong while another one is right. The
+/// next time counts as a misprediction.
 const BEST_WRONG_MAX: u32 = 8;
 
-/// Maximum hidden states per threat to check against a path. The check takes about a millisecond.
+/// Approximate maximum of hidden states per threat to check against a path. Checking them takes
+/// about a millisecond.
 const STATES_TRIED_MAX: usize = 600;
 /// Maximum draw counts to try if the count is unknown. Under the server's rules, counts 1 to 24
 /// cover every pick from up to four options.
@@ -59,7 +64,7 @@ pub(super) struct Beliefs {
 #[derive(Debug)]
 struct StyleTrial {
     index: usize,
-    /// The position of the style in [`identify_order`].
+    /// The index of the style in [`identify_order`].
     style: usize,
     assumed: ThreatBelief,
     tick: u16,
@@ -67,13 +72,15 @@ struct StyleTrial {
 
 pub(super) struct BeliefStep<'a> {
     pub first_tick: u16,
-    /// The player's position in each tick from `first_tick` on. If empty, nothing is predicted.
+    /// The player's position at the start of each tick from `first_tick` to the tick of the
+    /// observation. If empty, nothing is predicted.
     pub path: &'a [Position],
     /// The latest observations, one per tick, without gaps. The step processes the last of them.
     pub log: &'a [Observation],
     /// For each threat whose style has changed: its index in the messages, and its new style.
     pub restyled: &'a [(usize, Option<Style>)],
-    /// False after missed messages or a late join: a wrong prediction then does not count.
+    /// False right after missed messages, and for some time after the bot joins or rejoins a
+    /// running game: a wrong prediction then does not count.
     pub counts_mispredictions: bool,
     /// True if a long gap has made all earlier hypotheses invalid.
     pub is_rejoin: bool,
@@ -81,7 +88,8 @@ pub(super) struct BeliefStep<'a> {
 
 impl Beliefs {
     /// `world` must be built from the map's layout; unknown styles are `None`. After `deadline`,
-    /// only a few hypotheses are kept. Fails if no world can be built with the modelled threats.
+    /// keeps at most [`HYPOTHESES_MAX_LATE`] hypotheses per threat. Fails if no world can be built
+    /// with the modelled threats.
     pub fn new(
         world: World,
         map: &mut KnownMap,
@@ -120,7 +128,8 @@ impl Beliefs {
     }
 
     /// Draws a random hypothesis for each modelled threat. The first hypotheses, which are the
-    /// likeliest, are drawn more often. A deer's home is not drawn, because the world contains it.
+    /// likeliest, are drawn more often. If a draw count is unknown, draws the count, too. Does not
+    /// draw a deer's home, because the world contains the home of the best hypothesis.
     pub fn draw(&self, tick: u16, random: &mut Generator) -> Vec<Threat> {
         let draws_max = usize::from(self.world.clock().moves_before(tick)) + 1;
         let mut draw = |&index: &usize| {
@@ -142,8 +151,9 @@ impl Beliefs {
         hypotheses.collect()
     }
 
-    /// For a few hidden states that cause a catch on `path`, returns the number of moves before it,
-    /// the spawn (a deer's home) and the threat. `path` starts in `tick`. `None` after `deadline`.
+    /// Finds a few hidden states that cause a catch on `path`, which starts in `tick`. For each,
+    /// returns the number of moves on the path before the fatal move, the spawn (a deer's home) and
+    /// the threat. `None` if `deadline` passes first.
     pub fn catches(&self, tick: u16, path: &[Position], deadline: Deadline) -> Option<Vec<(usize, Spawn, Threat)>> {
         let mut catches = Vec::new();
         for (world_index, &index) in self.message_indices.iter().enumerate() {
@@ -278,7 +288,8 @@ impl Beliefs {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Hypothesis {
     threat: Threat,
-    /// False if the draw count is unknown. The next draw splits the hypothesis into one per count.
+    /// False if the draw count is unknown. The next draw then splits the hypothesis into one
+    /// hypothesis per possible count.
     are_draws_known: bool,
     /// The assumed home of a deer whose spawn is unknown.
     home: Option<Position>,
@@ -359,7 +370,8 @@ struct HypothesisLimit {
 }
 
 impl HypothesisLimit {
-    /// Divides the total limit by `threats`, which counts a threat once for every tick to predict.
+    /// Divides the total limit by `threats`: the number of threats, times the number of ticks if
+    /// ticks are to be predicted.
     fn new(threats: usize, deadline: Deadline) -> Self {
         Self { hypotheses_max: (HYPOTHESES_TOTAL_MAX / threats.max(1)).clamp(1, HYPOTHESES_MAX), deadline }
     }
@@ -397,7 +409,8 @@ struct ThreatBelief {
     direction: Direction,
     /// Best first. Empty if the threat is unmodelled.
     hypotheses: Vec<Hypothesis>,
-    /// Counts ticks in which no hypothesis was right, or `best_wrong_count` exceeded its maximum.
+    /// The number of observations that no hypothesis predicted, or at which `best_wrong_count`
+    /// exceeded its maximum. Includes only those with [`BeliefStep::counts_mispredictions`].
     mispredictions: u32,
     best_wrong_count: u32,
     /// A new style must explain the moves from this tick on.
@@ -477,7 +490,8 @@ impl ThreatBelief {
         Some(catches)
     }
 
-    /// Predicts a tick in which the player moves from `stale` to `now`. Drops surplus hypotheses.
+    /// Predicts a tick in which the player moves from `stale` to `now`. Drops hypotheses beyond
+    /// `limit`.
     fn predict(
         &mut self,
         world: &World,
@@ -509,7 +523,9 @@ impl ThreatBelief {
         self.hypotheses = predicted;
     }
 
-    /// Drops hypotheses that the observation refutes. Counts mispredictions if `counts` is true.
+    /// Drops hypotheses that the observation refutes. After a misprediction, generates new ones or,
+    /// if there have been too many mispredictions, makes the threat unmodelled. Mispredictions
+    /// count only if `counts` is true.
     fn update(&mut self, observed: ObservedPose, context: &PriorContext<'_>, counts: bool) {
         self.position = observed.position;
         self.direction = observed.direction.or(self.best().map(|best| best.direction)).unwrap_or(self.direction);
@@ -521,7 +537,7 @@ impl ThreatBelief {
         if self.hypotheses.iter().any(agrees) {
             self.hypotheses.retain(agrees);
             if self.hypotheses.len() > 1 {
-                // Hypotheses can become equal, for example when an owl has just seen the player.
+                // Hypotheses can become equal, for example after an owl has looked at the player.
                 let mut known = HashSet::new();
                 self.hypotheses.retain(|hypothesis| known.insert(*hypothesis));
             }
@@ -534,7 +550,7 @@ impl ThreatBelief {
         self.mispredictions += u32::from(counts);
         if self.mispredictions >= MISPREDICTIONS_MAX {
             self.hypotheses.clear();
-            // A new style must explain the last move and all later moves.
+            // A new style must explain the moves from the previous tick on.
             self.unexplained_since = context.tick - 1;
             self.moves_at_last_attempt = context.moves_before(context.tick - 1);
             return;
@@ -575,7 +591,8 @@ impl ThreatBelief {
     }
 
     /// Returns possible hidden states, likeliest first. If `draws_on_schedule` is true, the threat
-    /// is assumed to have followed its style, so the draw count of a goldfish is known.
+    /// is assumed to have followed its style and the rules. The draw count of a goldfish is then
+    /// known, and fewer memories of owls and hawks are possible.
     fn prior(&self, context: &PriorContext<'_>, draws_on_schedule: bool) -> Vec<Hypothesis> {
         let Some(style) = self.style else { return Vec::new() };
         let moves = context.moves_before(context.tick);
@@ -594,7 +611,8 @@ impl ThreatBelief {
         if moves == 0 && self.is_spawn_known {
             return vec![hypothesis(blank)];
         }
-        // Tiles towards which the threat's last step led come first, then tiles near the player.
+        // Tiles are sorted by distance to the player. If the threat has kept the rules, tiles
+        // towards which its last step may have led come first.
         let keeps_rules = draws_on_schedule;
         let max = context.limit.now();
         let tiles = || context.tiles_by_distance().iter();

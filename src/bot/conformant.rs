@@ -1,7 +1,8 @@
-//! Conformant moves: checks a planned move against other explanations of the game, with other
-//! rules or hidden memories. Each explanation is a *future*: a world and a state. A move is fatal
-//! in a future if no line that begins with this move survives for long. The line may differ
-//! between futures, because the threats' next moves will show which future is the true one.
+//! Conformant moves: checks a planned move against other explanations of the game, with other rules
+//! or hidden memories. Each explanation is a *future*: a world and a state. A move counts as fatal
+//! in a future if no line is found that begins with this move and survives for [`FUTURE_TICKS`], or
+//! for the rest of the game. Each future may have its own line, because later messages can show
+//! which future is the true one.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::{Choice, Source};
@@ -10,13 +11,15 @@ use crate::search::BudgetMeter;
 use super::lines::longest_survival;
 
 const FUTURE_TICKS: u16 = 40;
-/// Most searches in a future need far fewer states. At this limit, the move counts as fatal.
+/// Maximum states of a search in a future. A move counts as fatal if its search reaches this limit.
+/// Most searches need far fewer states.
 const FUTURE_STATES_MAX: u64 = 1_000;
 /// Maximum states of a search to the end of the game in the first future.
 const END_STATES_MAX: u64 = 20_000;
 
-/// Replaces a move that is fatal in some future with a move that is fatal in fewer futures. The new
-/// move must leave a line to the end of the game in the first future, the best explanation.
+/// If the chosen move is fatal in some future, replaces it with a move that is fatal in fewer
+/// futures, if one is found. The new move must leave a line to the end of the game in the first
+/// future, which is the best explanation.
 pub(super) fn check(choice: Choice, futures: &[(&World, &State)], meter: &mut BudgetMeter) -> Choice {
     let Some(&(world, state)) = futures.first() else { return choice };
     let mut best = (count(choice.player_move, futures, meter), choice.player_move);

@@ -6,7 +6,7 @@ use crate::game::{Action, Move, Position};
 use crate::planner::{PlannerFailure, Source};
 use crate::protocol::ProtocolError;
 
-/// The error if the bot cannot make a decision for a message.
+/// The error for a message that leads to no decision.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum BotError {
@@ -32,13 +32,15 @@ pub struct Decision {
     pub source: Source,
     /// The tick in which the bot's plan, if any, ends; above 2000 if the plan survives the game.
     pub planned_tick: Option<u16>,
-    /// The number of mispredictions since the previous message, over all threats.
+    /// The increase in the number of mispredictions, over all threats, since the previous message;
+    /// 0 if the number has fallen.
     pub mispredictions: u32,
-    /// The number of states that the planner simulated for this decision.
+    /// The number of simulated ticks (see [`Budget`](crate::planner::Budget)) for this decision.
     pub simulated_ticks: u64,
     /// The time from the arrival of the message to the decision.
     pub elapsed: Duration,
-    /// New findings about the server's rules, as sentences.
+    /// The findings about the server's rules and style names, as sentences. Empty unless the bot
+    /// has just adopted new rules, or has found that no rules explain a threat's move.
     pub learnt: Vec<String>,
 }
 

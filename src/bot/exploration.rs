@@ -1,10 +1,12 @@
-//! Finds see-through tiles, which the player cannot enter, before a plan leads onto one.
+//! Looks for see-through tiles, which the player cannot enter, before a plan leads onto one.
 //!
-//! Messages show see-through tiles like open tiles. Once a tile has *refused* the player (a command
-//! to enter it had no effect), every unvisited tile is an *unknown tile*. While threats are slow,
-//! the player tries to enter the nearest unknown tile, provided that the player survives for some
-//! time even after a refusal. Once the visited tiles are enough to survive the game, they become
-//! the *safe set*: the bot avoids all other tiles, and exploration stops.
+//! Messages show see-through tiles like open tiles. An unvisited tile *refuses* the player if a
+//! timely command to enter the tile has no effect. While such a tile is known, the bot explores,
+//! and every unvisited open tile is an *unknown tile*. Before tick [`EXPLORE_UNTIL_TICK`], the
+//! player tries to enter the nearest unknown tile, provided that the player can survive for some
+//! time whether or not the tile refuses it. Once a line on visited tiles is found that survives the
+//! game, these tiles become the *safe set*: the bot avoids all other tiles, and exploration stops.
+//! If no plan on the safe set survives later, the other tiles are allowed again.
 //!
 //! Without a safe exploring step, the planned step is kept if the player survives the game with
 //! unknown tiles open (*optimistic*), and for some time with them closed (*pessimistic*).
@@ -21,12 +23,13 @@ use super::tracker::Tracker;
 
 const EXPLORE_UNTIL_TICK: u16 = 700;
 const PESSIMISTIC_TICKS: u16 = 60;
-/// After an exploring step, the player must survive this many ticks if unknown tiles are open.
+/// With an exploring step, the player must survive this many ticks, or the rest of the game, if
+/// unknown tiles are open.
 const OPTIMISTIC_TICKS: u16 = 300;
 /// Searches on the bundled maps need far fewer states.
 const OPTIMISTIC_STATES_MAX: u64 = 30_000;
 const PESSIMISTIC_STATES_MAX: u64 = 4_000;
-/// With this limit, a search takes well under a millisecond.
+/// With this limit, a search takes about a millisecond.
 const SAFE_SET_STATES_MAX: u64 = 8_000;
 /// The next search for a safe set is due after `SAFE_SET_RETRY_TICKS`, or once the number of
 /// visited tiles has grown by 1 / `SAFE_SET_GROWTH_DIVISOR`, but by at least `SAFE_SET_GROWTH_MIN`.
@@ -47,7 +50,8 @@ pub(super) struct Exploration {
 }
 
 impl Exploration {
-    /// Adopts a safe set if a search is due and finds one. Otherwise returns a safe exploring step.
+    /// Adopts a safe set if a search is due and finds one. Otherwise returns a safe exploring step,
+    /// or `None` if none is found, or if exploration is not needed or comes too late in the game.
     pub fn explore(&mut self, tracker: &mut Tracker, state: &State, limits: SearchLimits<'_>) -> Option<Choice> {
         if !tracker.map.should_explore() {
             return None;
@@ -81,7 +85,8 @@ impl Exploration {
     }
 }
 
-/// Replaces an unsafe move of a surviving plan if [`KnownMap::should_explore`] is true.
+/// Replaces an unsafe move of a surviving plan if [`KnownMap::should_explore`] is true and a safer
+/// move is found.
 pub(super) fn check_plan(tracker: &Tracker, choice: Choice, limits: SearchLimits<'_>) -> Choice {
     if !choice.survives() || !tracker.map.should_explore() {
         return choice;
@@ -115,7 +120,7 @@ struct Explorer<'a> {
     tracker: &'a Tracker,
     state: &'a State,
     limits: SearchLimits<'a>,
-    /// The final tick of the longest line found on visited tiles that begins with [`Move::Stay`].
+    /// The result of [`longest_survival`] on visited tiles after [`Move::Stay`].
     survival_staying: OnceCell<u16>,
 }
 
@@ -142,8 +147,9 @@ impl<'a> Explorer<'a> {
         Some(Choice { player_move, source: Source::Search, planned_tick: Some(target_tick), simulated_ticks: 0 })
     }
 
-    /// Returns the first step, starting with the planned step, that is safe in both worlds. If none
-    /// is, returns the optimistically safe step that survives longest in the pessimistic world.
+    /// Returns the first step, starting with the planned step, that is safe in the optimistic and
+    /// in the pessimistic world. If there is no such step, returns the step that survives longest
+    /// in the pessimistic world among those that are safe in the optimistic world.
     fn choose(&self, planned: Move) -> Option<Move> {
         let others = self.tracker.beliefs.world.moves(self.state).filter(|&player_move| player_move != planned);
         let is_known = |player_move| player_move == planned && self.unknown_target(planned).is_none();

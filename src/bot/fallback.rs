@@ -1,4 +1,4 @@
-//! Fallback: decides from the current positions alone, without predictions.
+//! Fallback: decides from the map, the tick and the positions, without predictions.
 
 use crate::game::{Layout, Position};
 use crate::planner::{CautiousRules, Choice, ObservedThreat, Sighting};

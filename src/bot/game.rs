@@ -10,7 +10,7 @@ use super::plan::Planning;
 use super::records::{History, Sent};
 use super::tracker::{Tracker, Tracking, track};
 
-/// The maximum number of sent moves to keep while no message is playable.
+/// The maximum number of sent moves to keep while no observation is queued.
 const SENT_MAX: usize = 16;
 
 pub(super) struct Game {
@@ -35,7 +35,8 @@ pub(super) enum Observed {
     New { learnt: Vec<String> },
 }
 
-/// Adds a message to the game, or starts a new game. A repeated message changes nothing.
+/// Adds a playable message to the game, or starts a new game with it. A repeated message changes
+/// nothing.
 pub(super) fn observe(
     game: &mut Option<Game>,
     decoded: &Decoded<'_>,
@@ -70,7 +71,7 @@ pub(super) fn observe(
         learnt = current.learning.learn(tracker, (&current.map, &words), options, deadlines.learning);
     }
     if current.tracking.is_none() {
-        // No world can be built from this map. The next message starts a new game.
+        // No world can be built from this map. The next playable message starts a new game.
         *game = None;
     }
     Observed::New { learnt }

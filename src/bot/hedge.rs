@@ -1,12 +1,14 @@
-//! Hedged plans, for games that the bot joined late: lines that survive whatever threats remember.
+//! Hedged plans, for games that the bot joined late: for some ticks, they survive whatever the
+//! threats remember. If very many memories are possible, only a sample of them is checked.
 //!
-//! Given the player's path, threats are independent. So a line survives *every* combination of
-//! memories if it survives in a world with one copy of each threat per memory. A few copies are
-//! usually enough: the first search uses only the likeliest memories, and each further search adds
-//! copies with memories that defeat the line found before (counterexample-guided refinement).
+//! Given the player's path, the threats' moves do not depend on each other. So a line survives
+//! *every* combination of memories if it survives in a world with one copy of each threat per
+//! memory. A few copies are usually enough: the first search uses only the likeliest memories, and
+//! each further search adds copies with memories that defeat the previous line
+//! (counterexample-guided refinement).
 //!
 //! A hedged plan follows this line for some ticks, and then a line that survives under the
-//! likeliest memories. The plan is renewed before its hedged part ends.
+//! likeliest memories. The bot tries to renew the plan before its hedged part ends.
 
 use crate::game::{LAST_TICK, Layout, MAX_THREATS, Move, Position, Spawn, State, Threat, World};
 use crate::planner::{Choice, Outcome, Source, SurvivalOptions, SurvivalSearch};
@@ -17,7 +19,8 @@ use super::tracker::Tracker;
 
 const HEDGED_TICKS: u16 = 100;
 const HEDGED_TICKS_MIN: u16 = 12;
-/// A plan is renewed when it has fewer hedged ticks left than this.
+/// A plan is due for renewal if it has fewer hedged ticks left than this, or does not survive the
+/// game.
 const RENEW_TICKS: u16 = 40;
 const RETRY_TICKS: u16 = 4;
 /// Under the likeliest memories, a plan must survive this many ticks, or the rest of the game.

@@ -1,9 +1,11 @@
 //! Infers the server's rules once the threats break the expected rules.
 //!
 //! After the first misprediction, or if a style has an unknown name, a [`Learner`] follows the
-//! game. When its best explanation changes, a new tracker replays the game under the new rules, and
-//! replaces the old tracker if it has fewer mispredictions or none. The bot checks moves against
-//! other explanations (`conformant`). If no rules explain a threat of known style, learning stops.
+//! game, unless learning is disabled or the map is too large. When its best explanation has new
+//! rules, a new tracker replays the game under these rules, and replaces the old tracker if it has
+//! fewer mispredictions or none. The bot then also checks moves against the learner's other
+//! explanations (`conformant`). Learning stops after a missed message, or if no rules explain a
+//! threat of known style.
 
 use crate::game::{FIRST_TICK, Layout, Move, Rules, Spawn, State, Style, World};
 use crate::inference::{Learner, Sight, Streets, StyleWord, differences};
@@ -22,11 +24,12 @@ const LEARNING_TILES_MAX: usize = 1024;
 #[derive(Default)]
 pub(super) struct Learning {
     log: Vec<Observation>,
-    /// True after a missed message or a late join, or if no rules explain a threat of known style.
+    /// True after a missed message or a late join, if the learner could not begin, or if no rules
+    /// explain a threat of known style.
     has_stopped: bool,
     learner: Option<Box<Learner>>,
     shown_observations: usize,
-    /// The learner's best explanation when it last caught up with the observations.
+    /// The learner's latest best explanation, unless learning was given up.
     best: Option<(Rules, Vec<(String, Style)>)>,
     /// The explanation that the tracker uses in place of the expected rules.
     learnt: Option<Explanation>,
@@ -72,7 +75,9 @@ impl Learning {
         }
     }
 
-    /// Returns new findings as sentences. Replaces the tracker if other rules or styles fit better.
+    /// Replaces the tracker if other rules or styles fit better, and then returns all findings as
+    /// sentences. If no rules explain a threat of known style, stops learning and returns a
+    /// sentence that says so.
     pub fn learn(
         &mut self,
         tracker: &mut Tracker,
@@ -126,7 +131,7 @@ impl Learning {
         self.best = Some((explanation.0, learner.words()));
         let is_new = match &self.learnt {
             Some(learnt) => *learnt != explanation,
-            // If only the styles are new, no replay is needed: the tracker finds them itself.
+            // If only the styles are new, no replay is needed: the tracker identifies them itself.
             None => Rules { wire: options.rules.wire, ..explanation.0 } != options.rules,
         };
         let mut news = Vec::new();
@@ -253,8 +258,9 @@ impl Learning {
         agrees(world, &state, self.log.last()?).then_some(state)
     }
 
-    /// Returns rules and words that explain a catch in the tick of the last message. `None` if no
-    /// such rules are found, or if the best explanation already predicts the catch.
+    /// Returns rules that explain a catch in the tick of the last message, and style names. `None`
+    /// if no such rules are found, if the bot does not learn or has stopped learning, or if the
+    /// best explanation already predicts the catch.
     pub fn explain_loss(
         &self,
         map: &MessageMap,
@@ -294,7 +300,8 @@ impl Learning {
         current.map(|alternative| (&alternative.world, &alternative.state))
     }
 
-    /// The best explanation. `None` until the learner finds one, or if no rules explain the game.
+    /// The best explanation. `None` until the learner finds one, or if no rules explain a threat of
+    /// known style.
     pub fn memory(&self) -> Option<(Rules, Vec<(String, Style)>)> {
         self.best.clone()
     }

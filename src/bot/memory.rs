@@ -13,7 +13,8 @@ pub struct Memory {
     /// The server's non-standard names for styles, and the styles that they mean.
     #[serde(default)]
     pub words: Vec<(String, Style)>,
-    /// True if the bot ever replaced the expected rules, or a game ended before the bot's plan did.
+    /// True if any game so far ended while the bot used rules learnt in that game, or before the
+    /// bot's plan did.
     #[serde(default)]
     pub doubts_rules: bool,
 }

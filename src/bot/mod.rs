@@ -1,13 +1,14 @@
 //! The bot: a [`Bot`] answers each server message with a [`Decision`] within its budget. It
 //! simulates the game from the first message on, and checks the simulation against later messages.
 //!
-//! The stages are decode (`observation`); observe (`game`); predict and update (`tracker`,
-//! `reconstruct`, `belief`); learn (`learning`); plan and decide (`plan`, `exploration`,
-//! `fallback`).
+//! The stages, with their main modules, are decode (`observation`); observe (`game`); predict and
+//! update (`tracker`, `reconstruct`, `belief`); learn (`learning`); plan and decide (`plan`,
+//! `exploration`, `fallback`).
 //!
 //! Every message leads to a decision or an error, never to a panic. The bot does no work in the
 //! background. The tables of the largest maps take longer than a tick to build, so the bot builds
-//! them over several ticks. Until they are complete, it plays with the cautious planner.
+//! them over several ticks. Until they are complete and all messages so far have been processed,
+//! the bot plays with the cautious planner.
 
 use std::time::{Duration, Instant};
 
@@ -45,13 +46,13 @@ use tracker::Tracking;
 /// Time held back from a budget (at most a quarter of it): the system may preempt the process.
 const SAFETY_MARGIN: Duration = Duration::from_millis(5);
 const BUDGET_MAX: Duration = Duration::from_secs(86_400);
-/// Gap reconstruction and style identification end after 1 / `INFERENCE_DIVISOR` of the budget, or
-/// at the decision's deadline if the tracker is behind the game.
+/// Gap reconstruction and style identification end after 1 / `INFERENCE_DIVISOR` of the time
+/// budget, or at the decision's deadline if the tracker is behind the game.
 const INFERENCE_DIVISOR: u32 = 4;
-/// Learning pauses after 1 / `LEARNING_DIVISOR` of the budget. The rest is for planning.
+/// Learning pauses after 1 / `LEARNING_DIVISOR` of the time budget. The rest is for planning.
 const LEARNING_DIVISOR: u32 = 2;
 
-/// A player that receives the state before each tick and answers with a move.
+/// A player that receives a message before each tick and answers with a move.
 ///
 /// ```
 /// use getaway::bot::{Bot, BotOptions};
@@ -76,10 +77,10 @@ pub struct Bot {
 }
 
 impl Bot {
-    /// Creates a bot for a new game.
+    /// Creates a bot, which can play any number of games.
     ///
     /// # Errors
-    /// If the rules cannot be played, or the planner does not support a limit of the budget.
+    /// If the rules are invalid, or the planner does not support a limit of the budget.
     pub fn new(mut options: BotOptions) -> Result<Self, OptionsError> {
         options.rules.validate()?;
         options.budget.time = Some(options.budget.time.unwrap_or(BUDGET_MAX).min(BUDGET_MAX));
@@ -97,13 +98,13 @@ impl Bot {
         self.next_action_since(message, now())
     }
 
-    /// Returns the decision for a message. The budget's time counts from `arrival`. A repeated
-    /// message gets the same decision. A message with an earlier tick, another map or another
-    /// number of threats starts a new game.
+    /// Returns the decision for a message. The budget's time counts from `arrival`. If the message
+    /// repeats the previous one, returns the same decision, apart from [`Decision::elapsed`]. A
+    /// message with an earlier tick, another map or another number of threats starts a new game.
     ///
     /// # Errors
     /// If the message is inconsistent, the player is not on an open tile, or an external planner
-    /// fails. The bot can still answer the next message.
+    /// fails. After an error, the bot can still answer the next message.
     pub fn next_action_since(&mut self, message: &GameMessage, arrival: Instant) -> Result<Decision, BotError> {
         let options = &self.options;
         let time = options.budget.time.unwrap_or(BUDGET_MAX);
@@ -141,7 +142,8 @@ impl Bot {
         Ok(decision)
     }
 
-    /// The learnt rules that differ from the expected rules, and learnt style names, as sentences.
+    /// The rules of the best explanation that differ from the expected rules, and the inferred
+    /// style names, as sentences. Empty if the bot has inferred nothing.
     pub fn learnt(&self) -> Vec<String> {
         self.game.as_ref().map_or_else(Vec::new, |game| game.learning.sentences(&self.options.rules))
     }
@@ -157,7 +159,8 @@ impl Bot {
     }
 
     /// Like [`Bot::memory`], for a game that ended with a catch. If the bot's plan should have
-    /// prevented the catch, the memory holds rules that explain the catch, if any are found.
+    /// prevented the catch, looks for rules that explain it. If any are found, the memory holds
+    /// them.
     pub fn memory_after_catch(&self) -> Memory {
         let planned = self.game.as_ref().filter(|game| game.has_ended_unexpectedly());
         let explained = planned.and_then(|game| game.explain_loss(&self.options));

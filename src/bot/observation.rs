@@ -26,7 +26,7 @@ pub(super) struct Observation {
     pub tick: u16,
     pub player: Position,
     pub threats: Vec<ObservedPose>,
-    /// The reported personality, if it is the same for all threats.
+    /// The reported personality, if it is known and the same for all threats.
     pub personality: Option<Personality>,
 }
 

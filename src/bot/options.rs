@@ -22,12 +22,14 @@ pub struct BotOptions {
     pub rules: Rules,
     /// The server's non-standard names for styles, and the styles that they mean.
     pub words: Vec<(String, Style)>,
-    /// True if earlier games cast doubt on the rules. Plans then keep away from the threats.
+    /// True if earlier games cast doubt on the rules. The `survival` planner then keeps away from
+    /// the threats where it can, except on maps with more than 1,024 open tiles.
     pub doubts_rules: bool,
     /// True if the bot infers new rules when the threats break the expected ones.
     pub learns: bool,
     /// The maximum slack of `survival` plans. In each state of a plan with slack `n`, the player
-    /// would survive if it stood still for `n` threat moves. Other planners ignore the slack.
+    /// would survive if it stood still for `n` threat moves. Ignored by other planners, and on maps
+    /// with more than 1,024 open tiles.
     pub slack_moves: u8,
 }
 
@@ -53,7 +55,7 @@ pub enum OptionsError {
     /// The planner does not support a limit of the budget.
     #[error(transparent)]
     Planner(#[from] PlannerError),
-    /// The rules cannot be played.
+    /// The rules are invalid.
     #[error(transparent)]
     Rules(#[from] RulesError),
 }

@@ -1,23 +1,28 @@
 //! The plan and decide stages use the first of these methods that applies:
 //!
-//! - `fallback`, which looks only at positions, if no time is left or the game cannot be simulated;
+//! - `fallback`, which predicts nothing, if no time is left or the game cannot be simulated;
 //! - if the moves of some threats cannot be predicted (*unmodelled* threats), `smitsimax`, or the
 //!   cautious planner if there are too many such threats or the map is large;
-//! - in a game joined late, a hedged plan (`hedge`), until the threats' memories are known;
-//! - a safe exploring step (`exploration`);
+//! - in a game joined late, until the threats' memories are known, a hedged plan (`hedge`), if one
+//!   is found;
+//! - a safe exploring step (`exploration`), if one is found;
 //! - the bot's planner: by default, a survival plan with slack, which `exploration` checks once a
 //!   tile has refused the player.
 //!
+//! Hedged plans, exploration, slack and guarded plans (see below) need the default planner and a
+//! map of at most [`COPIED_TILES_MAX`] open tiles.
+//!
 //! In every state of a plan with slack `n`, the player survives the threats' next `n` moves if it
 //! stands still (see [`SurvivalOptions::slack_moves`]), so a few commands may be late or lost.
-//! Without slack, one late command can be fatal. Nearly every map has a plan with slack 4.
+//! Without slack, one late command can be fatal.
 //!
 //! The threats' next moves are in doubt if the bot has learnt rules in this game, if earlier games
-//! cast doubt on the rules, or after an unexpected move. Plans then avoid the threats' reach (see
-//! [`Guard`]) for as long as possible, to survive an unexpected move and learn from it. In the
-//! first two cases, plans also prepare for an early next phase (`readiness`). Once a plan may enter
-//! the threats' reach, its moves are checked against other explanations (`conformant`). In a game
-//! joined late, the moves of a plan without a hedge are checked until the memories are known.
+//! cast doubt on the rules, or after an unexpected move that the bot is still trying to explain.
+//! *Guarded* plans then avoid the threats' reach (see [`Guard`]) for as long as possible, to
+//! survive an unexpected move and learn from it. In the first two cases, the bot prefers plans that
+//! are also prepared for an early next phase (`readiness`). Once a plan may enter the threats'
+//! reach, its moves are checked against other explanations (`conformant`). In a game joined late,
+//! the moves of a plan without a hedge are checked until the memories are known.
 
 use std::cell::RefCell;
 use std::time::Instant;
@@ -42,11 +47,13 @@ use super::options::BotOptions;
 use super::readiness::{EarlyPhase, Readiness};
 use super::tracker::Tracker;
 
-/// The largest map, in open tiles, on which exploration, slack and playouts are fast enough.
+/// The largest map, in open tiles, on which hedged and guarded plans, exploration, slack and
+/// playouts are fast enough.
 const COPIED_TILES_MAX: usize = 1024;
 /// Maximum states of the first search, several times more than it needs on most maps.
 const FIRST_STATES_MAX: u64 = 40_000;
-/// First interval between attempts to find more slack. Each failed attempt quadruples it.
+/// First interval between attempts to find more slack. Each failed attempt quadruples the interval,
+/// and a loss of slack resets it.
 const RETRY_TICKS: u16 = 16;
 /// With more unmodelled threats than this, a `smitsimax` playout takes too long.
 const PLAYED_OUT_MAX: usize = 32;
@@ -54,7 +61,8 @@ const PLAYED_OUT_MAX: usize = 32;
 const PLAYED_OUT_TICKS_MAX: u64 = 4_000;
 /// Number of states drawn from the beliefs to check a move while the beliefs are ambiguous.
 const DRAWN_STATES: usize = 16;
-/// 1 / `CHECK_DIVISOR` of the remaining budget is reserved for checking the chosen move.
+/// Unless [`Doubt`] is `None`, 1 / `CHECK_DIVISOR` of the remaining budget is reserved for checking
+/// the chosen move.
 const CHECK_DIVISOR: u32 = 4;
 /// The kinds of guarded plans to search for, in this order, until a search succeeds.
 const ATTEMPTS: [Attempt; 8] = [
@@ -87,9 +95,10 @@ pub(super) struct Planning {
 enum Doubt {
     #[default]
     None,
-    /// The threats' hidden memories, because the bot joined a running game.
+    /// The threats' hidden memories, because the bot joined or rejoined a running game.
     Memories,
-    /// The threats' next moves after an unexpected move, until rules or hidden states explain it.
+    /// The threats' next moves after an unexpected move, while the learner is looking for rules
+    /// that explain it and several hidden states are possible.
     Surprise,
     Rules,
 }
@@ -130,7 +139,8 @@ pub(super) fn decide(
     let is_late = budget.deadline.is_some_and(|deadline| now() >= deadline);
     let state = tracked_state(tracker).ok().filter(|state| !state.is_over());
     let (true, false, Some(state)) = (decoded.is_playable, is_late, state) else {
-        // No time is left, or the game breaks the rules, for example by continuing after a catch.
+        // No time is left, the message is not playable, or the game breaks the rules, for example
+        // by continuing after a catch.
         return Ok(decide_from_positions(cautious, decoded, Some(&tracker.map.layout)));
     };
     let Beliefs { world, unmodelled, .. } = &tracker.beliefs;
@@ -311,7 +321,8 @@ impl SlackPlanner {
         }
     }
 
-    /// Follows the surviving plan with the most slack or, if no plan survives, the plan of level 0.
+    /// Follows the surviving plan found with the most slack or, if no plan survives, the plan of
+    /// level 0.
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice {
         let mut meter = BudgetMeter::new(budget);
         let choice = self.decide_within(world, state, &mut meter);

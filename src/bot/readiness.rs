@@ -1,5 +1,6 @@
-//! A state is *ready* if some line from it survives for a while even if the threats' next quicker
-//! phase begins in the state's tick. In a ready state, the bot can react to an early phase.
+//! A state is *ready* if a line from it is found that survives for a while even if the threats'
+//! next quicker phase begins in the state's tick. In a ready state, the bot can react to an early
+//! phase.
 
 use std::cell::RefCell;
 

@@ -22,9 +22,11 @@ pub(super) struct Gap<'a> {
 }
 
 /// Returns the first path that explains the moves of all threats, or else the path that explains
-/// the most threats. Tries all commands as sent, no command, one late command, and then random
-/// paths. If no path fits the gap, the player stays, and jumps to `gap.to` in the last tick.
-/// `threats` holds each threat before the gap (in world order) and its observation after the gap.
+/// the most threats among those tried before `deadline`. Tries, in this order: all commands as
+/// sent, no command, each command alone, on time or late, and random paths. If none of these paths
+/// ends at `gap.to`, returns a path on which the player stays, and jumps to `gap.to` in the last
+/// tick. `threats` holds each threat before the gap (in world order) and its observation after the
+/// gap.
 pub(super) fn reconstruct(
     gap: &Gap<'_>,
     sent: &[Sent],

@@ -35,8 +35,9 @@ pub(super) struct KnownMap {
     /// The map with the modelled threats. Tiles that are assumed to be closed are see-through.
     pub layout: Layout,
     pub visited: BTreeSet<Position>,
-    /// For each unvisited tile, how many timely commands failed to move the player there.
+    /// For each unvisited tile, the number of timely commands to enter it that had no effect, if
+    /// any.
     pub refusals: BTreeMap<Position, u32>,
-    /// The tiles outside the safe set, marked as see-through in `layout`.
+    /// The tiles outside the safe set, marked as see-through in `layout`. Empty without a safe set.
     pub excluded: Vec<Position>,
 }

@@ -1,7 +1,8 @@
-//! Tracks a game through its observations. A game seen from its start is tracked exactly, even if
-//! commands are late or lost, because the player's position shows the move that was played.
-//! After missed messages, the tracker tries paths of the player until the predicted threats match
-//! the observed threats. If a game breaks the rules, only the observed positions are reliable.
+//! Tracks a game through its observations. If the rules are as expected, a game seen from its start
+//! without gaps is tracked exactly, even if commands are late or lost, because the player's
+//! position shows the move that was played. After missed messages, the tracker tries paths of the
+//! player until the predicted threats match the observed threats, or time runs out. If a game
+//! breaks the rules, only the observed positions are reliable.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,14 +20,15 @@ use super::reconstruct::{Gap, Path, reconstruct};
 use super::records::{History, KnownMap, Sent};
 
 const LOG_TICKS_MAX: usize = 200;
-/// Wrong predictions do not count for this long after the bot joins a running game.
+/// Wrong predictions do not count for this long after the bot joins or rejoins a running game.
 const GRACE_TICKS: u16 = 100;
 /// A tile is closed once the probability that late commands caused all its refusals falls below
 /// this minimum. With the initial share of late commands, two refusals suffice.
 const LATE_CHANCE_MIN: f64 = 1e-3;
 /// The share of late commands starts as if one late and this many timely commands had been seen.
 const PRIOR_COMMANDS: u32 = 50;
-/// After a gap of at least this length, the tracker rejoins the game. It reconstructs shorter gaps.
+/// After a gap of at least this length, the tracker *rejoins* the game: it replaces its hypotheses,
+/// as if the bot had joined late. It reconstructs the player's path through shorter gaps.
 const REJOIN_TICKS: u16 = 200;
 /// Number of tiles whose routes are built between two checks of the deadline. Building them takes
 /// half a millisecond on the largest map.
@@ -48,7 +50,7 @@ pub(super) struct Tracker {
     pub beliefs: Beliefs,
     grace_until: u16,
     effective_commands: u32,
-    /// The number of commands that had no effect although the player had visited the target tile.
+    /// The number of commands that failed to move the player to a tile that it had visited before.
     late_commands: u32,
 }
 
@@ -113,7 +115,8 @@ fn spawns(styles: &[Option<Style>], observation: &Observation) -> Vec<Spawn> {
 
 impl Tracker {
     /// `world` must be built from `layout`. Unknown styles are `None`. After `deadline`, only a few
-    /// hypotheses are kept. Fails if no world can be built with only the modelled threats.
+    /// hypotheses per threat are kept. Fails if no world can be built with only the modelled
+    /// threats.
     pub fn new(
         layout: Layout,
         world: World,
@@ -141,7 +144,8 @@ impl Tracker {
     }
 
     /// `restyled` lists the threats whose style has changed. The deadline for inference ends the
-    /// work on gaps and styles. After the decision's deadline, only a few hypotheses are kept.
+    /// work on gaps and styles. After the decision's deadline, only a few hypotheses per threat are
+    /// kept.
     fn process(
         &mut self,
         observation: Observation,
@@ -162,7 +166,8 @@ impl Tracker {
         (self.tick, self.player) = (observation.tick, observation.player);
         self.map.visited.insert(self.player);
         self.map.refusals.remove(&self.player);
-        // The path through a gap is a guess, so a wrong prediction after it does not count.
+        // The path through a gap is a guess, so a wrong prediction at the end of the gap does not
+        // count.
         let counts_mispredictions = ticks == 1 && self.tick > self.grace_until;
         let is_rejoin = ticks >= REJOIN_TICKS;
         if is_rejoin {
@@ -189,8 +194,9 @@ impl Tracker {
         reconstruct(&gap, sent, &threats, deadline)
     }
 
-    /// A command without effect was late, or its target is see-through. A visited tile cannot be
-    /// see-through. An unvisited tile is assumed to be see-through after several refusals.
+    /// A command without effect was late or lost, or its target is see-through. A visited tile
+    /// cannot be see-through. An unvisited tile is assumed to be see-through after several
+    /// refusals.
     fn note_refusal(&mut self, sent: &[Sent], player: Position) {
         let Some(sent) = sent.iter().find(|sent| sent.tick == self.tick) else { return };
         let Some(target) = sent.player_move.direction().map(|direction| self.player.towards(direction)) else { return };
@@ -210,8 +216,8 @@ impl Tracker {
         }
     }
 
-    /// Marks a tile as see-through. If that would leave the player no exit, its commands must have
-    /// been lost: then only forgets the tile's refusals.
+    /// Marks a tile as see-through. If the player would then have no exit, its commands must have
+    /// been lost, so the tile stays open and its refusals are forgotten.
     fn close(&mut self, position: Position) {
         let neighbours = Direction::ALL.map(|direction| self.player.towards(direction));
         if !neighbours.iter().any(|&next| next != position && self.map.layout.tile(next) == Tile::Open) {

@@ -20,7 +20,7 @@ pub enum Action {
     Unknown,
 }
 
-/// The error for a failed action. The server logs the failure and tries the next action.
+/// The error for an invalid action. The server logs the error and tries the next action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ActionError {

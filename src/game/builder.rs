@@ -20,14 +20,14 @@ pub enum WorldError {
         /// The number of tiles.
         tiles: usize,
     },
-    /// The map has more open tiles than the tables can hold.
+    /// The map has more than [`MAX_OPEN_TILES`] open tiles.
     #[error("{0} open tiles: expected at most {MAX_OPEN_TILES}")]
     TooManyTiles(usize),
-    /// The map has more threats than a state can hold.
+    /// The map has more than [`MAX_THREATS`] threats.
     #[error("{0} threats: expected at most {MAX_THREATS}")]
     TooManyThreats(usize),
-    /// The player starts on a tile that it may not enter.
-    #[error("the player starts on {0}, which is not an open tile")]
+    /// The player starts on a wall or a see-through tile, or off the grid.
+    #[error("the player starts on {0}: expected a tile that the player can enter")]
     PlayerOffStreet(Position),
     /// A threat starts on a wall or off the grid.
     #[error("threat {0} starts on {1}, which is not an open tile")]
@@ -37,14 +37,15 @@ pub enum WorldError {
     Rules(#[from] RulesError),
 }
 
-/// Builds a world in steps: on a very large map, building the routes takes longer than a tick.
+/// Builds a world in steps, so that a bot can build the routes of a very large map over several
+/// ticks.
 ///
 /// ```
 /// use getaway::game::{Layout, Rules, World, WorldBuilder};
 ///
 /// let layout = Layout::parse("#####\n#P.s#\n#####")?;
 /// let mut builder = WorldBuilder::new(&layout, &Rules::BLITZ_2025)?;
-/// while !builder.advance(1) {} // the routes of one tile at a time
+/// while !builder.advance(1) {} // the routes to one tile per call
 /// assert_eq!(builder.finish().start(), World::new(&layout, &Rules::BLITZ_2025)?.start());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -58,7 +59,8 @@ pub struct WorldBuilder {
 impl WorldBuilder {
     /// Builds the tables that do not need routes. Fails in the same cases as [`World::new`].
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
-        // A missing rule is a compile error. Comments name the code that uses the rules below them.
+        // A rule that this pattern does not name is a compile error. Each comment names the main
+        // user of the rules below it.
         let Rules {
             // `World::step`
             no_jump: _,
@@ -84,7 +86,7 @@ impl WorldBuilder {
             hawk_view: _,
             hawk_patience_moves: _,
             hawk_rest_moves: _,
-            // Not used: the words in messages do not affect the game.
+            // None: the words in messages do not affect the game.
             wire: _,
         } = rules;
         rules.validate()?;
@@ -125,8 +127,9 @@ impl WorldBuilder {
 }
 
 impl World {
-    /// Replaces the layout. This is fast if the walls stay the same. States of the previous layout
-    /// become invalid. Fails in the same cases as [`World::new`]; the world is then unchanged.
+    /// Replaces the layout. This is fast if the walls stay the same. If the layout differs from the
+    /// previous one, earlier states become invalid. Fails in the same cases as [`World::new`]; the
+    /// world is then unchanged.
     pub fn set_layout(&mut self, layout: &Layout) -> Result<(), WorldError> {
         if *layout == self.layout {
             return Ok(());
@@ -143,8 +146,9 @@ impl World {
         Ok(())
     }
 
-    /// Builds a world with another layout and other rules. If the walls are the same, copies the
-    /// routes, which are the slowest part to build. Fails in the same cases as [`World::new`].
+    /// Builds a world with another layout and other rules. If the walls are the same as in this
+    /// world, copies the routes instead of computing them. Fails in the same cases as
+    /// [`World::new`].
     pub fn rebuilt(&self, layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         let mut builder = WorldBuilder::new(layout, rules)?;
         if self.has_walls_of(layout) {

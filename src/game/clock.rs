@@ -5,7 +5,8 @@ use super::{FIRST_TICK, Personality, Rules};
 /// The length of the table of ticks: a power of two above the last tick.
 const TABLE_TICKS: usize = 2048;
 
-/// The schedule of the threats' moves. From tick 2048 on, which no game reaches, it is periodic.
+/// The schedule of the threats' moves. From tick 2048 on, which no game reaches, the threats keep
+/// the period of tick 2047.
 #[derive(Clone, Debug)]
 pub struct Clock {
     rules: Rules,
@@ -15,7 +16,8 @@ pub struct Clock {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ClockTick {
     moves_before: u16,
-    /// At the end of this tick, the ticks since the threats' last move, or since the start.
+    /// The number of ticks since the threats' last move, at the end of this tick. Before the first
+    /// move, the number of ticks since the start.
     ticks_since_move: u8,
     pub owls_look: bool,
 }
@@ -56,7 +58,7 @@ impl Clock {
         self.rules.phase_clocks.personality_at(clock)
     }
 
-    /// The ticks from one move of the threats to the next, at a clock value (tick - 1).
+    /// The period of the threats' moves, in ticks, at a clock value (tick - 1).
     pub const fn period_ticks_at(&self, clock: u16) -> u8 {
         self.rules.period_ticks.of(self.personality_at(clock))
     }
@@ -71,7 +73,8 @@ impl Clock {
         tick >= FIRST_TICK && self.rules.owls_look_at(tick - FIRST_TICK)
     }
 
-    /// The ticks since the threats' last move, or since the start, at the end of a tick.
+    /// The number of ticks since the threats' last move, at the end of a tick. Before the first
+    /// move, the number of ticks since the start.
     pub fn ticks_since_move(&self, tick: u16) -> u8 {
         match self.past_the_table(tick) {
             Some((ticks, period_ticks)) => (ticks % period_ticks) as u8,
@@ -79,7 +82,7 @@ impl Clock {
         }
     }
 
-    /// The number of moves that each threat has made before a tick.
+    /// The number of ticks before `tick` in which the threats move.
     pub fn moves_before(&self, tick: u16) -> u16 {
         let last = self.ticks[TABLE_TICKS - 1];
         match self.past_the_table(tick.saturating_sub(1)) {
@@ -94,7 +97,8 @@ impl Clock {
         (tick..=u16::MAX).filter(|&tick| self.threats_move(tick))
     }
 
-    /// If `tick` is past the table: the ticks from the table's last move to `tick`, and the period.
+    /// If `tick` is past the table: the number of ticks from the last move in the table to `tick`,
+    /// and the period.
     fn past_the_table(&self, tick: u16) -> Option<(u16, u16)> {
         const LAST: u16 = TABLE_TICKS as u16 - 1;
         let past = tick.checked_sub(LAST).filter(|&past| past > 0)?;

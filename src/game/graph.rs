@@ -1,5 +1,5 @@
-//! The streets as a graph. Tiles are numbered column by column (by x, then by y), as on the server
-//! and in a [`World`](super::World).
+//! The streets as a graph. Open tiles are numbered from 0, in the server's order: by x, then by y.
+//! A [`World`](super::World) uses the same numbers.
 
 use super::{Direction, Layout, Position, Tile};
 
@@ -13,7 +13,7 @@ const WALL: u16 = u16::MAX;
 pub enum Mover {
     /// Enters open tiles.
     Player,
-    /// Enters open and see-through tiles. Sight and the server's paths also pass through both.
+    /// Enters open and see-through tiles. Sight and the paths of `MOVE_TO` pass through both, too.
     Threat,
 }
 
@@ -33,7 +33,8 @@ impl StreetGraph {
     /// Builds the graph of a layout.
     ///
     /// # Panics
-    /// If the layout has 65,535 open tiles or more. A [`World`](super::World) allows at most 4,096.
+    /// If the layout has 65,535 open tiles or more, or fewer than `width * height` tiles. A
+    /// [`World`](super::World) allows at most 4,096 open tiles.
     pub fn new(layout: &Layout) -> Self {
         let positions: Vec<Position> = layout.open_positions().collect();
         assert!(positions.len() < usize::from(WALL), "{} open tiles: expected fewer than {WALL}", positions.len());
@@ -116,7 +117,8 @@ impl StreetGraph {
         Direction::ALL.into_iter().zip(neighbours).filter(move |&(_, next)| next != tile)
     }
 
-    /// The distance in steps from a tile to every tile; [`UNREACHED`] if there is no path.
+    /// The distance in steps from a tile to every tile; [`UNREACHED`] if there is no path. Panics
+    /// if the tile does not exist.
     pub fn distances(&self, mover: Mover, from: u16) -> Vec<u16> {
         let mut steps = Vec::new();
         BreadthFirst::default().fill(self, mover, [(from, 0)], &mut steps, |_, _| true);
@@ -132,9 +134,10 @@ pub struct BreadthFirst {
 
 impl BreadthFirst {
     /// Fills `steps` with every tile's distance from the nearest source, or [`UNREACHED`]. A source
-    /// is a tile and its initial distance. The distances must ascend, and differ by at most 1.
-    /// Enters other tiles only if `enters(tile, distance)` is true. Returns the reached tiles in
-    /// breadth-first order (neighbours: left, right, up, down). Panics if a source is not a tile.
+    /// is a tile and its initial distance, to which the search adds its steps. Initial distances
+    /// must be in ascending order and differ by at most 1. Enters a tile that is not a source only
+    /// if `enters(tile, distance)` is true. Returns the reached tiles in breadth-first order
+    /// (neighbours: left, right, up, down). Panics if a source is not a tile.
     pub fn fill(
         &mut self,
         graph: &StreetGraph,

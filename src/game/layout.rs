@@ -1,4 +1,4 @@
-//! Layouts, which hold the content of maps, and *drawings*, the text form of layouts.
+//! Layouts, and *drawings*, the text form of layouts.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -161,7 +161,7 @@ pub enum DrawingError {
 
 impl Layout {
     /// Parses a drawing with one line per row: `#` is a wall, `.` an open tile, `~` a see-through
-    /// tile and `P` the player. If there are several `P`s, the last one counts, as in a picture. A
+    /// tile and `P` the player. If there are several `P`s, the last one counts, as in an image. A
     /// threat is drawn as the first letter of its style. Ignores the case of letters, blank lines,
     /// and spaces around a row.
     ///
@@ -200,7 +200,8 @@ impl Layout {
         Ok(Self { width: width as i32, height: rows.len() as i32, tiles, player, threats })
     }
 
-    /// The rows of the drawing. On a tile, the player hides threats, and a threat hides later ones.
+    /// The rows of the drawing. On a shared tile, the player hides all threats, and a threat hides
+    /// those after it in map order.
     pub fn rows(&self) -> Vec<String> {
         let mut letters: Vec<char> = self.tiles.iter().map(|tile| tile.letter()).collect();
         let threats = self.threats.iter().rev().map(|spawn| (spawn.position, spawn.style.letter()));

@@ -24,7 +24,7 @@ impl Memory {
         self.0 & !Self::POST
     }
 
-    /// The tile number with the mark, for hashing. It is not a valid table index.
+    /// The tile number with the mark, if any, for hashing.
     #[inline(always)]
     pub const fn digest(self) -> u16 {
         self.0

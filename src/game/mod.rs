@@ -1,5 +1,6 @@
 //! The rules of the game. A [`World`] is built from [`Rules`] and a [`Layout`], and plays ticks on
-//! a [`State`] without allocating memory. The game uses no files, system time, threads or globals.
+//! a [`State`] without allocating memory. The module uses no files, system time, threads or global
+//! state.
 
 mod action;
 mod batch;
@@ -40,7 +41,8 @@ pub use world::{GameOver, PlacementError, World};
 
 /// The first tick of a game.
 pub const FIRST_TICK: u16 = 1;
-/// The last tick of a game. Once it has been played, the game is complete.
+/// The last tick of a game.
 pub const LAST_TICK: u16 = 2000;
-/// Points for each tick that the player reaches. A complete game scores `5 * 2001 = 10,005`.
+/// Points per tick. The score is this number times [`State::tick`] at the end of the game: 10,005
+/// if the game is complete.
 pub const POINTS_PER_TICK: u32 = 5;

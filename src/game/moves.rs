@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Direction, NameError};
 
-/// The player's move in a tick, resolved from a command. In text and JSON, a move is one letter.
+/// The player's move in a tick. In text and JSON, a move is one character.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Move {
@@ -42,7 +42,7 @@ impl Move {
         }
     }
 
-    /// The letter in plans: `L`, `R`, `U`, `D`, and `.` for staying.
+    /// The character in plans: `L`, `R`, `U`, `D`, or `.` for staying.
     pub const fn letter(self) -> char {
         match self {
             Self::Left => 'L',
@@ -90,7 +90,7 @@ impl FromStr for Move {
     }
 }
 
-/// The moves of consecutive ticks. In text and JSON, a plan has one letter per move: `RRD.L`.
+/// The moves of consecutive ticks. In text and JSON, a plan has one character per move: `RRD.L`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Plan(pub Vec<Move>);

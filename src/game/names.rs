@@ -13,8 +13,7 @@ pub struct NameError {
     pub expected: String,
 }
 
-/// Declares an enum with `ALL`, `name`, `Display`, `FromStr` and serde from one list. Code that
-/// must cover every entry should match on the enum or destructure an array of `ALL.len()` entries.
+/// Declares an enum with `ALL`, `name`, `Display`, `FromStr`, `Serialize` and `Deserialize`.
 macro_rules! named {
     (
         $(#[$meta:meta])*
@@ -33,7 +32,7 @@ macro_rules! named {
             /// All values, in the order of their discriminants (from 0).
             pub const ALL: [Self; [$($name),*].len()] = [$(Self::$Variant),*];
 
-            /// The name used in messages.
+            /// The name in text, JSON and the server's messages.
             pub const fn name(self) -> &'static str {
                 match self {
                     $( Self::$Variant => $name, )*

@@ -1,4 +1,5 @@
-//! Queries about paths, posts and single threats. A threat can be simulated without the others.
+//! Queries about paths, sight, posts and single threats. Threats do not interact, so one threat can
+//! be simulated without the others.
 
 use super::picks::FIRST_DRAWS;
 use super::routes::{ROUTE_BYTES, SEES};
@@ -7,8 +8,9 @@ use super::threats::{Block, LANES, PlayerView};
 use super::{Direction, FIRST_TICK, LAST_TICK, PlacementError, Position, Rules, State, Threat, View, World};
 
 impl World {
-    /// One threat, at `index` in map order, after a tick in which the player moved from `stale` to
-    /// `now`. The threat moves as in [`World::step`], even if the player has been caught.
+    /// The state of a threat after a tick in which the player moved from `stale` to `now`. `threat`
+    /// is its state before the tick, and `index` its index in map order. The threat moves as in
+    /// [`World::step`], even if the player has been caught.
     ///
     /// # Errors
     /// If the index or the tick (1 to 2000) is out of range, or a position is not an open tile.
@@ -41,7 +43,8 @@ impl World {
         Ok(self.threat_in((&block, lane), index))
     }
 
-    /// Like [`World::threat_after`], but for a deer whose spawn is assumed to be `home`.
+    /// Like [`World::threat_after`], but for a deer whose spawn is assumed to be `home`. Fails only
+    /// if the deer's position, `stale` or `now` is not an open tile.
     pub fn deer_after(
         &self,
         deer: &Threat,
@@ -88,13 +91,14 @@ impl World {
         }
     }
 
-    /// True if the next tick is in the owls' window: if owls move in it, they look at the player.
+    /// True if the next tick is in the owls' window: owls that move in the next tick look at the
+    /// player.
     pub fn owls_look(&self, state: &State) -> bool {
         self.clock.owls_look(state.tick())
     }
 
     /// The first step of the shared path, which owls, hawks and `MOVE_TO` take. `None` if the
-    /// positions are equal, not connected, or not open tiles.
+    /// positions are equal or not connected, or if one of them is not an open tile.
     pub fn shared_step(&self, from: Position, to: Position) -> Option<Direction> {
         self.first_step(&self.tables.shared_step, from, to)
     }
@@ -110,19 +114,22 @@ impl World {
         (pose != NONE).then(|| Direction::ALL[usize::from(pose) % DIRECTIONS])
     }
 
-    /// True if two open positions share a row or a column and no wall lies between them.
+    /// True if both positions are open tiles in the same row or column, with no wall between them.
     pub fn sees(&self, from: Position, to: Position) -> bool {
         let tiles = self.tables.graph.tile(from).zip(self.tables.graph.tile(to));
         tiles.is_some_and(|(from, to)| self.tables.route(to, from) & SEES != 0)
     }
 
     /// Bits 0 to 3: the directions (left, right, up, down) from `tile` that lead nearer to
-    /// `target`. Bit 4: `tile` and `target` see each other. All 0 if `target` is the tile count.
+    /// `target`. Bit 4: `tile` and `target` see each other. No bit is set if `target` is the tile
+    /// count.
     pub(crate) fn route_bits(&self, target: u16, tile: u16) -> u8 {
         self.tables.route(target, tile)
     }
 
-    /// The candidate posts of hawks: the intersections that see the most tiles, best first.
+    /// At most [`Rules::hawk_posts`] intersections, from which hawks pick their posts: those that
+    /// see the most tiles, best first. An intersection is an open tile with at least three open
+    /// neighbours that is not on the map's edge.
     pub fn best_intersections(&self) -> Vec<Position> {
         let posts = &self.tables.best_intersections;
         posts.iter().map(|&tile| self.tables.graph.position(tile)).collect()
@@ -136,13 +143,14 @@ impl World {
 }
 
 impl Rules {
-    /// True if a deer is so close to the player that it moves towards its spawn.
+    /// True if a deer is so close to the player that its target is its spawn.
     pub fn is_deer_shy(&self, deer: Position, player: Position) -> bool {
         let offset = (player.x - deer.x, player.y - deer.y);
         squared_length(offset) <= self.deer_shy_distance_squared.into()
     }
 
-    /// The number of moves for which a hawk without a target will continue to wait.
+    /// The number of moves for which a hawk without a target will continue to wait if it does not
+    /// see the player.
     pub fn hawk_waits_moves(&self, hawk: &Threat) -> u8 {
         let (patience, rest) = (i16::from(self.hawk_patience_moves), i16::from(self.hawk_rest_moves));
         (patience + 1 - i16::from(hawk.idle_rounds).clamp(-rest, patience)) as u8

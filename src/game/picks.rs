@@ -10,16 +10,18 @@ pub(super) const DRAWS: usize = 2048;
 /// The number of draws of a threat before the first tick: one, for its direction.
 pub(super) const FIRST_DRAWS: u16 = 1;
 
-/// Entries per tile in a table indexed by a tile and a twelfth: 12, rounded up to a power of two.
+/// Entries per tile in a table indexed by a tile and a twelfth (see [`Numbers::twelfths`]): 12,
+/// rounded up to a power of two.
 pub(super) const TWELFTHS: usize = 16;
 
-/// The number drawn for a seed, from 0 to 1. For negative `x`, `x.fract()` would be negative.
+/// The number drawn for a seed, from 0 to 1. For negative `x`, `x.fract()` could be negative.
 pub(crate) fn number(seed: i64, scale: f64) -> f64 {
     let x = libm::sin(seed as f64) * scale;
     x - x.floor()
 }
 
-/// The picked index. With a tiny scale, `number` can round to 1, which picks the last entry.
+/// The picked index; 0 if `len` is 0. With a tiny scale, `number` can round to 1, which picks the
+/// last entry.
 pub(crate) fn pick(number: f64, len: usize) -> usize {
     ((number * len as f64).floor() as usize).min(len.saturating_sub(1))
 }
@@ -41,8 +43,8 @@ impl Numbers {
         self.0.iter().map(move |&number| pick(number, len))
     }
 
-    /// For each draw, the number in units of 1/12, rounded down (0 to 11). It determines the pick
-    /// from a list of up to 4 entries: `pick = twelfth * len / 12`.
+    /// For each draw, the number in units of 1/12, rounded down (0 to 11). This *twelfth*
+    /// determines the pick from a list of up to 4 entries: `pick = twelfth * len / 12`.
     pub fn twelfths(&self) -> Box<[u8; DRAWS]> {
         Box::new(self.0.map(|number| pick(number, 12) as u8))
     }

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 use super::Move;
 use super::names::named;
 
-/// A cell of the grid. `x` increases to the right and `y` **down**; both are 0 at the top left.
+/// A cell of the grid. `x` increases to the right and `y` **downwards**. Both are 0 at the top
+/// left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Position {
     /// Column.
@@ -51,7 +52,7 @@ impl fmt::Display for Position {
 }
 
 named! {
-    /// One of the four directions. Its number, 0 to 3, indexes the tables of the game.
+    /// One of the four directions. Its discriminant, 0 to 3, indexes the tables of the game.
     pub enum Direction, "direction" {
         /// (-1, 0)
         Left = "left",

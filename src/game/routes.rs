@@ -2,10 +2,10 @@
 //!
 //! The byte for a target and a tile shows which of the tile's neighbours are one step nearer to the
 //! target (bits 0 to 3: left, right, up, down), and whether the target and the tile see each other
-//! (bit 4). The *shared path* steps to the first nearer neighbour in its order of directions. The
-//! *shark path* does the same with its own order. The server finds it differently, by a
-//! breadth-first search from the shark that expands neighbours in that order. Such a search finds
-//! the lexicographically first of the shortest paths, so the result is the same.
+//! (bit 4). The *shared path* steps to the first nearer neighbour in `shared_path_order`. The
+//! *shark path* does the same in `shark_path_order`. The server finds the shark path differently,
+//! by a breadth-first search from the shark that expands neighbours in that order. Such a search
+//! finds the lexicographically first of the shortest paths, so the result is the same.
 
 use super::Direction;
 
@@ -21,7 +21,7 @@ pub(super) fn first_nearer(nearer: u8, order: [Direction; 4]) -> Option<Directio
 #[derive(Debug)]
 pub(super) struct RouteBuilder {
     table: Vec<u8>,
-    /// For each tile, the number of visible tiles, including the tile itself.
+    /// For each row built so far, the number of tiles that its target sees, including itself.
     views: Vec<u16>,
     search: Search,
 }
@@ -56,19 +56,20 @@ impl RouteBuilder {
         self.views.len() == tiles
     }
 
-    /// Returns the table (one row per target, then one of zeros for "no target") and the views.
+    /// Returns the table (one row per target, then a row of zeros for "no target") and the views.
+    /// The table must be complete.
     pub fn into_tables(mut self) -> (Vec<u8>, Vec<u16>) {
         self.table.resize(self.table.len() + self.views.len(), 0);
         (self.table, self.views)
     }
 }
 
-/// A branchless breadth-first search. Most of the time to build a world is spent here.
+/// A breadth-first search with a branchless inner loop. It takes most of the time to build a world.
 #[derive(Debug)]
 struct Search {
     /// For each tile, the distance from the target plus one; 0 if the tile is not reached.
     distance: Vec<u16>,
-    /// One entry longer than the tile count, because `fill` also writes after the last tile.
+    /// One entry longer than the tile count, because `fill` can write after the last tile.
     queue: Vec<u16>,
 }
 

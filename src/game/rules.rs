@@ -1,5 +1,4 @@
-//! The rules of the game as one value. A world builds its tables from the rules, so other rules do
-//! not make a tick slower. In JSON, a missing field takes the server's value.
+//! The rules of the game as one value. In JSON, a missing field takes the server's value.
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -11,7 +10,7 @@ use super::{Direction, Personality};
 #[serde(default, deny_unknown_fields)]
 pub struct Rules {
     /// If true, the player loses as soon as it steps onto a threat's tile, before the threats move.
-    /// If false, as on the server, a player and a threat can swap tiles without a catch.
+    /// If false, as on the server, the player and a threat can swap tiles without a catch.
     pub no_jump: bool,
     /// The ticks from one move of the threats to the next, by personality.
     pub period_ticks: PeriodTicks,
@@ -27,25 +26,30 @@ pub struct Rules {
     pub spawn_order: [Direction; 4],
     /// The seed of a threat's first pick, from -1,000,000,000 to 1,000,000,000. Each pick adds 1.
     pub first_seed: i32,
-    /// A pick uses the fractional part of `pick_scale * sin(seed)`. Must be finite.
+    /// A pick uses `x - floor(x)`, where `x` is `pick_scale * sin(seed)`. Must be finite.
     pub pick_scale: f64,
-    /// A deer moves towards its spawn if its squared distance to the player is at most this value.
+    /// A deer's target is its spawn, not the player, if the squared straight-line distance between
+    /// the deer and the player is at most this value.
     pub deer_shy_distance_squared: u32,
     /// The player position that deer react to.
     pub deer_view: View,
     /// The player position that sharks chase.
     pub shark_view: View,
-    /// Owls look at the player at the start of each cycle of this many ticks. At least 1.
+    /// The length of the owls' cycles in ticks. The first cycle starts in tick 1. At least 1.
     pub owl_minute_ticks: u16,
-    /// Owls look in this many ticks at the start of each cycle. At most `owl_minute_ticks`.
+    /// The number of ticks at the start of a cycle in which owls that move look at the player. At
+    /// most `owl_minute_ticks`.
     pub owl_window_ticks: u16,
     /// The player position that an owl remembers from a look.
     pub owl_view: View,
-    /// A hawk gets a post once it has waited for more than this many moves. At most 100.
+    /// A hawk picks a post when its idle rounds (see
+    /// [`Threat::idle_rounds`](super::Threat::idle_rounds)) exceed this number. At most 100.
     pub hawk_patience_moves: u8,
-    /// The number of extra moves that a hawk waits after it reaches a post. At most 100.
+    /// The number of extra moves that a hawk waits at a post: its idle rounds start at minus this
+    /// number. At most 100.
     pub hawk_rest_moves: u8,
-    /// A hawk picks its posts from this many of the best intersections.
+    /// A hawk picks its posts from at most this many intersections: see
+    /// [`World::best_intersections`](super::World::best_intersections).
     pub hawk_posts: u16,
     /// The player position that a hawk looks for.
     pub hawk_view: View,
@@ -81,7 +85,7 @@ pub enum Personalities {
     Server,
     /// No personality.
     Missing,
-    /// Wrong personalities, which do not match the threats' periods.
+    /// Wrong personalities.
     Mismatched,
 }
 
@@ -150,7 +154,7 @@ impl PhaseClocks {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum View {
-    /// The player's position at the end of the previous tick.
+    /// The player's position at the end of the previous tick. In the first tick, (-1, -1).
     Stale,
     /// The player's position after its move in the current tick.
     Present,
@@ -171,7 +175,7 @@ pub struct RulesError {
 
 /// Maximum absolute value of `first_seed`. Every seed of a game then fits into an `i32`.
 const FIRST_SEED_MAX: i32 = 1_000_000_000;
-/// Maximum of a hawk's patience and of its rest, so that idle rounds fit into an `i8`.
+/// Limit on a hawk's patience and on its rest, so that idle rounds fit into an `i8`.
 const HAWK_MOVES_MAX: u8 = 100;
 
 impl Rules {
@@ -209,7 +213,7 @@ impl Rules {
     /// Checks that every field is valid.
     ///
     /// # Errors
-    /// If a field is out of range. The error names the first invalid field.
+    /// If a field is invalid. The error names the first invalid field.
     pub fn validate(&self) -> Result<(), RulesError> {
         for personality in Personality::ALL {
             let period_ticks = self.period_ticks.of(personality);
@@ -270,7 +274,7 @@ pub mod rules_fields {
         rules: Option<Rules>,
     }
 
-    /// The value of the field `no_jump`: a flag, or in older files the rules object.
+    /// The value of the field `no_jump`: a flag, or, in older files, the rules object.
     #[derive(Deserialize)]
     #[serde(untagged, expecting = "true for the no-jump variant, or false")]
     enum NoJump {
@@ -290,7 +294,8 @@ pub mod rules_fields {
         Fields { no_jump: rules.no_jump, rules: (!is_variant).then_some(rules) }.serialize(serializer)
     }
 
-    /// Reads the rules, with the server's values for missing fields. Checks types, but not ranges.
+    /// Reads the rules, with the server's values for missing fields. If the object `rules` exists,
+    /// ignores the flag `no_jump`. Does not call [`Rules::validate`].
     pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rules, D::Error> {
         let Found { no_jump, rules } = Found::deserialize(deserializer)?;
         Ok(match (rules, no_jump) {

@@ -21,7 +21,7 @@ use super::{Direction, PlacementError, Position, State, Style, Threat, World};
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Snapshot {
-    /// The next tick to be played, from 1.
+    /// The tick, as in [`State::tick`].
     pub tick: u16,
     /// The player's position.
     pub player: Position,
@@ -36,7 +36,7 @@ pub struct Snapshot {
 pub struct SnapshotError {
     /// The invalid word; empty if a word is missing.
     pub found: String,
-    /// A description of the expected word.
+    /// A description of the expected text.
     pub expected: &'static str,
 }
 
@@ -44,7 +44,7 @@ impl World {
     /// Returns a copy of the state that can be read without this world.
     ///
     /// # Panics
-    /// If this world has more threats than the state, or lacks a tile that the state uses.
+    /// If this world has more threats than the state, or lacks the tile of the player or a threat.
     pub fn snapshot(&self, state: &State) -> Snapshot {
         Snapshot { tick: state.tick(), player: self.player(state), threats: self.threats(state).collect() }
     }

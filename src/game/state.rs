@@ -11,7 +11,8 @@ pub struct State {
     pub(super) is_caught: bool,
     pub(super) shape: Shape,
     pub(super) first: Block,
-    /// The ninth and later threats. Real maps have at most eight; an empty box needs no allocation.
+    /// The ninth and later threats. The competition's maps have at most eight threats, and an empty
+    /// box needs no allocation.
     pub(super) more: Box<[Block]>,
 }
 
@@ -40,7 +41,7 @@ pub enum Status {
 }
 
 /// The tile count and the number of threats of each style, packed into one number. If a state and a
-/// world have equal shapes, every number in the state is a valid index into the world's tables, so
+/// world have equal shapes, every table index computed from the state is in range, so
 /// [`World::step`](super::World::step) needs no bounds checks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Shape(u64);
@@ -56,8 +57,8 @@ impl Shape {
     }
 }
 
-/// The state of one threat, including its memory, as on the server. Values that are the same for
-/// all threats, such as the ticks since the last move, are not included.
+/// The state of one threat, including its memory. Values that are the same for all threats, such
+/// as the number of ticks since the last move, are not included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Threat {
@@ -69,22 +70,26 @@ pub struct Threat {
     pub direction: Direction,
     /// The number of random numbers drawn so far. The next seed is `first_seed + draws`.
     pub draws: u16,
-    /// For an owl: the player's position at the owl's last look.
+    /// For an owl: the player's position that it remembers from its last look.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remembered: Option<Position>,
     /// For a hawk: where it last saw the player, until the move after its arrival there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Position>,
-    /// For a hawk: the intersection picked as its post, until the move after its arrival there.
+    /// For a hawk: the intersection picked as its post, until it sees the player, or the move after
+    /// its arrival there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub post: Option<Position>,
-    /// For a hawk: how many moves it has waited; on the server, -5 after its first move at a post.
+    /// For a hawk: the number of moves that it has waited, counted from 0, or from
+    /// `-hawk_rest_moves` (-5 on the server) at a post.
     #[serde(default)]
     pub idle_rounds: i8,
 }
 
 impl State {
-    /// The next tick to be played, from 1; 2001 once all ticks have been played.
+    /// The number of completed ticks plus 1, from 1 to 2001. While the game is running, this is the
+    /// next tick to be played. In the no-jump variant, a tick in which the player steps onto a
+    /// threat's tile is not completed.
     pub fn tick(&self) -> u16 {
         self.tick
     }

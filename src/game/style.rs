@@ -1,18 +1,19 @@
 use super::names::named;
 
 named! {
-    /// The style of a threat determines how it moves. In parentheses: the server's internal name.
+    /// The style of a threat, which determines how it moves. The description of each style ends
+    /// with the server's internal name in parentheses.
     pub enum Style, "style" {
         /// Moves straight on if possible, otherwise in a random open direction (`straitHead`).
         Bull = "bull",
         /// Picks a random open direction on every move (`girouette`).
         Goldfish = "goldfish",
-        /// Follows a shortest path to the player's position one tick ago (`aggressive`).
+        /// Follows a shortest path to the player (`aggressive`).
         Shark = "shark",
         /// Follows a shortest path to the position where it last saw the player (`surveillance`).
         Owl = "owl",
-        /// Takes the step that ends nearest to the player, or to its own spawn if the player is
-        /// near. Turns back only in dead ends (`le_fantome_orange_dans_pacman`).
+        /// Takes the step that ends nearest, in a straight line, to the player, or to its own spawn
+        /// if the player is near. Turns back only in dead ends (`le_fantome_orange_dans_pacman`).
         Deer = "deer",
         /// Drives to where it last saw the player, otherwise patrols intersections (`sheriff`).
         Hawk = "hawk",
@@ -53,7 +54,7 @@ impl Style {
         }
     }
 
-    /// True if the threat makes a random pick on every move.
+    /// True if threats of this style make a random pick on every move.
     pub(crate) const fn draws_every_move(self) -> bool {
         match self {
             Self::Goldfish => true,
@@ -61,7 +62,7 @@ impl Style {
         }
     }
 
-    /// True if the threat makes any random picks after the pick of its first direction.
+    /// True if threats of this style can make random picks after the pick of their first direction.
     pub(crate) const fn draws(self) -> bool {
         match self {
             Self::Goldfish | Self::Bull | Self::Hawk => true,
@@ -69,7 +70,7 @@ impl Style {
         }
     }
 
-    /// If several styles explain a threat's moves, the one with the lowest rank is the likeliest.
+    /// If several styles explain a threat's moves, the bot assumes the one with the lowest rank.
     pub(crate) const fn specificity_rank(self) -> u8 {
         match self {
             Self::Shark => 0,
@@ -82,19 +83,19 @@ impl Style {
     }
 }
 
-/// The data that affect a threat's moves, besides its pose and draws, the tick and the player.
+/// The data that affect a threat's moves, apart from its pose, its draws, the tick and the player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StyleMemory {
     Nothing,
     Spawn,
-    /// The player's tile when the owl last looked.
+    /// The player's tile that the owl remembers from its last look.
     LastLook,
     /// The hawk's target (its post, or where it last saw the player) and its idle rounds.
     Target,
 }
 
 named! {
-    /// The personality of all threats, from slow to fast. It determines how often they move.
+    /// The personality, which all threats share. It determines how often they move.
     pub enum Personality, "personality" {
         /// On the server: one move every 5 ticks.
         Lazy = "lazy",

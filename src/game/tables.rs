@@ -1,4 +1,4 @@
-//! Lookup tables built once per world. A *pose* is a tile and a direction: `tile * 4 + direction`.
+//! The lookup tables of a world. A *pose* is a tile and a direction: `tile * 4 + direction`.
 
 use super::memory::Memory;
 use super::picks::{DRAWS, Numbers, TWELFTHS};
@@ -8,7 +8,7 @@ use super::{Direction, Layout, Mover, Position, Rules, StreetGraph, View};
 /// The maximum number of open tiles on a map, including see-through tiles: 64 x 64. At this limit,
 /// a pose takes 14 bits, and the routes table about 16 MiB.
 pub const MAX_OPEN_TILES: usize = 4096;
-/// The maximum number of threats on a map. Real maps have at most eight.
+/// The maximum number of threats on a map. The competition's maps have at most eight.
 pub const MAX_THREATS: usize = 64;
 
 pub(super) const NONE: u16 = u16::MAX;
@@ -67,7 +67,8 @@ pub(super) struct Tables {
     pub straight: Vec<u16>,
     /// The pose after a random pick, at index `tile * 16 + twelfth` (see `twelfths`).
     pub random_option: Vec<u16>,
-    /// The route byte (see [`routes`]) at index `target * tiles + tile`; 0 for [`Tables::nowhere`].
+    /// The route byte (see [`routes`]) at index `target * tiles + tile`. The row of
+    /// [`Tables::nowhere`] holds zeros.
     pub routes: Vec<u8>,
     /// For each tile, the number of tiles that it sees, including itself.
     pub views: Vec<u16>,
@@ -75,17 +76,20 @@ pub(super) struct Tables {
     pub shared_step: Vec<u16>,
     /// The next pose on the shark path, or [`NONE`], at index `tile * 32 + route byte`.
     pub shark_step: Vec<u16>,
-    /// `2 * width * y + x` of each tile and, last, of [`NOWHERE`]. Differences encode offsets.
+    /// `2 * width * y + x` of each tile and, last, of [`NOWHERE`]. The difference of two entries
+    /// identifies the offset between the positions.
     pub places: Vec<i32>,
     /// The bearing of a target from a deer (1 to 16), or 0 within the shy distance, at index
     /// `places[target] - places[deer] + bearing_offset`.
     pub bearings: Vec<u8>,
     pub bearing_offset: i32,
-    /// A deer's next pose, at index `row * poses + pose`. Rows: 1 to 16 by bearing, then by spawn.
+    /// A deer's next pose, at index `row * poses + pose`. Rows 1 to 16 are for bearings, and later
+    /// rows for the spawns of deer.
     pub deer_next: Vec<u16>,
     /// For each number of earlier draws, the next random number times 12, rounded down (0 to 11).
     pub twelfths: Box<[u8; DRAWS]>,
-    /// The intersections from which the most tiles can be seen, best first; ties by tile number.
+    /// At most `hawk_posts` intersections: those from which the most tiles can be seen, best first.
+    /// Ties are broken by tile number.
     pub best_intersections: Vec<u16>,
     /// For each number of earlier draws, the memory of a hawk after its next pick.
     pub hawk_posts: Box<[Memory; DRAWS]>,
@@ -155,7 +159,7 @@ impl Tables {
         (next != tile).then(|| pose(next, direction))
     }
 
-    /// Changes the layout to one with the same walls. Only the player's tables must be rebuilt.
+    /// Rebuilds the player's tables for a layout with the same walls.
     pub fn set_layout(&mut self, layout: &Layout) {
         self.graph.set_player_ways(layout);
         self.build_player_tables();
@@ -204,7 +208,7 @@ impl Tables {
     }
 
     /// For the neighbour in direction `d` and a target at offset `t`, the squared distance is
-    /// `|t|^2 - 2 t.d + 1`. So the ranking of the neighbours depends only on the target's bearing.
+    /// `|t|^2 - 2 t.d + 1`, so the ranking of the neighbours depends only on the target's bearing.
     fn build_deer_tables(&mut self) {
         let stride = self.stride();
         let (width, height) = (self.graph.width(), self.graph.height());
@@ -238,7 +242,7 @@ impl Tables {
         }
     }
 
-    /// The next pose of a deer on `tile` with a target at `offset`, for each direction it may face.
+    /// For each direction that a deer on `tile` may face, its next pose with a target at `offset`.
     pub fn deer_steps(&self, tile: u16, offset: (i32, i32)) -> [u16; DIRECTIONS] {
         deer_poses(
             &self.neighbours()[usize::from(tile)],
@@ -247,7 +251,7 @@ impl Tables {
         )
     }
 
-    /// Adds a row to `deer_next` for deer with this spawn, and returns its index.
+    /// Adds a row to `deer_next` for a deer with this spawn. Returns the row's index.
     pub fn add_deer_home(&mut self, spawn: Position) -> u16 {
         let row_length = DIRECTIONS * self.len();
         let place = self.place(spawn);
@@ -294,14 +298,15 @@ impl Tables {
     }
 }
 
-/// Computed in 64 bits, because 32 bits overflow on very long maps.
+/// Computed in 64 bits, because 32 bits could overflow on very long maps.
 pub(super) fn squared_length((dx, dy): (i32, i32)) -> i64 {
     let (dx, dy) = (i64::from(dx), i64::from(dy));
     dx * dx + dy * dy
 }
 
-/// For each direction that a deer may face, the option that it takes. If it has several options, it
-/// does not turn back, and takes the one nearest to the target. The first in `order` wins ties.
+/// For each direction that a deer may face, the option that it takes; `None` if it has no options.
+/// If it has several, it does not turn back, and takes the option nearest to the target. The first
+/// in `order` wins ties.
 fn deer_choices(options: u8, order: [Direction; 4], (dx, dy): (i32, i32)) -> [Option<Direction>; DIRECTIONS] {
     let is_open = |direction: &Direction| options >> *direction as u8 & 1 == 1;
     let only = if options.count_ones() == 1 { Direction::ALL.into_iter().find(is_open) } else { None };

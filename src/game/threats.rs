@@ -16,7 +16,8 @@ pub(super) const LANES: usize = 8;
 pub(super) struct Block {
     pub poses: [u16; LANES],
     pub draws: [u16; LANES],
-    /// For an owl, the player's tile at the last look; for a hawk, the tile to which it drives.
+    /// For an owl, the tile remembered from its last look; for a hawk, its target. Other styles do
+    /// not use their memory.
     pub memories: [Memory; LANES],
     pub idle_rounds: [i8; LANES],
 }
@@ -24,7 +25,8 @@ pub(super) struct Block {
 /// The data of a block's lanes that do not change during a game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LaneMap {
-    /// For each [`lane_rank`], the end of its lanes, which start at the previous rank's end.
+    /// For each [`lane_rank`], the exclusive end of its lanes, which start at the previous rank's
+    /// end.
     ends: [u8; Style::ALL.len()],
     /// For each lane with a deer, the row of [`Tables::deer_next`] for moves towards its spawn.
     deer_homes: [u16; LANES],
@@ -246,7 +248,7 @@ impl Block {
         }
         *idle_rounds += 1;
         if *idle_rounds > tables.rules.hawk_patience_moves {
-            // On a map without intersections, the hawk still draws a number, but gets no post.
+            // If there are no posts to pick from, the hawk still draws a number, but gets no post.
             let draws = at_mut(&mut self.draws, usize::from(lane));
             *memory = tables.hawk_posts[usize::from(*draws) % DRAWS];
             *draws += 1;
@@ -266,15 +268,17 @@ fn random_option(tables: &Tables, tile: usize, draws: u16) -> u16 {
     at(&tables.random_option, tile * TWELFTHS + usize::from(twelfth))
 }
 
-/// Returns `table[index]` without a bounds check: checks would slow plan replays by a third.
+/// Returns `table[index]` without a bounds check, which would slow down plan replays.
 ///
-/// Every index is computed from a block's lanes, the player's tile, and this world's own tables.
-/// Only a world creates a [`State`](super::State), and `World::step` rejects a state whose
-/// [`Shape`](super::state::Shape) differs. If the shapes are equal, so are the number of tiles and
-/// the style of each lane. So each number in a state is in range, even if the state belongs to a
-/// world with other streets. Poses are below `4 * tiles`. The tile of a [`Memory`] and the player's
-/// previous tile are at most `tiles`, and the tables indexed by them cover `tiles`. Draws are taken
-/// modulo the table length. The tables hold only numbers in these ranges. Debug builds assert this.
+/// Every index is computed from numbers in the state, and in this world's own tables and lane maps.
+/// Only a world creates a [`State`](super::State), and every function that moves the threats of a
+/// state rejects a state whose [`Shape`](super::state::Shape) differs. Equal shapes mean equally
+/// many tiles, and the same style in each lane. So each number in a state is in range, even if the
+/// state belongs to a world with other streets. `World::threat_after` builds its block itself, with
+/// numbers in range. The pose of each threat is below `4 * tiles`. The tile of a [`Memory`] and the
+/// player's previous tile are at most `tiles`, and the tables indexed by them cover `tiles`. Draws
+/// are taken modulo the table length. The tables hold only numbers in these ranges and [`NONE`],
+/// which never becomes a threat's pose. Debug builds check every index.
 #[inline(always)]
 fn at<T: Copy>(table: &[T], index: usize) -> T {
     debug_assert!(index < table.len());

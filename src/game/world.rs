@@ -41,7 +41,7 @@ pub(crate) struct ThreatNumbers {
 #[error("the game is over")]
 pub struct GameOver;
 
-/// The error for a state that cannot be built.
+/// The error for invalid arguments of a function that builds a state or moves a single threat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlacementError {
@@ -83,12 +83,12 @@ pub enum PlacementError {
 }
 
 impl World {
-    /// Builds a world. On a map as large as the real ones, this takes less than a millisecond.
+    /// Builds a world. On the competition's maps, this takes less than a millisecond.
     ///
     /// # Errors
-    /// If the layout has the wrong number of tiles or exceeds
-    /// [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or [`MAX_THREATS`](super::MAX_THREATS), the player
-    /// or a threat starts on a tile that it cannot enter, or the rules are invalid.
+    /// If the layout is empty, has a number of tiles other than width times height, or exceeds
+    /// [`MAX_OPEN_TILES`](super::MAX_OPEN_TILES) or [`MAX_THREATS`](super::MAX_THREATS), if the
+    /// player or a threat starts on a tile that it cannot enter, or if the rules are invalid.
     pub fn new(layout: &Layout, rules: &Rules) -> Result<Self, WorldError> {
         let mut builder = WorldBuilder::new(layout, rules)?;
         builder.advance(usize::MAX);
@@ -234,11 +234,13 @@ impl World {
         self.tables.graph.tile(position).expect("positions of a checked layout are open tiles")
     }
 
-    /// Plays one tick: first the player's move, then the threats' moves. A blocked move counts as
-    /// staying. The game must not be over; [`World::play`] checks this.
+    /// Plays one tick: moves the player, then the threats if they move in this tick. A blocked move
+    /// counts as staying. With [`Rules::no_jump`], a step onto a threat's tile ends the game before
+    /// the threats move. The game must not be over; [`World::play`] checks this.
     ///
     /// # Panics
-    /// If the state's world has a different number of tiles, or of threats of any style.
+    /// If the state's world has a different number of tiles, or a different number of threats of
+    /// some style. In debug builds, also if the game is over.
     #[inline]
     pub fn step(&self, state: &mut State, player_move: Move) {
         debug_assert!(!state.is_over(), "a game that is over has no next tick");
@@ -282,7 +284,8 @@ impl World {
         }
     }
 
-    /// Plays `moves` until the game ends. Returns the number played. Panics like [`World::step`].
+    /// Plays `moves`, and stops early if the game ends. Returns the number of moves played. Panics
+    /// like [`World::step`].
     pub fn play_moves(&self, state: &mut State, moves: &[Move]) -> usize {
         for (played, &player_move) in moves.iter().enumerate() {
             if state.is_over() {
@@ -300,7 +303,8 @@ impl World {
         next
     }
 
-    /// Returns `state` and the state after each move that is played. Panics like [`World::step`].
+    /// Plays `moves`, and stops early if the game ends. Returns `state` and the state after each
+    /// played move. Panics like [`World::step`].
     pub fn states_along(&self, state: &State, moves: &[Move]) -> Vec<State> {
         let mut states = vec![state.clone()];
         for &player_move in moves {
@@ -341,7 +345,7 @@ impl World {
     }
 
     /// Returns the direction in which an action moves the player, or `None` if the player may not
-    /// enter the adjacent tile. If the action is invalid, returns the error that the server logs.
+    /// enter the adjacent tile. If the action itself is invalid, returns an error.
     pub fn attempt(&self, state: &State, action: &Action) -> Result<Option<Direction>, ActionError> {
         let direction = match *action {
             Action::Move(direction) => direction,
@@ -441,12 +445,14 @@ impl World {
         self.clock.threats_move(state.tick)
     }
 
-    /// The ticks since the threats last moved, or since the start. All move in the same ticks.
+    /// The ticks since the threats last moved, or since the start of the game if they have not
+    /// moved. All threats move in the same ticks.
     pub fn ticks_since_move(&self, state: &State) -> u8 {
         self.clock.ticks_since_move(state.tick - 1)
     }
 
-    /// Returns the personality that the next message reports: that of the previous tick.
+    /// Returns the threats' personality in the previous tick, which the server's next message
+    /// reports. At the start of tick 1, returns the personality in this tick.
     pub fn personality(&self, state: &State) -> Personality {
         self.clock.personality_at(state.tick.saturating_sub(2))
     }
@@ -456,7 +462,8 @@ impl World {
         u32::from(state.tick) * POINTS_PER_TICK
     }
 
-    /// Returns a hash of the state. Ignores a threat's direction if it does not affect later moves.
+    /// Returns a hash of the state. Ignores directions, except those of bulls and deer, because the
+    /// moves of other styles do not depend on directions.
     #[inline]
     pub fn fingerprint(&self, state: &State) -> u64 {
         let header = u64::from(state.tick) | u64::from(state.player) << 16 | u64::from(state.is_caught) << 32;

@@ -8,13 +8,15 @@ use super::paths::{Deer, OWL_MINUTE_MAX, Owls};
 use super::picks::{PickExplanation, pick};
 use super::variants::{period_mut, phase_clock, phase_clock_mut};
 
-/// A phase that began unnoticed is assumed to have begun at most this many ticks ago.
+/// A phase that began unnoticed is assumed to have begun at most this many ticks before the tick of
+/// the last message.
 const EARLY_PHASE_TICKS: u16 = 8;
 const EARLY_PERIOD_MAX: u8 = 7;
 const OWL_CHOICES_MAX: usize = 8;
 
 impl Learner {
-    /// Returns rules that explain the games, with few changes to the expected rules.
+    /// Returns the best explanation of the games so far: rules with few changes to the expected
+    /// rules. They may not explain every move.
     pub fn best(&self) -> Rules {
         self.best_until(Deadline::NEVER).expect("time without end")
     }
@@ -50,7 +52,7 @@ impl Learner {
         } else {
             rules.shark_path_order = nearest(orders, expected.shark_path_order);
         }
-        // Deer limit the option order of the picks; the picks' seed and scale determine the posts.
+        // The deer limit the option order. The picks' seed and scale determine the hawks' posts.
         let deer_orders = deer.orders(0).or(deer.orders(1));
         let picks = self.explanations.found.iter().find(|one| deer_orders.contains(one.order));
         let posts = self.posts(deadline)?;
@@ -115,8 +117,9 @@ impl Learner {
         }
     }
 
-    /// Returns `rules` if they explain every hawk's moves, otherwise rules with other values for
-    /// hawks and owls. `None` if the deadline passes.
+    /// Returns `rules` if they explain the moves of every hawk in this game, or if `hawk_posts` is
+    /// too large to check. Otherwise, returns rules with other values for hawks and owls. `None` if
+    /// the deadline passes first.
     fn adjusted_to_hawks(&self, rules: &Rules, owl_orders: Orders, deadline: Deadline) -> Option<Rules> {
         let Some(game) = &self.game else { return Some(*rules) };
         let hawks: Vec<&Hawk> = game.hawks.iter().flatten().collect();
@@ -191,7 +194,7 @@ impl Learner {
     }
 
     /// Returns at most `count` other sets of rules that may explain the game. Each differs from
-    /// `best` in the values for one style, for the picks, or for the shared path of owls and hawks.
+    /// `best` only in the values for one style, for the picks, or for owls and the shared path.
     pub fn alternatives(&self, best: &Rules, count: usize) -> Vec<Rules> {
         self.alternatives_until(best, count, Deadline::NEVER)
     }
@@ -273,8 +276,9 @@ impl Learner {
         found
     }
 
-    /// Returns variants of `best` in which the next phase began in `tick` (the last observed tick)
-    /// or shortly before it. Moves in earlier ticks may contradict a variant.
+    /// Returns variants of `best` in which the phase after that of `tick - 1` begins in `tick` (the
+    /// tick of the last message) or shortly before it. Moves in earlier ticks may contradict a
+    /// variant.
     pub fn early_phases(&self, best: &Rules, tick: u16) -> Vec<Rules> {
         let clock = tick.saturating_sub(1);
         let Some(next) = phase_after(best, tick) else { return Vec::new() };
@@ -297,7 +301,8 @@ impl Learner {
         found
     }
 
-    /// True if the phase that follows the phase of `tick - 1` was expected to begin by `tick`.
+    /// True if the phase after the assumed phase of `tick - 1` was expected to begin in `tick` or
+    /// earlier.
     pub fn is_overdue(&self, tick: u16) -> bool {
         phase_after(&self.best_clock(), tick)
             .is_some_and(|next| phase_clock(self.expected.phase_clocks, next).saturating_add(1) < tick)
@@ -351,7 +356,8 @@ fn bits_nearest_to(values: u128, expected: u8) -> impl Iterator<Item = u8> {
     found.into_iter()
 }
 
-/// `expected` if the range has it or is empty, else the range's lowest square, if any, or `low`.
+/// Returns `expected` if it is in the range or if the range is empty. Otherwise, returns the lowest
+/// square in the range, or `low` if the range contains no square.
 fn simplest_square((low, high): (u32, u32), expected: u32) -> u32 {
     if low > high || (low..=high).contains(&expected) {
         return expected;
@@ -370,8 +376,9 @@ fn best_owls(owls: &Owls, rules: &mut Rules, expected: &Rules) {
     }
 }
 
-/// Returns at most [`OWL_CHOICES_MAX`] values (view, minute, window), ordered by the number and the
-/// size of their changes to `rules`. Tries the nearest minutes first, so that it can stop early.
+/// Returns at most [`OWL_CHOICES_MAX`] triples (view, minute, window) that explain the owls' moves
+/// with the shared path order of `rules`, sorted by the number and then the size of their changes
+/// to `rules`. Tries the nearest minutes first, so that it can stop early.
 fn owl_choices(owls: &Owls, rules: &Rules) -> Vec<(usize, u16, u16)> {
     let expected = rules.owl_minute_ticks;
     let mut found = Vec::with_capacity(OWL_CHOICES_MAX + 1);

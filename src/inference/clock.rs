@@ -1,6 +1,7 @@
-//! Finds the periods and phases that explain when the threats move. A hypothesis is the current
-//! phase, its period, and the ticks since the last move. For each hypothesis, [`ClockFilter`] keeps
-//! the history nearest to the expected rules. [`clock_sets`] finds all values that explain a game.
+//! Finds the periods and phases that explain when the threats move. In each phase, the threats have
+//! one personality. A hypothesis is the current phase, its period, and the ticks since the last
+//! move. For each hypothesis, [`ClockFilter`] keeps the history nearest to the expected rules.
+//! [`clock_sets`] finds all allowed values that explain a game.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -10,7 +11,7 @@ use crate::game::{Personality, Rules};
 /// The cost of a changed parameter is this number plus the size of the change.
 const CHANGE_COST: u32 = 10_000;
 
-/// An overdue phase is assumed to begin a multiple of this many ticks after its expected start.
+/// The guessed start of an overdue phase is a multiple of this many ticks after its expected start.
 const OVERDUE_TICKS: u16 = 200;
 
 /// The evidence about the clock from one tick.
@@ -20,27 +21,30 @@ pub struct ClockEvidence {
     pub tick: u16,
     /// True if the threats moved in this tick; `None` if that is unknown.
     pub moved: Option<bool>,
-    /// The personality that the next message reports for this tick; `None` if it reports none.
+    /// The threats' personality in this tick; `None` if no message reports it.
     pub personality: Option<Personality>,
 }
 
-/// The index of the current phase, its period, and the ticks since the last move or the start.
+/// The index of the current phase, its period, and the ticks since the last move, or since the
+/// start of the game.
 type Hypothesis = (u8, u8, u8);
 
 #[derive(Clone, Copy, Debug)]
 struct History {
     cost: u32,
     periods: [u8; 5],
-    /// For each phase after lazy, the clock after which it began or is expected to begin.
+    /// For each phase after lazy, the clock value (tick - 1) after which the phase began or is
+    /// expected to begin.
     clocks: [u16; 4],
 }
 
-/// The cheapest history for each number of ticks since the last move, in ascending order.
+/// Numbers of ticks since the last move, in ascending order, each with its cheapest history.
 type Histories = Vec<(u8, History)>;
 
 const PERIODS: usize = u8::MAX as usize;
 
-/// A filter that keeps the cheapest histories that explain when the threats have moved in a game.
+/// A filter that keeps histories of periods and phases that explain when the threats moved in a
+/// game. It prefers histories that are near to the expected rules.
 #[derive(Clone, Debug)]
 pub struct ClockFilter {
     expected: Rules,
@@ -60,7 +64,8 @@ struct PhaseEntry {
 
 #[derive(Debug, Default)]
 struct PhaseEntries {
-    /// The cheapest entry for each number of ticks since the last move, in ascending order.
+    /// The cheapest entry for each number of ticks since the last move, in ascending order of this
+    /// number.
     all: Vec<PhaseEntry>,
     /// For each index of `all`, the cheapest entry at this or a later index.
     cheapest_from: Vec<PhaseEntry>,
@@ -86,7 +91,8 @@ impl ClockFilter {
         self.alive.iter().any(|row| !row.is_empty())
     }
 
-    /// Advances the histories by one tick, and drops those that contradict the evidence.
+    /// Advances the histories by one tick, and drops those that contradict the evidence. Ignores
+    /// the reported personality unless the filter trusts personalities.
     pub fn update(&mut self, evidence: &ClockEvidence) {
         self.clock = evidence.tick - 1;
         let expected = PeriodsAndClocks::from_rules(&self.expected);
@@ -141,8 +147,8 @@ impl ClockFilter {
     }
 
     /// Returns the expected rules with the periods and phase starts of the cheapest history, or
-    /// `None` if no history is left. A phase that has not begun keeps its expected start unless it
-    /// is overdue.
+    /// `None` if no history is left. A phase that has not begun keeps its expected start, unless
+    /// this or an earlier phase is overdue.
     pub fn best(&self) -> Option<Rules> {
         let expected = PeriodsAndClocks::from_rules(&self.expected);
         let total = |&(phase, history): &(usize, &History)| {
@@ -244,7 +250,7 @@ fn after_tick(period: u8, since: u8, moved: Option<bool>) -> Option<u8> {
     moved.is_none_or(|moved| moved == moves).then_some(if moves { 0 } else { since })
 }
 
-/// The possible values of the periods, and of the clocks after which phases begin.
+/// The possible periods, and the possible clock values after which the phases begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClockSets {
     /// The possible periods of each personality.
@@ -256,7 +262,7 @@ pub struct ClockSets {
 }
 
 impl ClockSets {
-    /// Sets with all values.
+    /// Sets with all periods, and with all clock values up to 3,000.
     pub fn any() -> Self {
         Self {
             periods: std::array::from_fn(|_| (1..=u8::MAX).collect()),
@@ -265,7 +271,8 @@ impl ClockSets {
         }
     }
 
-    /// Returns the periods and clocks in both sets. Each range in `seen` spans the ranges of both.
+    /// Returns the values that are possible in both sets. Each range in `seen` spans the ranges of
+    /// both sets.
     #[must_use]
     pub fn and(&self, other: &Self) -> Self {
         let both = |left: (u16, u16), right: (u16, u16)| match (left, right) {
@@ -279,14 +286,15 @@ impl ClockSets {
         }
     }
 
-    /// True if some parameter has no possible value.
+    /// True if some set of periods or of clock values is empty.
     pub fn is_empty(&self) -> bool {
         self.periods.iter().any(BTreeSet::is_empty) || self.clocks.iter().any(BTreeSet::is_empty)
     }
 }
 
-/// Returns the allowed values that explain a game, or `None` if none do. `evidence` must hold every
-/// tick from 1, in order. A backward pass drops hypotheses that contradict later ticks.
+/// Returns the allowed values with which a game can be explained, or `None` if no allowed values
+/// explain it. `evidence` must hold every tick from 1 to the last observed tick, in order. A
+/// backward pass drops hypotheses that contradict later ticks.
 pub fn clock_sets(evidence: &[ClockEvidence], trusts_personalities: bool, allowed: &ClockSets) -> Option<ClockSets> {
     let start: HashSet<Hypothesis> = allowed.periods[0].iter().map(|&period| (0, period, 0)).collect();
     let mut forward: Vec<HashSet<Hypothesis>> = vec![start];
@@ -360,7 +368,8 @@ fn stays(
     trusts_personalities: bool,
     allowed: &ClockSets,
 ) -> Option<Hypothesis> {
-    // The phase can continue only if an allowed start of the next phase still lies ahead.
+    // Unless the phase is the last, it can continue only if an allowed start of the next phase
+    // still lies ahead.
     let clocks = allowed.clocks.get(usize::from(phase));
     let can_wait = clocks.is_none_or(|clocks| clocks.last().is_some_and(|&last| last >= evidence.tick - 1));
     if !can_wait || !is_reported(phase, evidence, trusts_personalities) {

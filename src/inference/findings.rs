@@ -17,7 +17,7 @@ const NO_EXPLANATION: &str = "nothing explains it";
 /// The findings about a parameter.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The parameter's field in a rules file.
+    /// The name of the parameter's field in a rules file.
     pub field: String,
     /// The parameter's value in the best explanation.
     pub value: String,
@@ -25,7 +25,7 @@ pub struct Finding {
     pub is_certain: bool,
     /// The remaining values, or the reason why they are unknown; empty if the value is certain.
     pub open: String,
-    /// The observation that made the value certain, if the learner recorded it.
+    /// If the value is certain and the learner recorded it, the observation that made it certain.
     pub decided: Option<Decided>,
     /// A sentence that explains the value.
     pub sentence: String,
@@ -38,16 +38,16 @@ pub struct Findings {
     pub rules: Rules,
     /// One finding per parameter.
     pub parameters: Vec<Finding>,
-    /// The unknown words for styles in the messages, each with its inferred style.
+    /// The unknown words for styles whose meaning was inferred, each with the inferred style.
     pub words: Vec<(String, Style)>,
-    /// The threats whose moves no rules explain.
+    /// The threats whose moves the learner cannot explain.
     pub unexplained: Vec<Unexplained>,
-    /// Sentences about observations that no rules explain.
+    /// Sentences about other observations that the learner cannot explain.
     pub conflicts: Vec<String>,
 }
 
 impl Learner {
-    /// Searches for explanations of the picks, in a few seconds at most, and returns the findings.
+    /// Searches for explanations of the picks, which can take seconds, and returns the findings.
     pub fn findings(&mut self) -> Findings {
         self.solve_picks_wholly();
         let mut rules = self.best();
@@ -203,7 +203,8 @@ impl Learner {
         }
     }
 
-    /// Describes the range of scales; `None` if it is so narrow that the found scale is certain.
+    /// Describes the remaining scales, or the reason why they are unknown. `None` if they form a
+    /// range so narrow that the found scale counts as certain.
     fn open_scale(&self) -> Option<String> {
         let range = |one: &PickExplanation| format!("{} to {}", one.scales.0, one.scales.1);
         let single = self.open_picks(range);
@@ -216,7 +217,8 @@ impl Learner {
     }
 }
 
-/// Returns the remaining periods and phases, and true if the reported personalities match them.
+/// Returns the periods and phases that explain the evidence, or `None` if none do. The flag is true
+/// if they agree with every reported personality.
 fn clocks_of(all: &[&[ClockEvidence]]) -> (Option<ClockSets>, bool) {
     for trusts in [true, false] {
         let mut sets = Some(ClockSets::any());

@@ -1,6 +1,7 @@
 //! Explanations of the hawks' steps. Values of different parameters depend on one another: a
 //! patience may be possible only with a certain rest, or only with certain posts. So there can be
-//! several [`HawkExplanation`]s. Each holds sets of values of which all combinations are possible.
+//! several [`HawkExplanation`]s. Each holds a set of values per parameter, and all combinations of
+//! these values count as possible.
 
 use crate::search::Deadline;
 
@@ -14,10 +15,11 @@ pub const MOVES_MAX: u8 = 100;
 /// Maximum number of hypotheses for a hawk. If there are more, some are dropped.
 const HYPOTHESES_MAX: usize = 4_000;
 const SUCCESSORS_MAX: usize = 4 * HYPOTHESES_MAX;
-/// Replaces the rank of a post if the hawk saw the player on its way to the post.
+/// Replaces the rank of a post if the hawk saw the player while the post was its target.
 const FORGOTTEN: u16 = u16::MAX;
 
-/// The target of a hawk, or the number of moves for which it has waited (`rests`: at a post).
+/// The target of a hawk or, if it has none, the number of moves for which it has waited. `rests` is
+/// true if it waits at a post.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Aim {
     Unknown,
@@ -51,7 +53,8 @@ pub struct Hawk {
     pub hypotheses: Vec<HawkHypothesis>,
     /// True if hypotheses were dropped because there were too many.
     pub is_truncated: bool,
-    /// The number of posts with known draw numbers; `usize::MAX` if no tick was missed.
+    /// The number of posts, from the first, whose draw numbers are known; `usize::MAX` if no tick
+    /// of the game was missed.
     counted_posts: usize,
 }
 
@@ -196,7 +199,7 @@ impl Hawk {
     }
 }
 
-/// The ranks of the posts that draws pick, for each post count (the rule `hawk_posts`).
+/// The rank of the post that each draw picks, for each post count (a value of `hawk_posts`).
 pub struct PostDraws {
     /// `counts[draw - 1][rank]`: the post counts with which this draw picks this rank, as bits.
     counts: Vec<[u128; 128]>,
@@ -272,8 +275,9 @@ impl HawkExplanation {
 
 const EXPLANATIONS_MAX: usize = 256;
 
-/// The cheapest explanation of all hawks: one of `within`, narrowed down by each hawk that does not
-/// contradict earlier hawks. `None` if the deadline passes.
+/// Narrows down `within` by the moves of each hawk in turn, and returns the cheapest explanation
+/// that is left. Skips a hawk that contradicts all explanations left by the hawks before it. `None`
+/// if the deadline passes first.
 pub fn cheapest_explanation(
     hawks: &[&Hawk],
     draws: &PostDraws,
@@ -365,7 +369,7 @@ impl HawkHypothesis {
     fn wait(&self, streets: &Streets, waited: u8, rests: bool, after: &mut Vec<Self>) {
         let aim = Aim::Idle { waited, rests };
         for patience in self.patience.0..=self.patience.1 {
-            // A hawk waits for at most its patience, plus its rest if it is at a post.
+            // A hawk gets no post while `waited` is at most its patience, plus its rest at a post.
             let rest = if rests {
                 (self.rest.0.max(waited.saturating_sub(patience)), self.rest.1)
             } else if waited <= patience {
@@ -418,12 +422,13 @@ fn rank_bit(rank: u16) -> u128 {
     1 << rank.min(127)
 }
 
-/// The values from `low` to `high`, which is at most 126, as bits.
+/// The values from `low` to `high` (inclusive), as bits. `high` must be at most 126.
 fn bits((low, high): (u8, u8)) -> u128 {
     if low > high { 0 } else { (1 << (high + 1)) - (1 << low) }
 }
 
-/// The smallest range that contains all values common to both arguments, or an empty range.
+/// The smallest range that contains all values common to both arguments; an empty range if there
+/// are no common values.
 fn clip(range: (u8, u8), values: u128) -> (u8, u8) {
     let both = bits(range) & values;
     if both == 0 { (1, 0) } else { (both.trailing_zeros() as u8, 127 - both.leading_zeros() as u8) }

@@ -1,8 +1,9 @@
 //! Threats react to the player, but not to each other. So the learner keeps separate sets of
-//! hypotheses for the clock, the sharks, the deer, the owls, the hawks and the picks. These sets
-//! are linked only by the direction orders and random numbers that several styles share. If the
-//! positions do not show whether threats moved in a tick, the best clock decides. If no rules
-//! explain a threat's move, the learner reports the move, and ignores the threat from then on.
+//! hypotheses for the clock, the sharks, the deer, the owls, the hawks and the picks. Apart from
+//! the clock, these sets are linked only by the direction orders and random numbers that several
+//! styles share. If the positions do not show whether threats moved in a tick, the best clock
+//! decides. If no hypothesis explains a threat's move, the learner reports the move, and ignores
+//! the threat until it revises the clock or the styles.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +46,7 @@ impl Sets {
     }
 }
 
-/// A threat whose moves no rules explain.
+/// A threat with a move that the learner cannot explain.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Unexplained {
     /// The game, numbered from 0.
@@ -62,7 +63,7 @@ pub struct Unexplained {
     pub to: Position,
 }
 
-/// The last observation that ruled out a value of a parameter.
+/// The last observation that narrowed down a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Decided {
     /// The game, numbered from 0.
@@ -153,7 +154,8 @@ impl Learner {
         }
     }
 
-    /// Makes the learner also record which observation decided each parameter.
+    /// Makes the learner record which observations narrow down the parameters ([`Decided`]). A
+    /// recording learner does not search for explanations of the picks while it observes a game.
     #[must_use]
     pub fn recording(mut self) -> Self {
         self.records = true;
@@ -249,7 +251,8 @@ impl Learner {
         game.moves_made = Some(0).filter(|_| is_from_start);
     }
 
-    /// Learns from the next message. Ignores it if its tick is old or its threat count differs.
+    /// Learns from the next message of the game. Ignores the message if its tick is not after the
+    /// last message's tick, or if its number of threats differs.
     pub fn observe(&mut self, sight: &Sight) {
         while self.advance() {}
         self.show(sight);
@@ -263,8 +266,8 @@ impl Learner {
         }
     }
 
-    /// Does part of the pending work. Returns false if there was none. Takes at most about a
-    /// millisecond, unless a hawk has thousands of hypotheses.
+    /// Does a small part of the pending work. Returns false if there was none. A part can take long
+    /// if a hawk has thousands of hypotheses.
     pub(crate) fn advance(&mut self) -> bool {
         self.task = match std::mem::take(&mut self.task) {
             Task::Wait => return false,
@@ -468,7 +471,8 @@ impl Learner {
         Task::Solve(Box::new(PickSearch::new(&self.sets.picks, &self.expected, deer, Effort::TICK)))
     }
 
-    /// Searches for explanations of the picks within [`Effort::WHOLE`], in a few seconds at most.
+    /// Searches for explanations of the picks within the limits [`Effort::WHOLE`], which can take
+    /// seconds. Keeps those that also explain the known posts of hawks.
     pub fn solve_picks_wholly(&mut self) {
         self.reconcile();
         let deer = self.sets.deer.orders(0).or(self.sets.deer.orders(1));
@@ -480,7 +484,8 @@ impl Learner {
         self.explanations.found.retain(|one| !post_counts(&posts, one).is_empty());
     }
 
-    /// The known posts, in the format of [`Sets::posts`]. `None` if the deadline has passed.
+    /// The known posts of all games, in the format of [`Sets::posts`]. `None` if the deadline
+    /// passes first.
     pub(super) fn posts(&self, deadline: Deadline) -> Option<Vec<(u16, u16, u16)>> {
         let mut posts = self.sets.posts.clone();
         if let Some(game) = &self.game {
@@ -528,7 +533,7 @@ impl Learner {
         }
     }
 
-    /// The unknown words for styles in the messages, each with its inferred style.
+    /// The unknown words for styles whose meaning was inferred, each with the inferred style.
     pub fn words(&self) -> Vec<(String, Style)> {
         let mut words = self.past_words.clone();
         if let Some(game) = &self.game {
@@ -592,7 +597,8 @@ impl ObservedGame {
         step.threats.iter().enumerate().any(must_move).then_some(false)
     }
 
-    /// Adopts the best clock. Returns true if it changes the assumed ticks of past moves.
+    /// Adopts the best clock. Returns true if the new clock changes the assumed ticks of past
+    /// moves.
     fn adopt_clock(&mut self, trusts: bool) -> bool {
         let filter = if trusts { &self.trusting } else { &self.distrusting };
         let Some(rules) = filter.best().filter(|rules| *rules != self.clock.1) else { return false };
@@ -698,7 +704,8 @@ impl StyleTrial {
 
 const STYLES_BY_DETAIL: [Style; 6] = [Style::Shark, Style::Deer, Style::Bull, Style::Owl, Style::Hawk, Style::Goldfish];
 
-/// Drops hypotheses that contradict a threat's move. Returns false if no hypothesis explains it.
+/// Drops hypotheses that contradict a threat's move. If no hypothesis explains the move, keeps all
+/// and returns false.
 fn game_step(
     sets: &mut Sets,
     streets: &Streets,
@@ -785,7 +792,7 @@ fn sizes(sets: &Sets, hawk: &Option<Hawk>, style: Style) -> Vec<(Parameter, usiz
     }
 }
 
-/// The distinguishable values of `hawk_posts` with which `one` explains these posts.
+/// The distinguishable values of `hawk_posts` with which the explanation `one` picks these posts.
 pub(super) fn post_counts(posts: &[(u16, u16, u16)], one: &PickExplanation) -> Vec<u16> {
     let most = posts.iter().map(|&(.., places)| places).max().unwrap_or(0).max(FEW_POSTS_MAX as u16);
     let explains = |count: u16| {

@@ -1,5 +1,5 @@
 //! Infers a server's rules from the moves of its threats. A [`Learner`] processes the messages of
-//! games. [`Learner::best`] returns rules that explain the moves, close to the expected rules.
+//! games. [`Learner::best`] returns the best explanation so far: rules close to the expected rules.
 
 mod best;
 mod clock;

@@ -42,7 +42,8 @@ impl Orders {
         Self(1 << index)
     }
 
-    /// The orders in which `direction` is the first of `set` (as bits); none if it is not in `set`.
+    /// The orders in which `direction` comes first among the directions in `set` (as bits). Empty
+    /// if `direction` is not in `set`.
     pub fn first(set: u8, direction: Direction) -> Self {
         FIRST[usize::from(set & 15)][direction as usize]
     }

@@ -5,7 +5,7 @@ use super::streets::{Step, Streets};
 use crate::game::{Direction, Position};
 
 const UNKNOWN: u16 = u16::MAX;
-/// Maximum `owl_minute_ticks`. Longer periods look the same in a game of 2,000 ticks.
+/// Maximum `owl_minute_ticks` to consider. A longer period has the same effect in 2,000 ticks.
 pub const OWL_MINUTE_MAX: u16 = 2000;
 
 /// The orders under which the path from `tile` to `target` begins with `step`.
@@ -36,7 +36,8 @@ impl Sharks {
     }
 }
 
-/// For each view (0 stale, 1 present) and option order, the range of `deer_shy_distance_squared`.
+/// For each view (0 stale, 1 present) and option order, the inclusive range of the possible values
+/// of `deer_shy_distance_squared`. A range whose lower bound is above its upper bound is empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deer(pub [Vec<(u32, u32)>; 2]);
 
@@ -124,7 +125,7 @@ pub fn squared_distance(a: Position, b: Position) -> u32 {
     dx.saturating_mul(dx).saturating_add(dy.saturating_mul(dy))
 }
 
-/// A range of values of `owl_window_ticks` under which owls remember the same tile.
+/// An inclusive range of values of `owl_window_ticks` under which owls remember the same tile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowRange {
     pub from: u16,
@@ -165,7 +166,7 @@ impl Owls {
     /// Drops hypotheses that contradict the step. If all of them do, keeps all and returns false.
     pub fn update(&mut self, streets: &Streets, step: &Step, threat: usize) -> bool {
         let (tile, direction) = step.threats[threat];
-        // Computed once per remembered tile, because there may be far more hypotheses than tiles.
+        // Computed once per tile, because there may be far more hypotheses than tiles.
         let orders: Vec<Orders> =
             (0..=streets.nowhere()).map(|memory| orders_of_step(streets, memory, tile, direction)).collect();
         let orders_of = |memory: u16| orders.get(usize::from(memory)).copied().unwrap_or(Orders::ALL);
@@ -197,8 +198,8 @@ impl Owls {
     }
 }
 
-/// Applies a look in tick `second` of the owls' cycle: with a window above `second`, owls remember
-/// `seen` from now on. Splits a range that contains windows of both kinds.
+/// Applies a look in tick `second` (from 0) of the owls' cycle: owls with a window longer than
+/// `second` remember `seen` from now on. Splits a range that contains both such windows and others.
 fn look(windows: &mut Vec<WindowRange>, second: u16, seen: u16) {
     if let Some(index) = windows.iter().position(|window| window.from <= second && second < window.to) {
         let shorter = WindowRange { to: second, ..windows[index] };

@@ -1,16 +1,17 @@
 //! Explanations of the picks of goldfish and bulls. All threats draw the same sequence of random
-//! numbers, so each pick narrows the bounds of one number. For a given seed, the scales that bring
-//! a number into its bounds form periodic intervals. The sieve intersects the intervals of all
-//! draws, and starts with the widest intervals, so that it holds few intervals at a time.
+//! numbers, so each pick sets bounds on one number. For a given seed, the scales that bring a
+//! number into its bounds form periodic intervals. The sieve intersects the intervals of all draws,
+//! and starts with the widest intervals, so that it holds few intervals at a time.
 
 use super::orders::{Orders, index_of};
 use crate::game::picks as game_picks;
 use crate::game::{Direction, Rules};
 
-/// The bounds of an unknown number, in twelfths, which are exact for picks from up to four options.
+/// The bounds of an unknown number, in twelfths. For picks from up to four options, bounds are
+/// whole numbers of twelfths.
 const UNBOUNDED: (u8, u8) = (0, 12);
 const INTERVALS_MAX: usize = 50_000;
-/// Maximum number of intervals to check per step of a search. A step takes about a millisecond.
+/// Maximum number of intervals to check per step of a search, so that a step is short.
 const INTERVALS_PER_STEP: usize = 256;
 /// Minimum number of known draws for a search for seeds. With fewer, too many seeds are possible.
 const DRAWS_MIN: usize = 8;
@@ -22,7 +23,8 @@ const BITS_MIN: f64 = 60.0;
 pub struct Effort {
     /// Maximum absolute value of the first seed, in the search with the expected scale.
     pub seed_max: i32,
-    /// Maximum absolute value of the scale, in the search with the expected first seed.
+    /// Maximum absolute value of the scale. In the search for both the seed and the scale, the
+    /// maximum is at most 100,000.
     pub scale_max: f64,
     /// Maximum absolute value of the first seed, in the search for both the seed and the scale.
     pub both_seed_max: i32,
@@ -31,7 +33,7 @@ pub struct Effort {
 }
 
 impl Effort {
-    /// The limits for recorded games. A search takes a few seconds at most.
+    /// The limits for recorded games. A search can take seconds.
     pub const WHOLE: Self = Self { seed_max: 1_000_000, scale_max: 1e6, both_seed_max: 2_000, found_max: usize::MAX };
     /// The limits for a running game.
     pub const TICK: Self = Self { seed_max: 2_000, scale_max: 1e5, both_seed_max: 0, found_max: 4_000 };
@@ -59,16 +61,18 @@ pub struct Picks {
     pub count: u32,
 }
 
-/// An option order, a first seed and a range of scales that explain every pick.
+/// An option order, a first seed and a scale that explain every pick.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PickExplanation {
     /// The option order.
     pub order: [Direction; 4],
     /// The first seed.
     pub first_seed: i32,
-    /// The expected scale if it is in the range, otherwise the range's simplest number or middle.
+    /// The expected scale if it is in the range, otherwise the range's simplest number; the middle
+    /// of the range if, because of rounding, this scale does not explain the picks.
     pub scale: f64,
-    /// The range of scales: the lowest and the highest.
+    /// The range around `scale` that explained the picks in the search, apart from rounding: the
+    /// lowest and the highest scale.
     pub scales: (f64, f64),
 }
 
@@ -129,7 +133,8 @@ impl Picks {
         self.orders.contains(order) && bounds.iter().enumerate().all(within)
     }
 
-    /// True if the explanation's number for this draw is within the bounds.
+    /// True if the explanation's option order is possible, and its number for this draw is within
+    /// the bounds.
     pub fn explains_draw(&self, one: &PickExplanation, draw: u16) -> bool {
         let bounds = self.bounds[index_of(one.order)].get(usize::from(draw));
         let within = |&(low, high): &(u8, u8)| {
@@ -138,14 +143,15 @@ impl Picks {
         self.orders.contains(one.order) && bounds.is_none_or(within)
     }
 
-    /// Searches for the explanations with one of the allowed option orders.
+    /// Searches for explanations with one of the allowed option orders, within the limits `effort`.
     pub fn explanations(&self, expected: &Rules, allowed: Orders, effort: Effort) -> PickExplanations {
         let mut search = PickSearch::new(self, expected, allowed, effort);
         while search.advance() {}
         search.finish()
     }
 
-    /// Intervals of scales that explain the picks, each with one of its scales; `None` if too many.
+    /// Intervals of scales that explain the picks, each with one of its scales. `None` if there are
+    /// too many intervals.
     fn sieve(&self, order: usize, first_seed: i32, scale_max: f64, expected: f64) -> Option<Vec<(f64, (f64, f64))>> {
         let mut search = ScaleSearch::new(self, order, first_seed, scale_max);
         while search.advance(self, expected) {}
@@ -175,7 +181,8 @@ pub struct PickSearch {
 
 #[derive(Clone, Debug)]
 enum Stage {
-    /// Searches for scales with the expected seed. Holds the remaining orders and the search.
+    /// Searches for scales with the expected seed. Holds the remaining orders, and the search with
+    /// the current order.
     Scales(Vec<usize>, Option<ScaleSearch>),
     /// Tries other seeds with the expected scale. Holds the known draws and the next seed.
     Seeds(Vec<usize>, i32),
@@ -243,7 +250,7 @@ impl PickSearch {
 
     fn add(&mut self, found: impl IntoIterator<Item = PickExplanation>) {
         self.found.extend(found);
-        // The list may grow to twice its limit, so that it is rarely sorted.
+        // The list may grow to about twice its limit, so that it is rarely sorted.
         if self.found.len() / 2 > self.effort.found_max {
             self.sort();
         }
@@ -260,7 +267,8 @@ impl PickSearch {
         self.found.truncate(self.effort.found_max);
     }
 
-    /// Adds a search's new scales. At the end, also adds the expected scale if it was missed.
+    /// Adds a search's new scales. At the end, also adds the expected scale if it explains the
+    /// picks but was missed.
     fn add_scales(&mut self, search: &mut ScaleSearch, has_ended: bool) {
         let (first_seed, expected) = (self.expected.first_seed, self.expected.pick_scale);
         let order = order_of(search.order);
@@ -379,7 +387,8 @@ const SIGNS: [f64; 2] = [1.0, -1.0];
 /// Finds the intervals of positive or negative scales that explain the picks, as absolute values.
 #[derive(Clone, Debug)]
 struct Sieve {
-    /// For each draw, its sine times the sign of the scale, and the bounds of its number.
+    /// For each draw with bounds, the sine of its seed times the sign of the scale, and the bounds
+    /// of its number.
     draws: Vec<(f64, (u8, u8))>,
     next: usize,
     /// `None` if there are too many intervals.
@@ -447,7 +456,8 @@ fn twelfth(first_seed: i32, draw: usize, scale: f64) -> u8 {
     pick(first_seed, draw, scale, 12) as u8
 }
 
-/// The range's lowest multiple of 10^6, or else of 10^5, ..., or else of 10^-9, or else its middle.
+/// Returns the range's lowest multiple of 10^6. If there is none, tries 10^5, and so on down to
+/// 10^-9. If the range contains none of these multiples, returns its middle.
 fn simplest(low: f64, high: f64) -> f64 {
     for exponent in (-9..=6).rev() {
         let digits = 10f64.powi(-exponent);

@@ -13,7 +13,8 @@ const RULES: Rules = Rules { hawk_posts: u16::MAX, ..Rules::BLITZ_2025 };
 #[derive(Clone, Debug)]
 pub struct Streets {
     world: World,
-    /// The tiles of the map's intersections, best first. A hawk's posts are the first of these.
+    /// The tiles of the map's intersections, best first. Hawks pick their posts from the first
+    /// `hawk_posts` of these tiles.
     pub intersections: Vec<u16>,
     options: Vec<u8>,
 }
@@ -73,7 +74,8 @@ pub struct Sight {
     pub player: Position,
     /// Each threat's position, and its direction if known, in the order of the message.
     pub threats: Vec<(Position, Option<Direction>)>,
-    /// The personality that all threats report; `None` if they disagree or one is unknown.
+    /// The personality that the message reports for all threats; `None` if there are no threats, if
+    /// their personalities differ, or if one is unknown.
     pub personality: Option<Personality>,
 }
 
@@ -95,7 +97,8 @@ impl Sight {
 #[derive(Clone, Debug)]
 pub struct Step {
     pub tick: u16,
-    /// The stale tile of the first tick is [`Streets::nowhere`]: no threat has seen the player yet.
+    /// In the first tick, the stale tile is [`Streets::nowhere`], because there is no previous
+    /// tick.
     pub player: Views,
     /// Each threat's tile before the step, and the step's direction; `None` if the threat stayed.
     pub threats: Vec<(u16, Option<Direction>)>,

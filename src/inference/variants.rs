@@ -10,11 +10,12 @@ use crate::search::Generator;
 pub enum Parameter {
     /// The period of a personality.
     PeriodTicks(Personality),
-    /// The start of a personality, except the lazy one, which holds from the first tick on.
+    /// The clock value (tick - 1) after which a personality begins. The lazy personality has none,
+    /// because it begins in the first tick.
     PhaseClock(Personality),
     /// The order in which a tile's options are listed.
     OptionOrder,
-    /// The order of directions on the shared path (owls and hawks).
+    /// The order of directions on the shared path (owls, hawks and `MOVE_TO`).
     SharedPathOrder,
     /// The order of directions on the shark path.
     SharkPathOrder,
@@ -160,15 +161,15 @@ impl Parameter {
             Self::SharkPathOrder => format!("the shark's path prefers {value}, in this order"),
             Self::FirstDirection => match first_direction(rules) {
                 Ok(direction) => format!("threats spawn facing {direction}"),
-                Err(_) => format!("first directions are listed as {value}"),
+                Err(_) => format!("a threat's first direction is picked from {value}"),
             },
             Self::FirstSeed => format!("the first seed is {value}"),
-            Self::PickScale => format!("the picks multiply the sine by {value}"),
+            Self::PickScale => format!("picks multiply the sine of the seed by {value}"),
             Self::DeerShyDistance => {
                 let squared = rules.deer_shy_distance_squared;
                 let tiles = squared.isqrt();
                 match tiles * tiles == squared {
-                    true => format!("the deer heads for its spawn within {tiles} tiles of the player"),
+                    true => format!("the deer heads for its spawn within a distance of {tiles} from the player"),
                     false => {
                         format!("the deer heads for its spawn within a squared distance of {squared} from the player")
                     }
@@ -178,7 +179,7 @@ impl Parameter {
                 let name = self.name();
                 let style = name.trim_end_matches("_view");
                 match value.as_str() {
-                    "stale" => format!("the {style} uses the player's tile one tick ago"),
+                    "stale" => format!("the {style} uses the player's tile from one tick ago"),
                     _ => format!("the {style} uses the player's current tile"),
                 }
             }
@@ -191,8 +192,8 @@ impl Parameter {
                     _ => format!("the owl looks in ticks 0 to {} of every {minute}", window - 1),
                 }
             }
-            Self::HawkPatience => format!("the hawk is sent to a post after more than {value} moves of waiting"),
-            Self::HawkRest => format!("the hawk waits {value} more moves after it has reached a post"),
+            Self::HawkPatience => format!("the hawk gets a post once it has waited for more moves than {value}"),
+            Self::HawkRest => format!("the hawk waits for {value} extra moves at a post"),
             Self::HawkPosts => format!("the hawk's posts are the {value} best intersections"),
             Self::StyleNames => match rules.wire.style_names {
                 StyleNames::Server => "messages name the styles".to_owned(),

@@ -7,8 +7,8 @@ use crate::game::{Layout, Position, Spawn, Style, Tile};
 use super::limits::{LayoutError, MAX_SIDE, check_limits};
 use super::picture::{Picture, decode_picture};
 
-/// A pixel matches the nearest palette colour if |dr|+|dg|+|db| is below this number, as on the
-/// server. Otherwise, its tile is open.
+/// An opaque pixel matches the nearest palette colour if |dr|+|dg|+|db| is below this number, as on
+/// the server. Otherwise, its tile is open.
 const TOLERANCE: u32 = 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ fn write_png(bytes: &mut Vec<u8>, width: u32, height: u32, pixels: &[u8]) -> Res
     let mut encoder = png::Encoder::new(bytes, width, height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
-    // Uncompressed, so that the bytes do not depend on a compressor. A map takes a few kilobytes.
+    // Uncompressed, so that the bytes do not depend on a compressor.
     encoder.set_compression(png::Compression::NoCompression);
     let mut writer = encoder.write_header()?;
     writer.write_image_data(pixels)?;

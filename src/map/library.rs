@@ -39,13 +39,15 @@ impl MapEntry {
 }
 
 impl MapLibrary {
-    /// Creates a library of folders. If several contain a map of the same name, the first wins.
+    /// Creates a library of folders. If several folders contain a map of the same name, the map in
+    /// the first of them is used.
     pub fn new(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         Self { dirs: dirs.into_iter().map(Into::into).collect(), has_bundled: false }
     }
 
     /// Creates a library that searches `dirs`, and then the first of these that exists: `maps/` in
-    /// the working directory, the nearest `maps/` beside or above the executable, the bundled maps.
+    /// the working directory, the nearest `maps/` beside the executable or up to four levels above
+    /// it, the bundled maps.
     pub fn with_our_maps(dirs: impl IntoIterator<Item = impl Into<PathBuf>>) -> Self {
         let mut library = Self::new(dirs);
         let our_maps = our_maps_dir();
@@ -59,8 +61,9 @@ impl MapLibrary {
         &self.dirs
     }
 
-    /// Returns all maps, sorted by name, without reading them. A subfolder with `layout.png` or
-    /// `meta.json` is a map, and so is a file `NAME.txt`. Fails if any folder is missing.
+    /// Returns the maps, sorted by name, without reading them. A subfolder with `layout.png` or
+    /// `meta.json` is a map, and so is a file `NAME.txt`, unless its name starts with a dot. Fails
+    /// if a folder is missing or cannot be read.
     pub fn list(&self) -> Result<Vec<MapEntry>, MapError> {
         let mut entries = BTreeMap::new();
         for dir in &self.dirs {

@@ -2,16 +2,17 @@ use thiserror::Error;
 
 use crate::game::{Layout, MAX_OPEN_TILES, MAX_THREATS, Position};
 
-/// Maximum width and height of a map, in tiles. The largest image (16-bit RGBA) takes 8 MiB.
+/// Maximum width and height of a map, in tiles. The largest image (16-bit RGBA) takes 8 MiB
+/// without compression.
 pub const MAX_SIDE: u32 = 1024;
 /// Minimum number of open tiles. With a single open tile, the player could never move.
 pub const MIN_OPEN_TILES: usize = 2;
 
-/// The error for an image or text that is not a valid map, or a layout that no image can show.
+/// The error for an image or text that is not a valid map, or for a layout that no image can show.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum LayoutError {
-    /// The file is not a PNG, or it is damaged or truncated.
+    /// The file cannot be decoded as a PNG, for example because it is damaged or truncated.
     #[error("invalid PNG: {0}")]
     Png(#[from] png::DecodingError),
     /// A pixel of an indexed PNG has a colour index that is not in the palette.
@@ -33,7 +34,7 @@ pub enum LayoutError {
         /// The number of rows.
         height: u32,
     },
-    /// No pixel has the player's colour. The server, in contrast, accepts such an image.
+    /// No opaque pixel has the player's colour. The server, in contrast, accepts such an image.
     #[error("no player: expected an opaque pixel of colour 0,0,255")]
     NoPlayer,
     /// The map has fewer open tiles than [`MIN_OPEN_TILES`].

@@ -38,7 +38,7 @@ const MAX_TEXT_FILE_BYTES: u64 = 4 << 20;
 /// A map with its name and description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Map {
-    /// The name of the map's folder, or of its text file without `.txt`.
+    /// For a map on disk, the name of its folder, or of its text file without the extension.
     pub name: String,
     /// `type` in `meta.json`: `challenge` in the real maps. For a text file, `drawing`.
     pub kind: String,
@@ -66,7 +66,7 @@ pub enum MapError {
         /// The path that was tried.
         path: PathBuf,
     },
-    /// The folder of a [`MapLibrary`] does not exist or is not a folder.
+    /// A path that a [`MapLibrary`] searches does not exist or is not a folder.
     #[error("{}: no such folder: expected a folder with one subfolder or text file per map", .path.display())]
     NoFolder {
         /// The path that was tried.
@@ -83,7 +83,7 @@ pub enum MapError {
     Read {
         /// The file or folder.
         path: PathBuf,
-        /// The system's error.
+        /// The reason.
         source: io::Error,
     },
     /// The image or drawing is not a valid map, or the map cannot be saved as an image.
@@ -115,7 +115,7 @@ pub enum MapError {
     UnknownName {
         /// The requested name.
         name: String,
-        /// A description of the expected input, which lists known names.
+        /// A description of the expected input, with at most 20 known names.
         known: String,
     },
     /// [`Map::save`] wrote nothing, because the file or folder already exists.
@@ -129,7 +129,7 @@ pub enum MapError {
     Write {
         /// The file or folder.
         path: PathBuf,
-        /// The system's error.
+        /// The reason.
         source: io::Error,
     },
 }
@@ -179,8 +179,9 @@ impl Map {
     /// Replaces `layout.png` and `meta.json` in an existing folder. Keeps its other files.
     ///
     /// # Errors
-    /// If `folder` is not a folder, the map cannot be saved as an image, or a file cannot be
-    /// written. The old map stays intact, unless a file was replaced before the failure.
+    /// If `folder` is not a folder, its path does not end in a name, the map cannot be saved as an
+    /// image, or a file cannot be written. The old map stays intact, unless a file was replaced
+    /// before the failure.
     pub fn overwrite(&self, folder: impl AsRef<Path>) -> Result<(), MapError> {
         let folder = folder.as_ref();
         if !folder.is_dir() {
@@ -195,7 +196,7 @@ impl Map {
         })
     }
 
-    /// Writes the map to a temporary path next to `folder`, and passes that path to `finish`.
+    /// Writes the map to a temporary folder next to `folder`, and passes its path to `finish`.
     fn write(&self, folder: &Path, finish: impl FnOnce(&Path) -> io::Result<()>) -> Result<(), MapError> {
         let picture = encode_layout(&self.layout)
             .map_err(|source| MapError::Layout { path: folder.join(LAYOUT_FILE), source })?;

@@ -1,4 +1,4 @@
-//! Decodes any PNG to 8-bit RGBA, exactly as the server does. The `png` crate only decompresses the
+//! Decodes PNGs to 8-bit RGBA, exactly as the server does. The `png` crate only decompresses the
 //! image: its own conversion would truncate 16-bit samples, but the server rounds them.
 
 use std::io::Cursor;
@@ -7,7 +7,7 @@ use crate::game::Position;
 
 use super::limits::{LayoutError, MAX_SIDE};
 
-/// The memory limit of the PNG decoder, excluding the decoded image. A valid map needs far less.
+/// The memory limit of the PNG decoder, excluding the decoded image. A typical map needs far less.
 const PNG_LIMIT_BYTES: usize = 16 << 20;
 
 #[derive(Debug)]
@@ -60,7 +60,7 @@ struct RawImage<'a> {
     color_type: png::ColorType,
     depth: png::BitDepth,
     palette: &'a [u8],
-    /// The `tRNS` chunk: one alpha value per palette colour, or the colour that is transparent.
+    /// The `tRNS` chunk: the alpha values of the first palette colours, or the transparent colour.
     transparency: Option<&'a [u8]>,
 }
 
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    /// The header of a PNG built by hand: the `png` crate cannot write interlaced or damaged ones.
+    /// The header of a PNG built by hand: the `png` crate cannot write interlaced or damaged PNGs.
     #[derive(Clone, Copy, Debug)]
     struct Header {
         width: u32,

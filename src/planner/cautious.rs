@@ -1,7 +1,7 @@
-//! `cautious`: does not predict the threats, but allows for everything that they *could* do. A
-//! *safe path* enters every tile before the *earliest arrival* of any threat. Filters narrow down
-//! the moves, one criterion after another: safe in this tick, safe for long, not into a dead end,
-//! with much room, not backwards, and onto a tile where threats arrive late.
+//! `cautious`: does not predict the threats, but assumes that they can go anywhere at the real
+//! server's pace. A *safe path* enters every tile before the *earliest arrival* of any threat.
+//! Filters narrow down the moves, one criterion after another: safe in this tick, safe for long,
+//! not into a dead end, with much room, not backwards, and onto a tile where threats arrive late.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -14,7 +14,8 @@ const HORIZON_TICKS: u16 = 40;
 const LAYER_STATES_MAX: usize = 384;
 /// Moves that are safe for at least this long count as equally safe.
 const LONG_LIFE_TICKS: u16 = 4;
-/// Limit of a tile's *lead*: the ticks from the player's arrival to the first threat's arrival.
+/// A tile's *lead* is the number of ticks from the player's arrival to the first threat's arrival.
+/// Longer leads count as this many ticks.
 pub(super) const LEAD_TICKS_MAX: u16 = 4;
 
 /// The observed position and pace of a threat.
@@ -22,8 +23,8 @@ pub(super) const LEAD_TICKS_MAX: u16 = 4;
 pub struct ObservedThreat {
     /// The position of the threat. A threat that is not on an open tile is ignored.
     pub position: Position,
-    /// The number of ticks from one move of the threat to the next. Its first move may come in the
-    /// observed tick. `None` for a threat that moves by the server's clock.
+    /// The number of ticks from one move of the threat to the next. The next move may come as early
+    /// as the observed tick. `None` for a threat that moves by the server's clock.
     pub period_ticks: Option<u8>,
 }
 
@@ -37,7 +38,7 @@ impl ObservedThreat {
 /// An observation at the start of a tick.
 #[derive(Clone, Copy, Debug)]
 pub struct Sighting<'a> {
-    /// The tick about to be played, which determines the pace of the threats.
+    /// The tick about to be played. It determines when threats that follow the server's clock move.
     pub tick: u16,
     /// The player's position.
     pub player: Position,
@@ -45,7 +46,8 @@ pub struct Sighting<'a> {
     pub threats: &'a [ObservedThreat],
 }
 
-/// Chooses moves from positions alone. Keeps the tables of the last map and the player's last tile.
+/// Chooses moves by the criteria of `cautious`. Keeps the tables of the last map and the player's
+/// last position.
 #[derive(Clone, Debug)]
 pub struct CautiousRules {
     terrain: Option<Terrain>,
@@ -66,11 +68,12 @@ impl Default for CautiousRules {
 #[derive(Clone, Copy, Debug)]
 struct MoveCriteria {
     player_move: Move,
-    /// The length, in ticks, of the longest safe path with this first move; 0 if there is none.
+    /// The length, in ticks, of the longest safe path found with this first move; 0 if there is
+    /// none.
     life_ticks: u16,
     avoids_dead_end: bool,
-    /// The sum of the player's leads (see [`LEAD_TICKS_MAX`]) on all tiles of safe paths. With
-    /// predictions, the number of tiles on which safe paths end.
+    /// The sum of the player's leads, each at most [`LEAD_TICKS_MAX`], on all tiles of safe paths.
+    /// With predictions, the number of tiles that safe paths reach in the last tick of the search.
     room: u32,
     keeps_direction: bool,
     arrival: u16,
@@ -102,13 +105,14 @@ impl CautiousRules {
         }
     }
 
-    /// Chooses a move within tens of microseconds. Chooses to stay if the player is not on an open
-    /// tile. The player can stay alive at least until the start of the choice's `planned_tick`.
+    /// Chooses a move. Chooses to stay if the player is not on an open tile. If the threats keep
+    /// their pace, the player can stay alive at least until the start of the choice's
+    /// `planned_tick`.
     pub fn choose(&mut self, layout: &Layout, sighting: &Sighting) -> Choice {
         choice_of(sighting.tick, &self.criteria(layout, sighting))
     }
 
-    /// Returns the moves that pass the first [`SHORTLIST_FILTERS`] filters, as bits; 0 if the
+    /// Returns the moves that pass the first [`SHORTLIST_FILTERS`] filters, as a bit mask; 0 if the
     /// player is not on an open tile.
     pub(super) fn shortlist(&mut self, layout: &Layout, sighting: &Sighting) -> u8 {
         let left = filtered(self.criteria(layout, sighting), &CASCADE[..SHORTLIST_FILTERS]);
@@ -145,7 +149,7 @@ impl CautiousRules {
             .collect()
     }
 
-    /// Chooses a move by a search of at most 40 ticks. `world` and `state` (see
+    /// Chooses a move by a search up to 40 ticks ahead. `world` and `state` (see
     /// [`World::state_at`]) contain only the modelled threats, whose moves are predicted. The
     /// search assumes that the `unmodelled` threats can go anywhere at their pace. Without modelled
     /// threats, the result is the same as that of [`choose`](Self::choose).
@@ -204,7 +208,7 @@ impl CautiousRules {
         let delays: Vec<u16> = move_delays(&self.clock, tick).take(terrain.graph.len()).collect();
         self.arrivals.clear();
         self.arrivals.resize(terrain.graph.len(), UNREACHED);
-        // Search once per pace, because a message may list over a thousand threats.
+        // Search once per pace, because an observation may list over a thousand threats.
         let mut by_period: BTreeMap<Option<u8>, Vec<u16>> = BTreeMap::new();
         for threat in threats {
             if let Some(tile) = terrain.graph.tile(threat.position) {

@@ -9,9 +9,10 @@ use crate::search::{Budget, BudgetMeter};
 pub enum Source {
     /// The move follows an existing plan.
     Plan,
-    /// A search in this tick found the move.
+    /// A search in this tick found the move, or a planner in Python returned the move.
     Search,
-    /// A rule chose the move: the planner does not search, or its search found no move in time.
+    /// The planner does not search, its search found no move in time, or
+    /// [`CautiousRules`](super::CautiousRules) chose the move.
     Fallback,
 }
 
@@ -39,14 +40,15 @@ pub struct Choice {
     pub player_move: Move,
     /// How the move was found.
     pub source: Source,
-    /// The tick in which the planner's line, if any, ends; above 2000 if the line survives.
+    /// The tick that the planner expects the game to reach; `None` if the planner makes no
+    /// forecast. Above 2000 if the planner expects the player to survive the game.
     pub planned_tick: Option<u16>,
     /// The number of simulated ticks in this call, which [`Budget::ticks`] limits.
     pub simulated_ticks: u64,
 }
 
 impl Choice {
-    /// Returns true if the planner's line survives the game.
+    /// Returns true if the planner expects the player to survive the game.
     pub fn survives(&self) -> bool {
         self.planned_tick.is_some_and(|tick| tick > LAST_TICK)
     }
@@ -59,8 +61,8 @@ pub trait Planner: Send {
     /// [`PlannerSpec::check_budget`](super::PlannerSpec::check_budget).
     fn decide(&mut self, world: &World, state: &State, budget: Budget) -> Choice;
 
-    /// Returns the error of the last call of [`decide`](Self::decide), if the call failed. The move
-    /// must then not be played. Only external planners can fail.
+    /// Returns the error if the planner could not be created or a call of [`decide`](Self::decide)
+    /// failed. The returned move must then not be played. Only external planners can fail.
     fn failure(&self) -> Option<&PlannerFailure> {
         None
     }

@@ -1,8 +1,9 @@
-//! Decides a state: finds a line to the end of the game, or proves that none exists and finds the
-//! longest line. Starts with the survival search, which is fastest on easy maps, and continues with
-//! the prover in [`proof`](crate::proof). If the prover cannot combine all threats, it takes turns
-//! with an exhaustive search. If the budgets limit only simulated ticks, the same sequence of calls
-//! always gives the same answers.
+//! Tries to decide a state: to find a line to the end of the game, or to prove that none exists and
+//! find the longest line. Starts with the survival search, which is fastest on easy maps, and
+//! continues with the prover in [`proof`](crate::proof), unless the prover does not support the map
+//! or the rules. If the prover cannot combine all threats, it takes turns with an exhaustive
+//! search. If the budgets limit only simulated ticks, the same sequence of calls always gives the
+//! same answers.
 
 use std::io::{self, BufRead, Write};
 

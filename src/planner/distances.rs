@@ -1,4 +1,5 @@
-//! A table of a threat's distances between tiles, computed on demand. It takes at most 32 MiB.
+//! A table of a threat's distances between tiles, computed on demand. The distances take at most
+//! 32 MiB.
 
 use super::terrain::Terrain;
 use crate::game::{Mover, World};

@@ -1,5 +1,6 @@
-//! Plays expressions of the search grammar. Keeps the best sequence and the search trees between
-//! ticks. Once a sequence survives the game, the planner searches no further.
+//! Plays expressions of the search grammar. While the game stays in the predicted state, keeps the
+//! best sequence and the search trees between ticks, and searches no further once a sequence
+//! survives the game.
 
 use super::follower::PlanFollower;
 use super::problem::SurvivalProblem;

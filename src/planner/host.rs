@@ -1,5 +1,6 @@
 //! External planners, such as Python callables. Their names contain a colon, as in `MODULE:NAME`.
-//! Without a host, such a name is an error, so a request to a server cannot run external code.
+//! Without a host, such a name is an error, so a name from an untrusted source cannot run external
+//! code.
 
 use std::error::Error;
 use std::fmt;
@@ -9,11 +10,10 @@ use super::Planner;
 
 /// Finds external planners by name.
 pub trait PlannerHost: Sync {
-    /// Returns the planner named `name`, which contains a colon.
+    /// Returns the factory of the planner named `name`, which contains a colon.
     ///
     /// # Errors
-    /// If the planner cannot be found or loaded. The message is one sentence and says what is
-    /// expected instead.
+    /// If the planner cannot be found or loaded. The message should be one sentence.
     fn find(&self, name: &str) -> Result<Arc<dyn PlannerFactory>, PlannerFailure>;
 }
 
@@ -35,7 +35,8 @@ impl PartialEq for ExternalPlanner {
     }
 }
 
-/// The error if an external planner cannot be found or loaded, or fails to choose a move.
+/// The error for an external planner that cannot be found, loaded or created, or that fails to
+/// choose a move.
 #[derive(Clone, Debug)]
 pub struct PlannerFailure {
     text: String,
@@ -77,7 +78,7 @@ impl Error for PlannerFailure {
 
 pub(super) fn is_external_name(text: &str) -> bool {
     text.split_once(':').is_some_and(|(module, name)| {
-        // A number after the colon can only be the parameter of a built-in planner.
+        // A digit after the colon starts the parameter of a built-in planner.
         !name.is_empty()
             && !name.starts_with(|c: char| c.is_ascii_digit())
             && !module.is_empty()

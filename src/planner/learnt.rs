@@ -1,4 +1,5 @@
-//! `model:FILE`: chooses moves with a small neural network, trained with the Python package.
+//! `model:FILE`: chooses moves with a small neural network. Scripts in `examples/python` train such
+//! networks.
 //!
 //! The network scores one action at a time. Its inputs are the
 //! [features](crate::batch::FEATURES_ACTION) of the action, their mean and maximum over all open
@@ -212,7 +213,7 @@ mod tests {
         let choice = spec.build(0).decide(&world, &world.start(), Budget::UNLIMITED);
         assert_eq!(choice.player_move, Move::Right);
         assert_eq!(spec.to_string(), name);
-        assert!(PlannerSpec::find(&name, None).is_err(), "a request without a host cannot name a file");
+        assert!(PlannerSpec::find(&name, None).is_err(), "without a host, no file is read");
     }
 
     #[test]

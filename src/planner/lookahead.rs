@@ -1,5 +1,6 @@
-//! `lookahead`: an exhaustive breadth-first search over distinct states. Among the moves with which
-//! the player can survive longest, plays one that can lead farthest from the nearest threat.
+//! `lookahead`: an exhaustive breadth-first search over distinct states, up to a maximum depth.
+//! Among the moves with which the player can survive longest, plays one that can lead farthest from
+//! the nearest threat.
 
 use std::collections::HashMap;
 
@@ -8,7 +9,7 @@ use crate::game::{LAST_TICK, Move, State, World};
 use crate::planner::safest::SafestPlanner;
 use crate::search::BudgetMeter;
 
-/// Maximum number of states per layer. The search stops when a layer would have more.
+/// Maximum number of states per layer. The search stops if a layer is full and moves are left.
 const LAYER_STATES_MAX: usize = 1 << 17;
 
 /// Searches exhaustively up to a maximum depth.
@@ -17,7 +18,7 @@ pub struct LookaheadPlanner {
     depth_ticks: u16,
     layer: Vec<Node>,
     next: Vec<Node>,
-    /// Maps fingerprints to indices in `next`. No code iterates over this map in its random order.
+    /// Maps fingerprints to indices in `next`. The map's random order is never used.
     seen: HashMap<u64, u32>,
     safest: SafestPlanner,
 }

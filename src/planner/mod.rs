@@ -55,7 +55,7 @@ pub use crate::proof::{Proof, Step};
 pub use crate::search::Budget;
 use crate::search::{DEPTH_MAX, LEVELS_MAX};
 
-/// The built-in planners. Their names, help texts and error messages come from this table.
+/// The built-in planners. Their names, help texts and parameter ranges come from this table.
 const PLANNERS: &[PlannerEntry] = &[
     PlannerEntry {
         name: "random",
@@ -65,19 +65,19 @@ const PLANNERS: &[PlannerEntry] = &[
     },
     PlannerEntry {
         name: "safest",
-        about: "avoids an immediate catch, then heads for the tile that it reaches longest before the threats",
+        about: "avoids an immediate catch if it can, and heads for the tile that it reaches longest before any threat",
         parameter: None,
         make: Make::Planner(|_, _| Box::new(SafestPlanner::new())),
     },
     PlannerEntry {
         name: "paranoid",
-        about: "minimax, with the threats as free adversaries (paranoid:TICKS, default 6)",
+        about: "minimax against threats that may make any move (paranoid:TICKS, default 6)",
         parameter: Some(Parameter { default: 6, max: paranoid::PARANOID_TICKS_MAX }),
         make: Make::Planner(|ticks, _| Box::new(ParanoidPlanner::new(ticks))),
     },
     PlannerEntry {
         name: "lookahead",
-        about: "exhaustive search over some ticks, with exact predictions (lookahead:TICKS, default 8)",
+        about: "exhaustive search to a depth of TICKS, with exact predictions (lookahead:TICKS, default 8)",
         parameter: Some(Parameter { default: 8, max: 64 }),
         make: Make::Planner(|ticks, _| Box::new(LookaheadPlanner::new(ticks))),
     },
@@ -110,7 +110,7 @@ const PLANNERS: &[PlannerEntry] = &[
     },
     PlannerEntry {
         name: "uct-greedy",
-        about: "tree search with games that avoid death one tick ahead: select(0.2, simulate(greedy))",
+        about: "tree search with random games that avoid a catch one tick ahead: select(0.2, simulate(greedy))",
         parameter: None,
         make: Make::Expression(|_| "select(0.2, simulate(greedy))".to_owned()),
     },
@@ -128,7 +128,7 @@ const PLANNERS: &[PlannerEntry] = &[
     },
     PlannerEntry {
         name: "show-off",
-        about: "survives, and lets the threats come as close as possible",
+        about: "survives if it can, and lets the threats come close",
         parameter: None,
         make: Make::Planner(|_, options| Box::new(ShowOffPlanner::new(options))),
     },
@@ -146,7 +146,7 @@ const PLANNERS: &[PlannerEntry] = &[
     },
     PlannerEntry {
         name: "survival",
-        about: "solves the whole game, then plays the solution (the default)",
+        about: "solves the whole game if it can, then plays the solution (the default)",
         parameter: None,
         make: Make::Planner(|_, options| Box::new(SurvivalPlanner::new(options))),
     },

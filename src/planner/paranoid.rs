@@ -12,8 +12,9 @@ use crate::search::BudgetMeter;
 /// Maximum search depth in ticks. The search is recursive, so the depth must be limited.
 pub(super) const PARANOID_TICKS_MAX: u16 = 64;
 
-/// The value of a line that survives is this number plus the distance of the nearest threat. The
-/// value of a line that ends in a catch is the number of ticks until the catch.
+/// The value of a line without a catch up to the search depth is this number plus the distance, in
+/// steps, to the nearest threat. The value of a line that ends in a catch is the number of ticks
+/// that it completes.
 const SURVIVES_VALUE: i32 = 1000;
 
 /// Searches by minimax up to a maximum depth.
@@ -25,7 +26,7 @@ pub struct ParanoidPlanner {
 }
 
 impl ParanoidPlanner {
-    /// Creates a planner that searches `depth_ticks` ahead, clamped to the range 1 to 64.
+    /// Creates a planner that searches up to `depth_ticks` ahead, clamped to the range 1 to 64.
     pub fn new(depth_ticks: u16) -> Self {
         let depth_ticks = depth_ticks.clamp(1, PARANOID_TICKS_MAX);
         Self { depth_ticks, distances: None, safest: SafestPlanner::new() }
@@ -55,7 +56,7 @@ impl Planner for ParanoidPlanner {
                     // The next iteration searches the best move first, so that it wins ties.
                     moves[..=index].rotate_right(1);
                     best = Some((moves[0].0, depth));
-                    // If every line ends in a catch, a deeper search would return the same value.
+                    // If the threats can force a catch, a deeper search would give the same value.
                     if value < SURVIVES_VALUE {
                         break;
                     }

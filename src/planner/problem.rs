@@ -1,9 +1,11 @@
-//! This game as a search problem. Rollouts allocate no memory if there are at most eight threats.
+//! This game as a search problem. Copying a state allocates no memory if the game has at most eight
+//! threats.
 
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::{Generator, Problem};
 
-/// The problem of surviving in a world. The reward is the final tick, which is 1/5 of the score.
+/// The problem of surviving in a world. The reward of a state is its tick; the score of a finished
+/// game is five times that tick.
 #[derive(Clone, Copy, Debug)]
 pub struct SurvivalProblem<'w> {
     world: &'w World,
@@ -49,7 +51,7 @@ impl Problem for SurvivalProblem<'_> {
         f64::from(LAST_TICK + 1)
     }
 
-    /// Draws moves until one is open, which is usually faster than listing the open moves.
+    /// Draws moves until one is possible, which is usually faster than listing the possible moves.
     #[inline]
     fn random(&self, state: &State, _: &mut Vec<Move>, random: &mut Generator) -> Move {
         loop {
@@ -60,8 +62,8 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// Returns a random move. If it is fatal, returns the next move in the cyclic order of
-    /// [`Move::ALL`] that is not fatal, or the random move if all are fatal.
+    /// Draws a random move. Returns the first move, from the drawn one in the cyclic order of
+    /// [`Move::ALL`], that does not lead to an immediate catch, or the drawn move if all do.
     #[inline]
     fn greedy(&self, state: &State, actions: &mut Vec<Move>, random: &mut Generator, trial_ticks: &mut u64) -> Move {
         let first = self.random(state, actions, random);
@@ -83,7 +85,7 @@ impl Problem for SurvivalProblem<'_> {
         }
     }
 
-    /// Returns a code for the tick, the player's tile and the move, but not for the threats.
+    /// The code combines the tick, the player's tile and the move, but ignores the threats.
     #[inline]
     fn code(&self, state: &State, player_move: Move, _depth: usize, _index: usize) -> u64 {
         let tile = self.world.tile_after(state, Move::Stay);

@@ -1,4 +1,4 @@
-//! `random`: in each tick, plays one of the possible moves with equal probability.
+//! `random`: plays a uniformly random possible move in each tick.
 
 use super::problem::SurvivalProblem;
 use super::{Budget, Choice, Planner, Source};

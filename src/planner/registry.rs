@@ -12,7 +12,8 @@ use crate::search::{Expression, ParseError};
 
 pub(super) struct PlannerEntry {
     pub name: &'static str,
-    /// The help text, in one line. If the planner runs an expression, the text includes it.
+    /// One line of help. If the planner runs an expression, the line includes the expression for
+    /// the default parameter.
     pub about: &'static str,
     pub parameter: Option<Parameter>,
     pub make: Make,
@@ -23,7 +24,7 @@ pub(super) struct Parameter {
     pub max: u16,
 }
 
-/// The constructor of a planner. The `u16` is the planner's parameter, or 0 if it has none.
+/// The constructor of a planner. The `u16` is the parameter, or 0 if the planner takes none.
 pub(super) enum Make {
     Planner(fn(u16, SurvivalOptions) -> Box<dyn Planner>),
     Expression(fn(u16) -> String),
@@ -43,7 +44,7 @@ pub const NAMES: [(&str, &str); PLANNERS.len()] = {
 /// The name of the default planner.
 pub const DEFAULT_NAME: &str = "survival";
 
-/// The error for an invalid name or expression, or for a limit that a planner does not observe.
+/// The error if a text does not specify a planner, or if a planner cannot limit its evaluations.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum PlannerError {
@@ -64,7 +65,7 @@ pub enum PlannerError {
         /// The parse error.
         error: ParseError,
     },
-    /// The planner takes no parameter, or the text is not a number in its range.
+    /// The planner takes no parameter, or the parameter is not a whole number in its range.
     #[error("{name}:{parameter}: expected {expected}")]
     Parameter {
         /// The planner's name.
@@ -74,7 +75,7 @@ pub enum PlannerError {
         /// The expected parameter.
         expected: String,
     },
-    /// The name is that of an external planner, but the program has no host to find it.
+    /// The name has the form of an external planner's name, but there is no [`PlannerHost`].
     #[error("no planner named {name}: a planner in Python, MODULE:NAME, needs the command of the Python package")]
     NoHost {
         /// The requested name.
@@ -130,7 +131,7 @@ impl PlannerSpec {
     /// Parses the name of a planner, or an expression. `host` finds external planners.
     ///
     /// # Errors
-    /// If the text is invalid, or the external planner cannot be found or loaded.
+    /// If the text is invalid, or names an external planner that cannot be found or loaded.
     pub fn find(text: &str, host: Option<&dyn PlannerHost>) -> Result<Self, PlannerError> {
         let text = text.trim();
         // The path of a model may contain parentheses or begin with a digit.
@@ -235,7 +236,7 @@ fn parse_parameter(entry: &PlannerEntry, parameter: &str) -> Result<u16, Planner
 /// Creates a planner by name or from an expression. `seed` determines its random numbers.
 ///
 /// # Errors
-/// If the text is invalid or names an external planner. The message says what is expected.
+/// If the text is invalid or names an external planner.
 pub fn by_name(name_or_expression: &str, seed: u64) -> Result<Box<dyn Planner>, PlannerError> {
     Ok(name_or_expression.parse::<PlannerSpec>()?.build(seed))
 }

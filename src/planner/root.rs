@@ -1,6 +1,6 @@
 use crate::game::{Layout, Move, Rules, State, World};
 
-/// The state from which a search has searched so far, with its map and rules.
+/// The state that a search starts from, with its map and rules.
 #[derive(Clone, Debug)]
 pub(super) struct Root {
     layout: Layout,
@@ -8,12 +8,12 @@ pub(super) struct Root {
     state: State,
 }
 
-/// How a new root follows from the last one.
+/// How a new root relates to the previous one.
 pub(super) enum Progress {
     Same,
     /// The new root is the state after this move.
     Played(Move),
-    /// The states are further apart, or of different worlds.
+    /// The new root is of another world, or is neither the previous root nor its direct successor.
     Unrelated,
 }
 

@@ -1,11 +1,13 @@
-//! `safest`, the fallback of other planners: avoids an immediate catch, and moves towards the tile
-//! with the most *margin*, the number of ticks from the player's arrival to the first threat's.
+//! `safest`, the fallback of other planners: avoids an immediate catch if possible, and moves
+//! towards the tile with the most *margin*, an estimate of the ticks from the player's arrival to
+//! the first threat's arrival.
 
 use super::terrain::Terrain;
 use super::{Budget, Choice, Planner, Source};
 use crate::game::{Move, Mover, State, UNREACHED, World};
 
-/// Avoids an immediate catch, and moves towards the tile with the most margin over the threats.
+/// Avoids an immediate catch if possible, and moves towards the tile that the player reaches
+/// longest before the threats.
 #[derive(Clone, Debug, Default)]
 pub struct SafestPlanner {
     terrain: Option<Terrain>,
@@ -73,7 +75,7 @@ mod tests {
 
     #[test]
     fn avoids_a_catch_one_tick_ahead() {
-        // The move to the right gives the most margin, but the goldfish moves there in tick 5.
+        // In tick 5, the goldfish must move left, onto the tile to the right of the player.
         let world =
             World::new(&Layout::parse("#P.g\n#.##\n#.##").expect("a drawing"), &Rules::BLITZ_2025).expect("a map");
         let mut state = world.start();

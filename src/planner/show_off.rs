@@ -1,6 +1,7 @@
-//! `show-off`: survives, and lets the threats come close. In each tick, it tries variations of its
-//! plan: the first moves of the plan, then moves that approach the threats, then the line that a
-//! survival search finds. A surviving variation replaces the plan if it brings the threats closer.
+//! `show-off`: tries to survive, and lets the threats come close. Once it has a plan that survives
+//! the game, it tries variations of the plan in each tick: the first moves of the plan, then moves
+//! that mostly approach a threat, then the line that a survival search finds. A surviving variation
+//! replaces the plan if it brings the threats closer.
 
 use super::lookahead::threat_distance;
 use super::problem::SurvivalProblem;
@@ -15,7 +16,7 @@ const DARE_TICKS_MAX: usize = 24;
 const PROOF_TICKS_MAX: u64 = 12_000;
 const RANDOM_TICK_INTERVAL: usize = 6;
 
-/// Plays a plan that survives and in which the threats come close.
+/// Plays a plan that survives, if it finds one, and in which the threats come close.
 #[derive(Debug)]
 pub struct ShowOffPlanner {
     survival: SurvivalPlanner,
@@ -23,7 +24,8 @@ pub struct ShowOffPlanner {
 }
 
 impl ShowOffPlanner {
-    /// Creates a planner. The `options` apply to the first plan; variations use only the seed.
+    /// Creates a planner. The `options` apply to the search for a plan. The searches for variations
+    /// have default options with seeds derived from `options.seed`.
     pub fn new(options: SurvivalOptions) -> Self {
         Self { survival: SurvivalPlanner::new(options), random: Generator::from_seed(options.seed) }
     }
@@ -54,8 +56,9 @@ impl ShowOffPlanner {
         (solution.outcome == Outcome::Survives).then_some(moves)
     }
 
-    /// Returns the safe move that brings a threat closest or, with probability 1/6, a random safe
-    /// move; a fatal move if no move is safe. Returns `None` if the budget is used up.
+    /// Returns the move without an immediate catch that brings a threat closest. With probability
+    /// 1/6, returns a random move without an immediate catch. If all moves lead to an immediate
+    /// catch, returns one of them. Returns `None` if the budget is used up.
     fn closest_safe_move(&mut self, world: &World, state: &State, meter: &mut BudgetMeter) -> Option<Move> {
         meter.tick().ok()?;
         if self.random.below(RANDOM_TICK_INTERVAL) == 0 {
@@ -78,7 +81,8 @@ impl ShowOffPlanner {
     }
 }
 
-/// Returns a number that grows as the threats come closer; `None` if the budget is used up.
+/// Scores the first `HORIZON_TICKS` ticks of `plan`: the closer the nearest threat in each tick,
+/// the higher the score. Returns `None` if the budget is used up.
 fn closeness(world: &World, state: &State, plan: &[Move], meter: &mut BudgetMeter) -> Option<u32> {
     const NEAR: i32 = 840;
     let mut state = state.clone();
@@ -102,7 +106,7 @@ impl Planner for ShowOffPlanner {
         let mut source = Source::Plan;
         while meter.check().is_ok() {
             let variation = self.vary(world, state, &plan, &mut meter);
-            // Count every variation, even if it used no ticks, so that the loop ends.
+            // Count an extra tick, so that the loop ends even if variations simulate no ticks.
             let _ = meter.tick();
             let Some(variation) = variation else { continue };
             if let Some(closer) = closeness(world, state, &variation, &mut meter).filter(|&closer| closer > best) {

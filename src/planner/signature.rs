@@ -1,5 +1,6 @@
-//! The search signature: a hash of the planners' decisions with a fixed seed and fixed budgets. It
-//! shows whether a code change alters any search, as node counts do for chess engines.
+//! The search signature: a hash of planners' decisions with a fixed seed and fixed budgets. If a
+//! code change alters the signature, it has altered a search. Chess engines use node counts in this
+//! way.
 
 use std::sync::Mutex;
 use std::thread;
@@ -40,7 +41,7 @@ pub fn signature(layouts: &[Layout], threads: usize) -> Result<String, WorldErro
         done.collect::<Vec<(usize, Result<Record, WorldError>)>>()
     };
     let mut records = thread::scope(|scope| {
-        // The current thread plays games too, so it does not matter if helpers fail to start.
+        // The current thread plays games too, so all games are played even if no helper starts.
         let help = |_| thread::Builder::new().spawn_scoped(scope, work).ok();
         let helpers: Vec<_> = (1..threads).filter_map(help).collect();
         let mut records = work();

@@ -1,17 +1,19 @@
 //! `smitsimax`: a search in which the player and each *unmodelled* threat (one with unknown rules)
 //! choose their own moves, as in decoupled UCT (Tak, Lanctot and Winands, 2014).
 //!
-//! Each of these agents has its own rewards and its own tree of bandits. In each tick of a playout,
-//! an agent chooses its move by the confidence bounds of the bandit for its current observation.
-//! The player observes all threats. A threat observes its own tile and, as on the server, the
-//! player's tile after the player's move. Modelled threats are simulated exactly.
+//! Each of these agents has its own rewards and its own tree of bandits. Whenever an agent moves in
+//! a playout, it chooses by the confidence bounds of the bandit for its current observation. The
+//! player observes all threats. A threat observes its own tile and the player's tile after the
+//! player's move. The moves of modelled threats follow their known rules.
 //!
 //! A playout ends when the player is caught, makes a new observation or reaches the horizon. Unless
-//! the player is caught, the playout's value is the best prior of a next move. A move's prior is
-//! the *room* after it: the tiles that the player reaches first, weighted by its lead over threats.
+//! the player is caught, the playout's value is the highest prior of the player's next moves. A
+//! move's prior is the *room* after the move (the tiles that the player reaches first, weighted by
+//! its lead over the threats), or the reward of a catch if the move may be fatal.
 //!
-//! A threat that stays on its tile several times in a row, although it could move, is *waiting*. It
-//! is expected to stay until the player comes nearer than at any of these times.
+//! A threat on the server's clock is *waiting* if it has stayed on its tile several times in a row
+//! when it could have moved. It is expected to stay until the player comes nearer than it was at
+//! any of these times.
 
 use std::collections::HashMap;
 use std::hash::Hasher;
@@ -29,15 +31,15 @@ const HORIZON_TICKS: usize = 40;
 const EXPLORATION: f32 = 0.2;
 /// The prior value of each player move counts as this many visits.
 const EXPECTATION_VISITS: f32 = 2.0;
-/// Weight of exploration in the threats' choices, on the scale of `EXPLORATION`.
+/// Weight of exploration in the threats' choices, for rewards divided by the size of their range.
 const ATTACK_EXPLORATION: f32 = 0.7;
-/// Prior probability that a threat moves towards the player if it also has other moves.
+/// Prior probability that a threat moves towards the player, if it can.
 const ATTACK_SHARE: f32 = 0.9;
 /// A threat that ends a playout `d` tiles from the player gets 1 / (1 + d) of this reward.
 const CLOSENESS_REWARD: f32 = 0.02;
 const CATCH_COST: f32 = 0.3;
 const DEAD_END_SHARE: f32 = 0.5;
-/// To evaluate the end of a playout, the modelled threats are simulated for this many ticks.
+/// Maximum number of ticks for which an evaluation simulates the modelled threats.
 const PREDICTED_TICKS: u16 = 6;
 
 /// Threats on the server's clock are assumed to reach no tile more than this many moves away.
@@ -48,7 +50,7 @@ const WAITING_STAYS: u8 = 3;
 
 const MOVES: usize = Move::ALL.len();
 
-/// Chooses moves against threats with known positions but unknown rules.
+/// Chooses moves against threats with known positions, whether or not their rules are known.
 #[derive(Clone, Debug)]
 pub struct SmitsimaxRules {
     distances: Option<Distances>,
@@ -119,7 +121,7 @@ impl SmitsimaxRules {
 #[derive(Clone, Copy, Debug)]
 struct Habit {
     position: Position,
-    /// How often in a row the threat has stayed on its tile although it could move.
+    /// How many times in a row the threat has stayed on its tile when it could have moved.
     stays: u8,
     /// The player's minimum distance from the threat during these stays.
     nearest: u16,
@@ -202,7 +204,7 @@ impl Tree {
     fn select_by_bound(&mut self, index: u32, moves: u8) -> usize {
         let bandit = self.bandits[index as usize];
         let (low, span) = (self.range.0, self.span());
-        // In the standard library's logarithm, the last bit depends on the platform.
+        // Not `f32::ln`, because its last bit differs between platforms.
         let log = libm::logf((bandit.total_visits() + 1) as f32);
         self.select(index, moves, |number| {
             let exploration = (log / (bandit.visits[number] as f32 + 1.0)).sqrt();
@@ -309,7 +311,8 @@ struct Agents<'a> {
     survived_ticks: u64,
     arrivals: Vec<u16>,
     steps: Vec<u16>,
-    /// Pairs `(ticks, tile)`: after `ticks` more ticks, a modelled threat is on the tile.
+    /// Pairs `(ticks, tile)`: if the player stays for `ticks` ticks, a modelled threat is then on
+    /// the tile.
     occupied: Vec<(u16, u16)>,
 }
 
@@ -429,7 +432,8 @@ impl<'a> Agents<'a> {
     }
 
     /// Fills `arrivals` and `occupied`. For `occupied`, simulates a few ticks in which the player
-    /// stays. A waiting threat is assumed to reach only tiles nearer than its waiting distance.
+    /// stays. A waiting threat is assumed to reach only tiles that are nearer to it than its
+    /// waiting distance. Returns `None` if the budget is used up.
     fn measure_arrivals(&mut self, state: &State, meter: &mut BudgetMeter) -> Option<()> {
         self.occupied.clear();
         let mut later = state.clone();
@@ -470,7 +474,7 @@ impl<'a> Agents<'a> {
     }
 
     /// Returns the player's room after a move to `next`, from 0 to 1, or `None` if the move may be
-    /// fatal. The square root makes a tile count more when room is scarce.
+    /// fatal. The square root makes each tile count more when room is scarce.
     fn room(&mut self, next: u16) -> Option<f32> {
         let (arrivals, occupied) = (&self.arrivals, &self.occupied);
         let enters = |tile: u16, made: u16| made < arrivals[usize::from(tile)] && !occupied.contains(&(made, tile));
@@ -626,7 +630,7 @@ mod tests {
 
     #[test]
     fn threat_learns_to_follow_the_player_wherever_it_goes() {
-        // On a ring, a threat that did not observe the player's moves would soon lose track of it.
+        // On a ring, a threat that did not observe the player's moves would soon lose the player.
         let world = world("P..\n.#.\n...", &Rules::BLITZ_2025);
         let state = world.state_at(1000, Position::new(1, 0), &[]).expect("a state");
         let mut distances = None;

@@ -1,12 +1,15 @@
 //! The survival search: a beam search over the entire game, with exact predictions of the threats.
 //!
 //! A *layer* holds distinct states of one tick. Random moves from these states fill the next layer
-//! up to the width of the beam. At first, only a limited number of moves may lead to the same tile.
-//! A beam of the best-scoring states would do worse: it would fill with similar states that all end
-//! in a catch. At a dead end, the search backtracks, and doubles the beam's width and the number of
-//! ticks for the next backtracking. Both are reset well past the dead end. If no layer was cut to
-//! the width, the last layer holds *every* reachable state; if none of them has a surviving
-//! successor, no line lasts longer. Without a time limit, the search is deterministic.
+//! up to the width of the beam. Moves to a tile that many earlier moves lead to are tried last. A
+//! beam of the best-scoring states would tend to fill with similar states.
+//!
+//! At a dead end, the search backtracks. It doubles the number of ticks for the next backtracking
+//! and, unless the memory limits the beam, the width. Both are reset `WIDE_TICKS` past the dead
+//! end. If no layer was cut to the width, the last layer holds *every* reachable state of its tick
+//! that the options allow. If none of these states has a surviving successor, no line is longer
+//! than the longest line found. Without a time limit, the same sequence of calls always gives the
+//! same answers.
 
 use super::root::{Progress, Root};
 use crate::game::{LAST_TICK, Move, State, World};
@@ -16,10 +19,11 @@ use crate::search::{Budget, BudgetMeter, Generator};
 const BEAM_WIDTH_MIN: usize = 2;
 const BACKTRACK_TICKS_MIN: usize = 16;
 const WIDE_TICKS: usize = 8;
-/// Number of layers from one checkpoint to the next. Only checkpoints keep their states.
+/// A new layer is a *checkpoint* if its depth is a multiple of this number. Apart from the last
+/// layer, only checkpoints keep their states.
 const CHECKPOINT_TICKS: usize = 8;
 const PLAY_MEMORY_MAX_BYTES: usize = 16 << 20;
-/// At first, at most width / `TILE_DIVISOR` + 1 moves to the same tile are drawn.
+/// After width / `TILE_DIVISOR` + 1 moves to a tile, further moves to the tile are deferred.
 const TILE_DIVISOR: usize = 32;
 
 /// How a search ended.
@@ -27,7 +31,7 @@ const TILE_DIVISOR: usize = 32;
 pub enum Outcome {
     /// The line survives to the end of the game.
     Survives,
-    /// No line survives to the end, or none with the slack and guard of [`SurvivalOptions`] does.
+    /// No line with the slack and guard of [`SurvivalOptions`] survives to the end of the game.
     Doomed,
     /// The search stopped before the answer was known. The line is the longest found so far.
     Undecided,
@@ -51,9 +55,10 @@ pub struct Solution {
     pub outcome: Outcome,
     /// The moves of the longest line found.
     pub moves: Vec<Move>,
-    /// The tick in which the line ends; 2001 if the player survives.
+    /// The tick that the line reaches; 2001 if the player survives.
     pub final_tick: u16,
-    /// A proven upper bound on the final tick of all lines; 2001 if nothing is proven.
+    /// A proven upper bound on the final tick of all lines with the slack and guard of
+    /// [`SurvivalOptions`]; 2001 if nothing is proven.
     pub bound: u16,
     /// The part of the budget that this call used, in simulated ticks.
     pub simulated_ticks: u64,
@@ -76,8 +81,8 @@ impl Solution {
     }
 }
 
-/// The ticks in which a line must stay out of the threats' reach: when the player has moved, no
-/// threat may be on its new tile or next to it.
+/// The ticks in which a line must stay out of the threats' reach: after the player's move and
+/// before the threats' moves, no threat may be on the player's tile or next to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Guard {
     /// No ticks, for threats that follow the rules.
@@ -95,8 +100,8 @@ pub struct SurvivalOptions {
     pub seed: u64,
     /// Maximum memory for the layers, in bytes.
     pub memory_max_bytes: usize,
-    /// The *slack* of all lines: in each state of a line, the player would survive if it stood
-    /// still for this many threat moves.
+    /// The *slack* that each line must have: in every state that the line reaches, the player would
+    /// survive if it stood still for this many threat moves.
     pub slack_moves: u8,
     /// The ticks in which a line must stay out of the threats' reach.
     pub guard: Guard,
@@ -194,8 +199,8 @@ impl SurvivalSearch {
     }
 
     /// Searches from `state` until the answer is known or the budget is used up. A further call
-    /// with this state or a successor continues the search; with any other state or world, the
-    /// search starts afresh.
+    /// with this state or a direct successor reuses the search where possible; with any other state
+    /// or world, the search starts afresh.
     pub fn solve(&mut self, world: &World, state: &State, budget: Budget) -> Solution {
         self.solve_until(world, state, LAST_TICK + 1, budget)
     }
@@ -205,7 +210,8 @@ impl SurvivalSearch {
         self.solve_pruned(world, state, enough_tick, budget, None)
     }
 
-    /// Skips hopeless states. If the outcome is `Doomed`, each longer line visits a hopeless state.
+    /// Like [`SurvivalSearch::solve_until`], but skips hopeless states. If the outcome is `Doomed`,
+    /// only lines through hopeless states can be longer than the returned line.
     pub(crate) fn solve_pruned(
         &mut self,
         world: &World,
@@ -235,7 +241,7 @@ impl SurvivalSearch {
                 }
                 Growth::Died(death) => self.handle_dead_end(death),
                 Growth::Interrupted => {
-                    // A call cannot complete such a wide layer: narrow the beam for the next call.
+                    // This call did not complete a layer: narrow the beam for the next call.
                     if !has_grown {
                         self.width = BEAM_WIDTH_MIN;
                     }
@@ -319,8 +325,8 @@ impl SurvivalSearch {
             if self.nodes.len() == first_node {
                 break;
             }
-            // A state that several first moves lead to has only one parent. So a layer that loses
-            // states may have lost some that can still be reached.
+            // A state has only one parent, even if several first moves lead to it. If a layer loses
+            // states, some of them may still be reachable.
             let complete = layer.complete && self.nodes.len() - first_node == of_layer.len();
             self.layers.push(Layer { first_node, first_checkpoint_state, complete, ..*layer });
             new_indices = next_indices;
@@ -456,8 +462,9 @@ impl SurvivalSearch {
     }
 
     /// Returns the maximum width within the memory limit. The layer under construction gets a
-    /// quarter of it. Each state comes with a parent state, five candidates in each of two lists,
-    /// and four fingerprint entries. A growing vector may allocate twice the size of its contents.
+    /// quarter of the limit. Each of its states comes with a parent state, up to five candidates in
+    /// each of two lists, and up to four fingerprint entries. A growing vector may allocate twice
+    /// the size of its contents.
     fn affordable_width(&self, world: &World) -> usize {
         let building_bytes = self.options.memory_max_bytes / 4;
         let built_bytes = 2 * world.state_bytes() + 10 * size_of::<Node>() + 4 * size_of::<(u64, u32)>();
@@ -475,21 +482,22 @@ fn survives_waiting(world: &World, state: &State, moves: u8) -> bool {
     !ahead.is_caught()
 }
 
-/// Draws moves in random order. At first, only a limited number may lead to the same tile.
+/// Draws candidate moves in random order, but defers further moves to a tile that `share` moves
+/// already lead to. If all candidates fit into the layer, draws them in their order.
 #[derive(Debug, Default)]
 struct CandidateSampler {
     candidates: Vec<Node>,
     deferred: Vec<Node>,
     drawn: usize,
-    /// True if all candidates fit into the layer. Their order and shares then do not matter.
+    /// True if all candidates fit into the layer.
     fits: bool,
     share: u32,
-    /// For each tile, a layer's number, and how many moves drawn for that layer lead to the tile.
+    /// For each tile, the last layer for which moves to the tile were counted, and the count.
     shares: Vec<(u32, u32)>,
     layer: u32,
     /// A hash table of fingerprints and layer numbers. Entries with an old layer number are free.
     known: Vec<(u64, u32)>,
-    /// Number of states in the table, which stays empty while each tile gets only one candidate.
+    /// Number of the layer's states in the table. No states are added while each tile's share is 1.
     fingerprinted: usize,
 }
 
@@ -616,7 +624,7 @@ mod tests {
         assert_eq!(solution.outcome, Outcome::Doomed);
         let end = replay(&world, &world.start(), &solution);
         assert!(end.is_caught());
-        // The shark moves in ticks 5 and 10. Its second move catches the player in the corner.
+        // The shark moves in ticks 5 and 10. Its second move catches the player at the dead end.
         assert_eq!((end.tick(), solution.final_tick), (11, 11));
     }
 
@@ -632,14 +640,15 @@ mod tests {
                 assert_eq!(replay(&world, &state, &solution).tick(), solution.final_tick);
                 world.step(&mut state, solution.moves.first().copied().unwrap_or(Move::Stay));
             }
-            assert_eq!(state.tick(), LAST_TICK + 1, "forty states per tick suffice when no state is expanded twice");
+            assert_eq!(state.tick(), LAST_TICK + 1, "40 ticks per call suffice when no state is expanded twice");
         }
     }
 
     #[test]
     fn states_that_another_first_move_also_reaches_are_not_lost() {
-        // The player survives only in the recess below its start. The search gets there first
-        // through a step to the left. After a step to the right, the player can still go back.
+        // The player survives only in the recess below its start. The search reaches the later
+        // states there first by lines that begin with a step to the left. After a step to the
+        // right, the player can still go back to the recess.
         let world = world("b.P.........\n##.#########", &Rules::NO_JUMP);
         let mut survival = SurvivalSearch::new(options(1));
         survival.solve(&world, &world.start(), Budget::ticks(1));

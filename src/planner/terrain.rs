@@ -70,13 +70,14 @@ fn dead_ends(neighbours: &[[u16; Direction::ALL.len()]]) -> Vec<bool> {
     dead
 }
 
-/// Returns the number of ticks, from the start of `tick`, until threats have made 1, 2, ... moves.
+/// Returns the numbers of ticks, from the start of `tick`, until threats have made 1, 2, ... moves.
 pub(super) fn move_delays(clock: &Clock, tick: u16) -> impl Iterator<Item = u16> + '_ {
     clock.move_ticks(tick).map(move |other| other - tick + 1)
 }
 
 /// Returns the number of ticks until a threat has made `steps` moves: by its own period if it has
-/// one, otherwise by `delays`. Returns [`UNREACHED`] if `delays` is too short.
+/// one, otherwise by `delays`. Returns [`UNREACHED`] if `steps` is [`UNREACHED`] or `delays` is too
+/// short.
 #[inline]
 pub(super) fn steps_delay(steps: u16, period_ticks: Option<u8>, delays: &[u16]) -> u16 {
     match (steps, period_ticks) {

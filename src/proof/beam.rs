@@ -1,10 +1,12 @@
-//! A beam search for lines, over combinations of the keys of all threats. A step moves the player
-//! from all places of a combination at once, so even a narrow layer holds many states of the game.
+//! A beam search for lines, over combinations of the keys of all threats that see the player. A
+//! step moves the player from all places of a combination at once, so even a narrow layer can hold
+//! many states of the game.
 //!
 //! The beam drops states outside the known sets and keeps a random sample of the combinations that
 //! remain. If none remains, the search backtracks. Each dead end doubles the width of the beam and
-//! the number of ticks for the next backtracking; both are reset once the beam is past it. After a
-//! few dead ends, the search starts over, because the decisive move often lies far before them.
+//! the number of ticks for the next backtracking. Both are reset once the beam is past the dead
+//! end. After a few dead ends without a reset, the search starts over, because the decisive move
+//! often lies far before them.
 
 use super::combination::{Combination, Slot};
 use super::join::{CHUNK, Join};
@@ -17,8 +19,9 @@ use super::tile_set::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{BudgetMeter, Generator};
 
-/// Width of the beam in the first starts, in combinations: a narrow beam finds easy lines quickly.
-/// Whenever every [`Feature`] has been used once more, the width quadruples, up to `WIDTH_LATER`.
+/// Width of the beam, in combinations, in the first round of starts. Each round uses every
+/// [`Feature`] once. The width quadruples from round to round, up to `WIDTH_LATER`: a narrow beam
+/// finds easy lines quickly.
 const WIDTH_MIN: usize = 4;
 const WIDTH_LATER: usize = 64;
 /// After 2^`NARROW_DOUBLINGS` starts, the width doubles whenever the number of starts doubles.
@@ -184,7 +187,7 @@ impl<const N: usize> SetBeam<N> {
     }
 
     /// Continues for about `slice` combinations, or until the budget is used up. Returns the moves
-    /// of a line if the beam ends at `longest_tick` or later.
+    /// of a line if the beam dies out at `longest_tick` or later, or reaches the last tick.
     pub fn advance(
         &mut self,
         model: &Model<N>,

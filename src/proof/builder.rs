@@ -142,7 +142,8 @@ struct Progress {
 pub(super) struct Builder<const N: usize> {
     index: Index,
     runs: Vec<Combination>,
-    /// Cleared once all are followed. `heads` holds the index of the last edge to each next run.
+    /// Cleared once all edges are followed. For each next run, `heads` holds the index of the last
+    /// edge to the run, or `NO_EDGE`.
     edges: Vec<Edge<N>>,
     heads: Vec<u32>,
     keys: Keys<N>,

@@ -1,4 +1,4 @@
-//! The closure of a threat: every key that it can have under some sequence of player moves.
+//! The closure of a threat contains every key that it can have under some sequence of player moves.
 
 use super::model::{Automaton, Closure, Model};
 use super::tile_set::TileSet;
@@ -8,7 +8,8 @@ use crate::game::FIRST_TICK;
 #[derive(Debug)]
 pub(super) struct ClosureBuilder {
     pub closure: Closure,
-    /// For each key, the index of the last layer so far that contains the key; 0 if none does.
+    /// For each key, the index of the last layer that contains the key, apart from layer 0; 0 if
+    /// there is none.
     found: Vec<usize>,
 }
 

@@ -115,7 +115,7 @@ impl MemorySlots {
     }
 }
 
-/// Number of bits for the threats in a combination.
+/// Maximum number of bits that the threats take in a combination.
 const SLOT_BITS: u32 = 115;
 /// Minimum bits for a hawk. The verifier needs this many.
 const HAWK_BITS_MIN: u32 = 26;

@@ -18,7 +18,7 @@ use crate::game::{LAST_TICK, State, World};
 use crate::search::BudgetMeter;
 
 /// Every second slice of work searches for lines; the others are for sweeps. After `EVEN_SLICES`
-/// slices, only one in `LINE_DIVISOR` searches for lines, unless there are excess threats.
+/// slices, only one in `LINE_DIVISOR` searches for lines, unless `has_excess_threats`.
 const EVEN_SLICES: u64 = 400;
 const LINE_DIVISOR: u64 = 5;
 
@@ -126,7 +126,8 @@ impl<const N: usize> Engine<N> {
         self.proof.as_ref()
     }
 
-    /// Writes everything but the searches for lines and the layers under construction.
+    /// Writes the targets, the sweeps, the reachable layers and the latest proof, but no layers
+    /// under construction. Of the searches for lines, writes only the number of the beam's start.
     pub fn save(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut layers = LayersWritten::default();
         let saved = SavedEngine {

@@ -104,7 +104,8 @@ impl<const N: usize> Model<N> {
     }
 }
 
-/// Finds all sets of memories that can develop from those in `on` and from `any_post`.
+/// Finds the sets of memories that can develop from those in `on` and from `any_post`, up to the
+/// maximum number of memories.
 #[derive(Debug, Default)]
 pub(super) struct MemoriesBuilder {
     pub memories: Memories,

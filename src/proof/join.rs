@@ -84,7 +84,8 @@ impl<const N: usize> Join<N> {
         true
     }
 
-    /// Returns the end of the chunk with `done`. Adds a chunk that starts at `done` to the meter.
+    /// Returns the end of the chunk that contains `done`. If the chunk starts at `done`, counts its
+    /// combinations as ticks.
     pub fn chunk(&self, done: usize, len: usize, meter: &mut BudgetMeter) -> usize {
         let end = len.min((done / CHUNK + 1) * CHUNK);
         if done.is_multiple_of(CHUNK) {
@@ -152,7 +153,8 @@ impl<const N: usize> Join<N> {
         Ok(())
     }
 
-    /// Returns the end of the first run of `indices`. Fills `groups`, without the widest threat.
+    /// Fills `groups` with the steps from the first run of `indices`, by all threats except the
+    /// widest. Returns the end of the run.
     fn branch(
         &mut self,
         context: &JoinContext<'_, N>,
@@ -172,7 +174,8 @@ impl<const N: usize> Join<N> {
     }
 
     /// Adds to `left` those states of the combinations `indices` from which a step leads into
-    /// `after`. Returns `indices.end`, or the first unprocessed combination if the deadline passes.
+    /// `after`. Returns the end of the processed combinations: `indices.end`, unless the deadline
+    /// passes.
     pub fn trim(
         &mut self,
         context: &JoinContext<'_, N>,

@@ -7,7 +7,8 @@ use super::layer::Lookup;
 pub(super) struct Known<const N: usize> {
     pub mask: Combination,
     pub states: u64,
-    /// Number of states after projection to the target's first slot; `states` if `mask` lacks it.
+    /// Number of states after projection to the target's first slot; `states` if the threat of this
+    /// slot is not in `mask`.
     pub first_states: u64,
     pub lookup: Arc<Lookup<N>>,
 }
@@ -37,7 +38,7 @@ impl<const N: usize> Knowledge<N> {
         self.by_tick.iter().enumerate().flat_map(|(tick, sets)| sets.iter().map(move |known| (tick, known)))
     }
 
-    /// Adds a set, and removes the sets of this tick over the same threats or a subset of them.
+    /// Adds a set, and removes the sets of this tick whose masks lie within the new set's mask.
     /// Returns false, and changes nothing, if the sets would exceed the memory limit.
     pub fn keep(&mut self, tick: usize, known: Arc<Known<N>>) -> bool {
         let is_replaced = |other: &Arc<Known<N>>| other.mask & !known.mask == 0;
@@ -53,8 +54,8 @@ impl<const N: usize> Knowledge<N> {
         has_room
     }
 
-    /// Adds each set of `other` that fits into the memory limit, unless a set of `self` for the
-    /// same tick covers the same threats. Returns true if any set was added.
+    /// Adds each set of `other` that fits into the memory limit, unless its mask lies within the
+    /// mask of a set of `self` for the same tick. Returns true if any set was added.
     pub fn adopt(&mut self, other: &Self) -> bool {
         let mut is_adopted = false;
         for (tick, sets) in other.by_tick.iter().enumerate() {

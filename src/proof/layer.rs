@@ -98,8 +98,9 @@ impl<const N: usize> Layer<N> {
         Ok(())
     }
 
-    /// Joins a threat to the layer, with all of `keys`. Each key comes with the set of places where
-    /// the player can be. Returns `None` if the result would exceed `max_len` combinations.
+    /// Joins a threat to the layer, with all of `keys`. Each key comes with the places where the
+    /// player can be while the threat has this key. Returns `None` if the result would exceed
+    /// `max_len` combinations.
     pub fn widen(
         &self,
         slot: Slot,
@@ -125,7 +126,7 @@ impl<const N: usize> Layer<N> {
     }
 }
 
-/// Returns the numbers below `len`, sorted by `rank`. A merge sort, so it can stop at the deadline.
+/// Returns the numbers below `len`, sorted by `rank`. The merge sort can stop at the deadline.
 fn sorted<R: Ord>(len: usize, rank: impl Fn(u32) -> R, meter: &mut BudgetMeter) -> Result<Vec<u32>, StopReason> {
     const PART_LEN: usize = 1024;
     let mut order: Vec<u32> = (0..len as u32).collect();
@@ -298,7 +299,8 @@ impl<const N: usize> Lookup<N> {
     }
 }
 
-/// Looks up combinations one by one. Lookups in the same run as the previous one are faster.
+/// Looks up combinations one by one. Without chains, a lookup in the same run as the previous
+/// lookup is faster.
 #[derive(Debug)]
 pub(super) struct Cursor<'a, const N: usize> {
     lookup: &'a Lookup<N>,

@@ -10,9 +10,11 @@ use super::target::Target;
 use crate::game::{Move, State, World};
 use crate::search::{Budget, BudgetMeter};
 
-/// The search over single states gets one in `PLAIN_DIVISOR` slices, the beam all others.
+/// After the first `PLAIN_SLICES` slices, the search over single states gets one in `PLAIN_DIVISOR`
+/// slices. The beam, if there is one, gets the others.
 const PLAIN_DIVISOR: u64 = 8;
-/// At first, only the search over single states runs, because it is exhaustive on small maps.
+/// In the first slices, only the search over single states runs, because it can be exhaustive on
+/// small maps.
 const PLAIN_SLICES: u64 = 4;
 /// New knowledge restarts the search over single states only if, since the last restart, the two
 /// searches have done at least 1 / `RESTART_DIVISOR` of all the work on the target.
@@ -32,7 +34,7 @@ pub(crate) struct Found {
 pub(crate) trait LineSearch: Debug + Send {
     fn restart(&mut self);
 
-    /// Continues the search. `root` is the previous root or a state that the game reaches from it.
+    /// Continues the search. `root` is the root of the previous call or a later state of that game.
     fn search(&mut self, world: &World, root: &State, is_hopeless: Hopeless<'_>, budget: Budget) -> Found;
 }
 
@@ -46,7 +48,8 @@ pub(crate) struct Resources {
 #[derive(Debug)]
 pub(super) struct Lines<const N: usize> {
     plain: Box<dyn LineSearch>,
-    /// The beam; `None` before its first slice. A new target does not invalidate the beam's layers.
+    /// The beam; `None` before its first slice, or if one combination cannot hold the keys of all
+    /// threats. A new target does not invalidate the beam's layers.
     sets: Option<SetBeam<N>>,
     seed: u64,
     memory_max_bytes: usize,
@@ -76,7 +79,8 @@ impl<const N: usize> Lines<N> {
         self.work = 0;
     }
 
-    /// Does nothing if the last restart was recent. `work` is the total work on the target.
+    /// Restarts unless the last restart was recent (see `RESTART_DIVISOR`). `work` is the total
+    /// work on the target.
     pub fn restart_after(&mut self, work: u64) {
         if RESTART_DIVISOR * self.work >= work {
             self.restart();

@@ -31,7 +31,8 @@ pub(super) struct Memories {
 }
 
 impl Memories {
-    /// Once there are this many memories, those in `on` replace new sets.
+    /// Maximum number of memories, unless the exact memories, `on` and `any_post` already exceed
+    /// it. Beyond the maximum, memories in `on` replace new sets.
     pub const MAX: usize = 1 << 12;
 
     pub fn set(&self, memory: usize) -> &[u64] {

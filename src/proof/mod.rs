@@ -1,34 +1,39 @@
-//! Alternates between two tasks: proving that the player cannot be alive at a given tick, and
-//! searching for *lines* (sequences of moves) that keep it alive until then.
+//! The prover alternates between two tasks: proving that the player cannot be alive at a given
+//! tick, and searching for *lines* (sequences of moves) that keep the player alive until that tick.
 //!
 //! Threats ignore one another. Bulls and goldfish also ignore the player, so they are obstacles on
 //! fixed paths. The game is therefore a product of small automata, one for each threat that sees
-//! the player. If some of the threats alone rule out a tick, then all threats together do so too.
+//! the player. A tick that the player cannot reach against some of the threats cannot be reached
+//! against all of them.
 //!
 //! Terms:
-//! * *Key*: the tile of one threat and, if it has one, its direction or memory, packed into one
-//!   number. *Combination*: the keys and counted draws of some threats, packed into one number.
-//!   *Mask*: a bit mask that selects the bits of some threats. These threats are *in* the mask.
+//! * *Key*: the tile of one threat and, for a deer, its direction or, for an owl or hawk, its
+//!   memory, packed into one number. *Combination*: the keys and counted draws of some threats,
+//!   packed into one number. *Mask*: a bit mask that selects the bits of some threats in a
+//!   combination. These threats are *in* the mask.
 //! * *Place*: the index of a tile's bit in a set of tiles.
 //! * *State*: a combination over the threats in a mask, and the player's place.
-//! * *Layer*: the states of one tick, stored as a set of the player's places for each combination.
-//!   *Run*: the combinations of a layer that differ only in the key and the counted draws of the
-//!   *widest* threat, the one whose keys take the most bits.
-//! * *Target*: a tick for which the prover decides whether the player can be alive at its start.
+//! * *Layer*: states of one tick over the same mask, stored as a set of the player's places for
+//!   each combination. *Run*: the combinations of a layer that differ only in the key and the
+//!   counted draws of the *widest* threat, the one whose keys take the most bits.
+//! * *Target*: a tick. The prover tries to decide whether the player can be alive at its start.
 //! * *Known set*: for one tick and some of the threats, a set that contains every state through
 //!   which a line can reach the target. The known sets are the *knowledge* about the target.
-//! * *Join*: adding a threat to a layer, with its known states of the tick if it has any, otherwise
-//!   with every key that it can have under some sequence of player moves (its *closure*).
+//! * *Join*: adding a threat to a layer: at the first tick with its first key, later with its known
+//!   states of the tick if it has any, otherwise with every key that it can have under some
+//!   sequence of player moves (its *closure*).
 //! * *Sweep*: a computation that steps a layer forwards from tick to tick and drops states outside
-//!   the known sets. A sweep that runs out of states proves that the target is out of reach. A
-//!   sweep that reaches the target turns back and drops the states that do not lead to its last
-//!   layer. The remaining states become known sets.
-//! * *Bottleneck*: a tick at which a known set has few states. A *narrow* sweep, except
-//!   the first one, starts at a bottleneck, and threats join it on the way. A *wide* or *whole*
-//!   sweep has all of its threats from the first tick.
+//!   the known sets. A sweep that runs out of states at or before the target proves that the target
+//!   is out of reach. Any other sweep turns back at the target or earlier, unless it grows too
+//!   large, and drops the states that do not lead to its last layer. In some ticks, the remaining
+//!   states become known sets.
+//! * *Bottleneck*: a tick at which a known set has few states. Except for a target's first one, a
+//!   *narrow* sweep starts at a bottleneck, and further threats can join it on the way. A *wide* or
+//!   *whole* sweep has all of its threats from the first tick.
 //! * *Reachable layer*: the states of one tick that can be reached from the first tick, regardless
 //!   of any target.
-//! * *Projection*: by tick and shark tile, the places from which the player can survive the shark.
+//! * *Projection*: for each tick and each tile of a shark, the places from which the player can
+//!   survive against this shark until the target.
 //! * *Counted draws*: a sweep from the first tick can count how often each hawk has drawn a post.
 //!   The count determines the next post. Without counted draws, a hawk may draw any post.
 //! * *Work*: processed combinations and simulated ticks. A [`BudgetMeter`] counts both as ticks.
@@ -158,8 +163,8 @@ pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Optio
         Some(Box::new(Stage::Building(resources.take().map(|resources| (builder, resources)))))
     }
     let mut resources = Some(resources);
-    // Sizes of tile sets, in 64-bit words. Each size adds 3% to the build time of the library, and
-    // 20 kB to the download of the playground. Sizes 3 and 5 suffice for `benches/bank.csv`.
+    // Sizes of tile sets, in 64-bit words. Each size makes the library slower to build, and the
+    // playground larger to download. Sizes 3 and 5 suffice for the maps of `benches/bank.csv`.
     #[cfg(not(target_family = "wasm"))]
     let sizes = [sized::<3>, sized::<5>, sized::<8>, sized::<16>];
     #[cfg(target_family = "wasm")]
@@ -169,7 +174,7 @@ pub(crate) fn prover(world: &World, root: &State, resources: Resources) -> Optio
 
 // As methods of the trait, these two functions would be linked into every program with a prover.
 
-/// Writes a prover's knowledge and schedule. Writes nothing if its model is not yet complete.
+/// Writes a prover's knowledge, schedule and proof. Writes nothing if its model is not complete.
 pub(crate) fn save(prover: &dyn Prover, out: &mut dyn Write) -> io::Result<()> {
     fn sized<const N: usize>(prover: &dyn Any, out: &mut dyn Write) -> Option<io::Result<()>> {
         prover.downcast_ref::<Stage<N>>().map(|stage| stage.save(out))
@@ -179,7 +184,8 @@ pub(crate) fn save(prover: &dyn Prover, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Restores what [`save`] wrote. Fails if the data cannot belong to this prover's game. Does not
-/// check known sets: an incorrect set can lead to a false proof, which the verifier refuses.
+/// check that known sets are correct: an incorrect set can lead to a false proof, which the
+/// verifier refuses.
 pub(crate) fn restore(prover: &mut dyn Prover, world: &World, input: &mut dyn BufRead) -> io::Result<()> {
     fn sized<const N: usize>(prover: &mut dyn Any, world: &World, input: &mut dyn BufRead) -> Option<io::Result<()>> {
         prover.downcast_mut::<Stage<N>>().map(|stage| stage.restore(world, input))

@@ -1,4 +1,5 @@
-//! Automata: tables that give a threat's next key for its current key and the player's place.
+//! Automata: tables that give a threat's possible next keys for its current key and the player's
+//! place.
 
 use super::board::{Board, Branch};
 use super::memories::Hawks;
@@ -11,14 +12,16 @@ pub(super) const OWL_SHIFT: u32 = 42;
 /// The automaton of a threat that sees the player. `index` is the threat's index in the map.
 #[derive(Clone, Debug)]
 pub(super) enum Automaton<const N: usize> {
-    /// A shark (keys are tiles) or a deer (keys are poses). Branches depend on the player's place
-    /// before its move. In tick 1, the threat does not see the player and takes its `first` branch.
+    /// A shark (keys are tiles) or a deer (keys are poses: `tile * DIRECTIONS + direction`).
+    /// Branches depend on the player's place before the player's move. In tick 1, the threat does
+    /// not see the player, and takes the branch that `first` holds for its key.
     Chaser { index: usize, style: Style, branches: Vec<Vec<Branch<N>>>, first: Vec<Branch<N>> },
-    /// Keys are `tile * (tiles + 1) + end`, where `end` is the tile to which the owl moves before
-    /// its next look, or `tiles` if it looks when it next moves.
+    /// Keys are `tile * (tiles + 1) + end`, where `end` is the tile that the owl will have reached
+    /// before its next look, or `tiles` if it looks when it next moves.
     Owl { index: usize },
     /// Keys are `tile << bits | memory`, with `bits` from [`Hawks`]. The memory is the tile where
-    /// the hawk saw the player, its post, its number of idle rounds, or a set of such memories.
+    /// the hawk last saw the player, its post, its number of idle rounds, or a set of such
+    /// memories.
     Hawk { index: usize },
 }
 
@@ -54,7 +57,8 @@ pub(super) struct Timetable<const N: usize> {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Paths<const N: usize> {
-    /// At index `tile * (tiles + 1) + target`: the next tile of the shared path to `target`.
+    /// At index `tile * (tiles + 1) + target`: the next tile of the shared path to `target`, or
+    /// `tile` if the threat has no step to make.
     pub next: Vec<u16>,
     pub owl_branches: Vec<Vec<Branch<N>>>,
     /// For each tile, the places that a hawk on this tile sees.
@@ -64,7 +68,8 @@ pub(super) struct Paths<const N: usize> {
 }
 
 /// The keys that a threat can have after each number of moves. Each step of a shark or deer leads
-/// to a tile of the other chessboard colour, so a layer holds about half of the keys.
+/// to a tile of the other chessboard colour, so a layer usually holds at most about half of the
+/// threat's keys.
 #[derive(Clone, Debug)]
 pub(super) struct Closure {
     /// For a shark or deer whose first move is in tick 1: the keys before this move.
@@ -152,7 +157,8 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// Returns true if the key is valid: the tables contain the threat's next keys.
+    /// Returns true if the key lies within the tables, so that looking up its next keys cannot
+    /// panic.
     pub fn has_key(&self, automaton: &Automaton<N>, key: u32) -> bool {
         let is_hawk = matches!(automaton, Automaton::Hawk { .. });
         let has_memory = || self.has_memory(self.hawk_tile(key), (key & self.memory_mask()) as usize);
@@ -175,7 +181,8 @@ impl<const N: usize> Model<N> {
         }
     }
 
-    /// True if owls look when they next move, in or after `tick`. A look resets their memory.
+    /// True if owls look when they next move, in or after `tick`, or if they do not move again. A
+    /// look overwrites their memory.
     #[inline]
     pub fn forgets(&self, tick: usize) -> bool {
         self.times.owl_moves[tick] == 0

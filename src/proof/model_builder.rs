@@ -125,12 +125,14 @@ impl<const N: usize> Model<N> {
             let next = world.deer_after(&deer, home, tick as u16, stale, stale).expect("open tiles");
             tile_of(next.position) * DIRECTIONS as u32 + next.direction as u32
         };
-        // After tick 1, a deer's step is the same in all ticks in which threats move: use the last.
+        // After tick 1, a deer's step is the same in every tick in which threats move: use the last
+        // such tick.
         let later = self.times.moves.iter().rposition(|&moves| moves).unwrap_or(1);
         (self.board.branches(|target| step(later, positions[target])), first(step(1, from)))
     }
 
-    /// Marks the tile of a bull or goldfish as taken in each tick, as long as its moves are valid.
+    /// Marks the tile of a bull or goldfish as taken in each tick from the model's first tick on.
+    /// Stops early if the threat's position is invalid.
     fn add_fixed(&mut self, world: &World, index: usize, mut threat: Threat) {
         let player = self.board.positions[usize::from(self.board.tiles[usize::from(self.player)])];
         for tick in self.first_tick..=usize::from(LAST_TICK) + 1 {
@@ -173,9 +175,9 @@ pub(super) struct ModelBuilder<const N: usize> {
     model: Model<N>,
     root: State,
     memories: Option<MemoriesBuilder>,
-    /// The indices of the threats, in the order of their automata.
+    /// The indices of all threats, in the order in which they are added to the model.
     order: Vec<usize>,
-    /// The number of threats that have been added.
+    /// The number of threats of `order` that have been added or omitted.
     threats: usize,
     is_branching: bool,
     closure: Option<ClosureBuilder>,
@@ -264,8 +266,8 @@ impl<const N: usize> ModelBuilder<N> {
     }
 }
 
-/// Sharks come first: they follow the player most closely, and soon all stand on one tile. Then
-/// come one owl, one deer and one hawk, a second of each, and so on.
+/// Sharks come first: they follow the player most closely, and several sharks often soon share one
+/// tile. Then come one owl, one deer and one hawk, then a second of each, and so on.
 fn order_of(threats: &[Spawn]) -> Vec<usize> {
     let rank = |style| match style {
         Style::Shark => 0,
@@ -302,8 +304,8 @@ fn is_modelled(world: &World) -> bool {
         shark_view,
         owl_view,
         hawk_view,
-        // The encoding of a hawk's memory assumes the server's numbers of idle moves, and at most
-        // `POSTS_MAX` posts.
+        // The encoding of a hawk's memory assumes the server's numbers of idle and resting moves,
+        // and at most `POSTS_MAX` posts.
         hawk_patience_moves,
         hawk_rest_moves,
         hawk_posts,

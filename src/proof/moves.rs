@@ -202,7 +202,8 @@ pub(super) fn extend<const N: usize>(
     }
 }
 
-/// Moves a hawk or a looking owl. `push` receives each next own key and the player's new places.
+/// Moves a hawk, or an owl that looks. `push` receives each next own key and the player's new
+/// places.
 #[inline]
 fn watcher_successors<const N: usize>(
     context: &JoinContext<'_, N>,
@@ -220,7 +221,7 @@ fn watcher_successors<const N: usize>(
         }
     };
     match context.automaton(slot) {
-        Automaton::Chaser { .. } => unreachable!("sharks and deer have moved before the player"),
+        Automaton::Chaser { .. } => unreachable!("sharks and deer are not watchers"),
         Automaton::Owl { .. } => {
             for branch in &model.paths.owl_branches[model.owl_tile(key)] {
                 let to = to.and(&branch.when);
@@ -228,7 +229,8 @@ fn watcher_successors<const N: usize>(
                     push(model.owl_key(branch.key, 0, tick + 1), 0, to);
                     continue;
                 }
-                // Two remembered tiles give the same key if they lead to the same moves.
+                // Two remembered tiles give the same key if they lead to the same moves before the
+                // next look.
                 let mut ends: Vec<(u32, TileSet<N>)> = Vec::new();
                 for place in to.iter() {
                     let seen = model.board.tiles[usize::from(place)];

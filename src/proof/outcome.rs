@@ -12,11 +12,13 @@ pub struct Step {
     pub from_tick: u16,
     /// The tick at which the sweep turned back or ran out of states.
     pub until_tick: u16,
-    /// True if the sweep counts how often each hawk has drawn a post, so that hawks draw the same
-    /// posts as in the game. If false, a hawk may draw any post.
+    /// True if the sweep counts how often each hawk that joins at the prover's first tick has drawn
+    /// a post, so that the hawk draws the same posts as in the game. If false, such a hawk may draw
+    /// any post.
     pub counts_draws: bool,
-    /// For each threat that joins the sweep, the tick and the threat's index in the map. The threat
-    /// joins with its known states of this tick if it has any, otherwise with all possible states.
+    /// For each threat that joins the sweep, the tick and the threat's index in the map. At the
+    /// prover's first tick, the threat joins with its state in the game; later, with its known
+    /// states of this tick if it has any, otherwise with all possible states.
     pub joins: Vec<(u16, u16)>,
 }
 

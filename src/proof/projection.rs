@@ -3,7 +3,7 @@
 use super::model::{Automaton, Model};
 use super::tile_set::TileSet;
 
-/// At index `[tick][key]`, up to the target's tick: the places from which the player can survive.
+/// At index `[tick][key]`: the places from which the player can survive until the target.
 pub(super) type Projection<const N: usize> = Vec<Vec<TileSet<N>>>;
 
 impl<const N: usize> Model<N> {

@@ -1,5 +1,6 @@
-//! Reachable layers. Until threats move in every tick, the knowledge about a late target excludes
-//! few states. So these layers ignore the target, and are built once for all late targets.
+//! Reachable layers. Before the phase in which threats move in every tick, the knowledge about a
+//! late target excludes few states. So these layers ignore the target, and are built once for all
+//! late targets.
 
 use std::io;
 
@@ -16,7 +17,8 @@ use super::target::Target;
 use super::tile_set::TileSet;
 use crate::search::BudgetMeter;
 
-/// Ticks of the kept layers. Layers 906, 606 and 306 are small, because owls have just looked.
+/// Ticks of the kept layers. In ticks 906, 606 and 306, layers are small, because owls have just
+/// looked.
 pub(super) const REACH_TICKS: [usize; 6] = [906, 756, 606, 456, 306, 156];
 /// Maximum number of combinations in a kept layer, except the layer of `REACH_TICKS[0]`.
 const KEPT_LEN: usize = 20_000;
@@ -58,8 +60,9 @@ impl<const N: usize> Reach<N> {
         }
     }
 
-    /// Processes about `slice` combinations, or fewer if the budget is used up. Returns true once
-    /// tick `REACH_TICKS[0]` is reached or a layer has more than `max_len` combinations.
+    /// Processes about `slice` combinations, or fewer if the work ends or the budget is used up.
+    /// Returns true once tick `REACH_TICKS[0]` is reached or a layer has more than `max_len`
+    /// combinations.
     pub fn advance(&mut self, model: &Model<N>, max_len: usize, slice: u64, meter: &mut BudgetMeter) -> bool {
         let stop = meter.ticks() + slice;
         while self.tick < REACH_TICKS[0] && self.layer.len().max(self.join.len()) <= max_len {

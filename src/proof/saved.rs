@@ -2,7 +2,7 @@
 //!
 //! A saved prover is a line of JSON, followed by the layers: for each layer, all its combinations
 //! and then all its sets of places, as little-endian integers. Restoring checks keys and places, so
-//! that later steps and lookups cannot fail. Only the verifier checks that the states are correct.
+//! that later steps and lookups cannot panic. Only the verifier checks that the states are correct.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, Read, Write};
@@ -23,7 +23,7 @@ const LINE_BYTES_MAX: u64 = 1 << 28;
 const LAYERS_BYTES_MAX: u64 = 1 << 32;
 
 pub(crate) fn invalid(found: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("not the search of this map: {found}"))
+    io::Error::new(io::ErrorKind::InvalidData, format!("expected the search of this map, found {found}"))
 }
 
 pub(crate) fn read_line(input: &mut dyn BufRead) -> io::Result<Vec<u8>> {
@@ -87,7 +87,7 @@ impl<const N: usize> LayersRead<N> {
         Ok(Self { layers, known: HashMap::new() })
     }
 
-    /// Returns a layer. Fails if the layer is invalid or has been taken before.
+    /// Returns a layer. Fails if the layer is missing or invalid, or has been taken before.
     pub fn take(&mut self, model: &Model<N>, target: &Target<N>, saved: SavedLayer) -> io::Result<Layer<N>> {
         let layer = self.layers.get_mut(saved.number).and_then(Option::take);
         layer.filter(|layer| is_valid(model, target, saved.mask, layer)).ok_or_else(|| invalid("invalid states"))
@@ -136,8 +136,8 @@ fn read_bytes<const LEN: usize>(input: &mut dyn BufRead) -> io::Result<[u8; LEN]
     Ok(bytes)
 }
 
-/// Returns true if each combination of the layer holds a valid key for each threat in the mask and
-/// nothing else, and all places are open.
+/// Returns true if the mask consists of all bits of some threats, each combination of the layer has
+/// a valid key for each of these threats and no bits outside the mask, and all places are open.
 fn is_valid<const N: usize>(model: &Model<N>, target: &Target<N>, mask: Combination, layer: &Layer<N>) -> bool {
     let slots = target.slots_in(model, mask);
     let has_keys = |key: &Combination| {

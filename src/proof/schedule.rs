@@ -1,6 +1,7 @@
-//! Narrow and wide sweeps take turns. The first wide sweeps restrict the states of one or two
-//! threats, so that these threats join larger sweeps in fewer states. A target up to
-//! `INSANE_TICK + FLOOR_TICKS` starts with a *trial*, a short wide sweep with all threats.
+//! Narrow and wide sweeps take turns. A target up to `INSANE_TICK + FLOOR_TICKS` starts with a
+//! *trial*, a short wide sweep with all threats, unless it takes over a wide sweep of an earlier
+//! target. After the trial, wide sweeps over one or two threats come first, so that these threats
+//! join larger sweeps with fewer states.
 
 use std::io;
 
@@ -20,8 +21,8 @@ use crate::search::{BudgetMeter, StopReason};
 
 /// Work after which another sweep or search gets its turn.
 pub(super) const SLICE: u64 = 50_000;
-/// The most combinations that a layer may have after a threat joins a running sweep: the target's
-/// work / `JOIN_LEN_DIVISOR`, clamped to the range from `JOIN_LEN_MIN` to `JOIN_LEN_MAX`.
+/// [`SweepLimits::join_len`] is the target's work / `JOIN_LEN_DIVISOR`, clamped to the range from
+/// `JOIN_LEN_MIN` to `JOIN_LEN_MAX`, but 0 for the first narrow sweep.
 const JOIN_LEN_DIVISOR: u64 = 400;
 const JOIN_LEN_MIN: u64 = 2_000;
 const JOIN_LEN_MAX: u64 = 40_000;
@@ -29,32 +30,35 @@ const JOIN_LEN_MAX: u64 = 40_000;
 const START_STATES_MAX: u64 = 8_000_000;
 /// A narrow sweep that takes more bytes than this is dropped when its target is paused.
 const PAUSED_SWEEP_MAX_BYTES: usize = 32 << 20;
-/// Narrow sweeps start at or after the *floor*, at first this many ticks before the target.
+/// Narrow sweeps except the first start at or after the *floor*. The initial floor is this many
+/// ticks before the target, but at most `INSANE_TICK`, and not before the model's first tick.
 const FLOOR_TICKS: usize = 100;
-/// The floor moves back by this many ticks when no suitable bottleneck is left after it.
+/// The floor moves back by this many ticks when no suitable bottleneck is left at or after it.
 const FLOOR_STEP_TICKS: usize = 120;
-/// The first start is within this many ticks after the floor, if a bottleneck lies there.
+/// If possible, the first start is less than this many ticks after the floor.
 const WINDOW_TICKS: usize = 130;
-/// The second tick of the server's insane phase, and the initial floor of targets far beyond it.
+/// The second tick of the server's insane phase.
 const INSANE_TICK: usize = 903;
-/// A target less than this many ticks after the last reachable layer does not use these layers.
+/// Reachable layers are used only if the target is at least this many ticks after the latest of
+/// them, and the model's first tick is more than this many ticks before it.
 const LATE_TICKS: usize = 50;
 /// Initial work limit of a narrow sweep.
 const SWEEP_WORK_MIN: u64 = 40_000_000;
-/// Work on a target before its first wide sweep. The trial does not count as a wide sweep here.
+/// Work on a target before it begins a wide sweep other than the trial.
 const WIDE_DELAY: u64 = 1_000_000;
-/// Replaces `WIDE_DELAY` while `is_end_open`: narrow sweeps may rule out the end with less work.
+/// Replaces `WIDE_DELAY` while `is_end_open`, because narrow sweeps may rule out the end of the
+/// game with less work. Meanwhile, targets before the last tick begin no wide sweep but the trial.
 pub(super) const WIDE_DELAY_END: u64 = 6_000_000;
-/// Work limit of the trial. It suffices to decide most targets in the first few hundred ticks.
+/// Work limit of the trial.
 const TRIAL_WORK_MAX: u64 = 500_000;
-/// While a wide sweep runs, narrow sweeps get about one in `NARROW_DIVISOR` slices, and the floor
-/// does not move once it is more than `NARROW_TICKS` before its initial tick.
+/// While a wide sweep runs, narrow sweeps usually get one in `NARROW_DIVISOR` slices, and the floor
+/// does not move once it is more than `NARROW_TICKS` before the initial floor.
 const NARROW_DIVISOR: u64 = 4;
 const NARROW_TICKS: usize = 240;
-/// Replaces `NARROW_DIVISOR` while the end of the game is undecided and the line is not early.
+/// Replaces `NARROW_DIVISOR` while `is_end_open`.
 const NARROW_DIVISOR_END: u64 = 2;
 
-/// Lines up to this tick are early.
+/// The end of the game counts as open only if the best line ends after this tick.
 const EARLY_TICK: usize = 600;
 
 #[derive(Clone, Copy, Debug)]
@@ -71,8 +75,8 @@ impl<const N: usize> Situation<'_, N> {
         self.bound > usize::from(LAST_TICK) && self.final_tick > EARLY_TICK
     }
 
-    /// Returns the limits of a narrow sweep. It shares the memory with the known sets, the line
-    /// searches and a wide sweep, whose limits are twice as high.
+    /// Returns the limits of a narrow sweep, which shares the memory with the known sets, the line
+    /// searches, and a wide sweep that may take twice as much.
     fn limits(&self) -> SweepLimits {
         let eighth = self.memory_max_bytes / 8;
         let layer_bytes = Layer::<N>::KEY_BYTES + Join::<N>::KEY_BYTES;
@@ -120,7 +124,8 @@ impl<const N: usize> Schedule<N> {
     }
 
     /// Returns the schedule for a later target, with the unused `whole_masks`. If a line reaches
-    /// the earlier target, takes over its wide sweep, unless that has turned back or is a trial.
+    /// the earlier target (`is_reached`), the new schedule takes over the wide sweep of this one,
+    /// unless the sweep has turned back or is a trial.
     pub fn later(&mut self, model: &Model<N>, target: &Target<N>, is_reached: bool) -> Self {
         let mut later = Self::new(model, target);
         let is_taken = is_reached && !self.wide.is_trial;
@@ -196,7 +201,8 @@ impl<const N: usize> Schedule<N> {
         self.narrow.is_exhausted = false;
     }
 
-    /// Runs a slice of a sweep. Returns the result of the sweep, or `None` if it has no result yet.
+    /// Runs a slice of a sweep, or builds a part of a reachable layer. Returns the result of the
+    /// sweep, or `None` if there is no result yet.
     pub fn advance(
         &mut self,
         situation: &Situation<'_, N>,
@@ -214,7 +220,8 @@ impl<const N: usize> Schedule<N> {
             return None;
         }
         self.slices += 1;
-        // When the wide sweep turns back, start the narrow sweep over, to use the new known sets.
+        // Before the wide sweep turns back, drop the narrow sweep unless it has turned back itself,
+        // so that it can start again with the new known sets.
         if self.wide.sweep.as_ref().is_some_and(|wide| wide.tick() == tick && !wide.has_turned())
             && self.narrow.sweep.take_if(|sweep| !sweep.has_turned()).is_some()
         {
@@ -255,7 +262,8 @@ struct Narrow<const N: usize> {
     tried: Vec<Start>,
     floor: usize,
     first_floor: usize,
-    /// The work limit of a single sweep. `has_abandoned` is true if a sweep has exceeded the limit.
+    /// The work limit of a single sweep. `has_abandoned` is true if a sweep has exceeded the limit
+    /// since the limit was last raised.
     work_max: u64,
     has_abandoned: bool,
     is_exhausted: bool,
@@ -317,7 +325,7 @@ impl<const N: usize> Narrow<N> {
         meter: &mut BudgetMeter,
     ) -> Result<Option<Start>, StopReason> {
         loop {
-            // An early start is better: knowledge about early ticks also restricts all later ticks.
+            // An early start is better: knowledge about early ticks also restricts later ticks.
             let mut found = None;
             if self.tried.is_empty() {
                 let early = self.floor..self.floor + WINDOW_TICKS;
@@ -390,7 +398,8 @@ impl<const N: usize> Wide<N> {
         let model = situation.model;
         let limits = situation.limits().doubled();
         let is_late = is_late(model, target.tick);
-        // Earlier layers mainly help to extend the best line: use them if it ends at the target.
+        // The earlier reachable layers mainly help to extend the best line: use them only if this
+        // line ends at the target.
         let is_early_due = target.tick == situation.final_tick;
         loop {
             if let Some(&mask) = self.reach_masks.first() {

@@ -20,7 +20,8 @@ pub(super) struct Start {
 }
 
 impl<const N: usize> Target<N> {
-    /// Returns the masks of whole sweeps, in this order:
+    /// Returns the masks of whole sweeps, without duplicates, in this order (if the first threat is
+    /// a hawk, it does not count as a hawk in items 2, 3 and 5):
     ///
     /// 1. the first threat paired with each other threat except hawks;
     /// 2. each hawk alone, with counted draws;
@@ -60,8 +61,9 @@ impl<const N: usize> Target<N> {
         pairs.chain(hawks.iter().map(|hawk| hawk.mask() | hawk.draws_mask())).collect()
     }
 
-    /// Returns the bottleneck at which one more threat can join with the fewest states, and an
-    /// estimate of their number. Skips bottlenecks near a start in `tried` with the same mask.
+    /// Of the bottlenecks in `ticks`, returns the one at which one more threat can join with the
+    /// fewest states, and an estimate of the number of these states. Skips bottlenecks less than
+    /// `START_DISTANCE_TICKS` from a start in `tried` with the same mask.
     pub fn bottleneck(
         &self,
         model: &Model<N>,
@@ -75,7 +77,8 @@ impl<const N: usize> Target<N> {
             if tried.iter().any(was_tried) {
                 return None;
             }
-            // If a set over these and more threats follows soon, a sweep would turn back there.
+            // If a known set over these and more threats follows soon, a sweep would probably turn
+            // back at that set.
             let covers = |other: &Known<N>| known.mask & !other.mask == 0 && other.mask != known.mask;
             if (tick + 1..=(tick + KEPT_TICKS).min(self.tick)).any(|after| self.known(after).any(covers)) {
                 return None;

@@ -17,16 +17,19 @@ use super::tile_set::TileSet;
 use crate::game::{LAST_TICK, Move, State, Style, World};
 use crate::search::{Budget, BudgetMeter, StopReason};
 
-/// Known sets are kept once in this many ticks, except small sets, which are always kept.
+/// Known sets are kept only once in this many ticks, but small ones in every tick, as far as the
+/// memory limit allows.
 pub(super) const KEPT_TICKS: usize = 5;
 /// A known set with fewer states than this is small.
 const SMALL_STATES: u64 = 512;
-/// One key of a hawk counts as this many keys, because the hawk can soon have many memories.
+/// In `closure_len`, one key of a hawk counts as this many keys, because the hawk can soon have
+/// many memories.
 const HAWK_WEIGHT: usize = 8;
 
 #[derive(Debug, Default)]
 struct Projections<const N: usize> {
-    /// One per automaton; empty unless the automaton is a shark whose layers fit into `max_bytes`.
+    /// One projection per automaton; empty unless the automaton is a shark and the projection fits
+    /// into the rest of `max_bytes`.
     layers: Vec<Projection<N>>,
     max_bytes: usize,
     next: Option<(usize, usize)>,
@@ -40,7 +43,8 @@ fn restrict<const N: usize>(allowed: &mut [TileSet<N>], by: &[TileSet<N>]) {
 #[derive(Debug)]
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
-    /// For each tick, the places through which a line can reach the target.
+    /// For each tick up to the target, at least all places through which a line can reach the
+    /// target. For later ticks, all open places without a bull or goldfish.
     pub allowed: Vec<TileSet<N>>,
     projections: Projections<N>,
     memories: Arc<Memories>,
@@ -51,7 +55,7 @@ pub(super) struct Target<const N: usize> {
     pub beyond: Option<Step>,
 }
 
-/// A target without its projections, which are computed again.
+/// A target without its projections, which are computed again when the target is restored.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SavedTarget<const N: usize> {
@@ -79,7 +83,8 @@ impl<const N: usize> Target<N> {
         target
     }
 
-    /// Returns a later target, which inherits the knowledge: lines to it pass through this target.
+    /// Returns a later target, which inherits the knowledge: lines that reach the later target also
+    /// reach this one.
     pub fn later(&self, model: &Model<N>, tick: usize) -> Self {
         let earlier_allowed = self.allowed[..=self.tick].to_vec();
         let mut later = Self {
@@ -130,8 +135,9 @@ impl<const N: usize> Target<N> {
         Ok(target)
     }
 
-    /// Adds the known sets of an earlier target with the same slots, except those whose threats are
-    /// covered by a known set of this target in the same tick. Returns true if any set was added.
+    /// Adds the known sets of an earlier target with the same slots, except those that exceed the
+    /// memory limit and those whose threats are covered by a known set of this target in the same
+    /// tick. Returns true if any set was added.
     pub fn adopt(&mut self, earlier: &Self) -> bool {
         let is_adopted = self.knowledge.adopt(&earlier.knowledge);
         if is_adopted {
@@ -238,7 +244,8 @@ impl<const N: usize> Target<N> {
         self.known(tick).find(|known| known.mask == mask)
     }
 
-    /// An owl that is in no known set can join only if it looks when it next moves.
+    /// Returns true if a threat without known states can join after the first tick. An owl can do
+    /// so only if it looks when it next moves.
     pub fn can_join(&self, model: &Model<N>, slot: Slot, tick: usize) -> bool {
         !matches!(model.automata[slot.automaton], Automaton::Owl { .. }) || model.forgets(tick)
     }
@@ -249,8 +256,9 @@ impl<const N: usize> Target<N> {
         if is_hawk { keys * HAWK_WEIGHT } else { keys }
     }
 
-    /// Returns each key that a threat can have, with the places where the player can then be. An
-    /// owl's keys are complete only if it looks when it next moves.
+    /// Returns each key that a threat can have, with the places where the player can be if the
+    /// threat has this key. After the first tick, an owl's keys are valid only if it looks when it
+    /// next moves.
     pub fn keys_at(&self, model: &Model<N>, slot: Slot, tick: usize) -> Vec<(u32, TileSet<N>)> {
         if tick == model.first_tick {
             return vec![(model.origins[slot.automaton].key, self.allowed[tick])];
@@ -266,7 +274,9 @@ impl<const N: usize> Target<N> {
     }
 
     /// Chooses a known set with the threat of `slot`, if possible with counted draws, and with as
-    /// many bits of `mask` as possible. Returns its mask and layer, projected to `mask` and `slot`.
+    /// many bits of `mask` as possible. Returns its mask and layer, projected to `mask` and `slot`
+    /// (without the draws of `slot` unless `counts_known` is true), or `None` if no set has the
+    /// threat.
     fn candidates(
         &self,
         tick: usize,
@@ -291,9 +301,10 @@ impl<const N: usize> Target<N> {
         self.known(tick).any(|known| known.mask & slot.mask() != 0)
     }
 
-    /// Adds a threat with its known states if it has any, otherwise with all keys that it can have.
-    /// A hawk joins with counted draws if a known set has them and `counts_known` is true. Returns
-    /// the new mask and layer, or `None` if the layer would have more than `max_len` combinations.
+    /// Adds a threat: at the first tick with its first key, later with its known states if it has
+    /// any, otherwise with all keys that it can have. A hawk joins with counted draws if a known
+    /// set has them and `counts_known` is true. Returns the new mask and layer, or `None` if the
+    /// layer would have more than `max_len` combinations.
     pub fn join(
         &self,
         model: &Model<N>,
@@ -343,7 +354,8 @@ impl<const N: usize> Target<N> {
         Ok(())
     }
 
-    /// Records that only states in `lookup` lead to the target. Can be repeated if interrupted.
+    /// Records that only states in `lookup` lead to the target. An interrupted call can be
+    /// repeated.
     pub fn record(
         &mut self,
         tick: usize,

@@ -9,7 +9,8 @@ use super::schedule::{SavedSchedule, Schedule};
 use super::target::{SavedTarget, Target};
 use crate::game::LAST_TICK;
 
-/// Initial work limit of a target. At its limit, a target waits while others get their turns.
+/// Initial work limit of a target, before the factors below. At its limit, a target waits while
+/// other targets get their turns.
 const WORK_LIMIT_MIN: u64 = 400_000;
 const WORK_LIMIT_END: u64 = 3_000_000;
 /// Once a line reaches this tick, the end of the game becomes the only target until it is decided.
@@ -32,7 +33,7 @@ pub(super) struct Attempt<const N: usize> {
 #[derive(Debug)]
 pub(super) struct Targets<const N: usize> {
     pub current: Option<Attempt<N>>,
-    /// The other undecided targets, in ascending order of their ticks.
+    /// At most `PAUSED_MAX` other targets, in ascending order of their ticks.
     paused: Vec<Attempt<N>>,
     work_limit: u64,
     /// The ticks of the targets that have reached their work limit in this round.
@@ -116,13 +117,15 @@ impl<const N: usize> Targets<N> {
         }
     }
 
-    /// The end of the game is the first target. Once a bound excludes it, each round starts at the
-    /// end of the best line, and bisects the gaps from there to the first stalled target and from
-    /// the last one to the bound. A target stalls at its work limit until the next round.
+    /// Returns the tick of the next target. The end of the game is the first target. Once a bound
+    /// excludes it, each round starts at the end of the best line, and then bisects the gap between
+    /// the last stalled target and the bound, and the gap between the end of the line and the first
+    /// stalled target. A target that reaches its work limit is stalled until the next round.
     fn next(&mut self, best: &Bracket) -> usize {
         let (low, high) = (usize::from(best.final_tick), usize::from(best.bound));
         if best.bound > LAST_TICK {
-            // The game's end takes turns with the end of the best line, which has shorter sweeps.
+            // Until the best line reaches `LATE_TICK`, the end of the game takes turns with the end
+            // of the line, which has shorter sweeps.
             let end = usize::from(LAST_TICK);
             let Some(attempt) = &self.current else { return end };
             let is_end = attempt.target.tick == end;

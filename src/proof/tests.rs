@@ -165,7 +165,7 @@ fn check_lines(maps: Range<u64>) -> usize {
             }
             let mut meter = BudgetMeter::new(Budget::ticks(100_000));
             let bound = usize::from(engine.prove_slice(&mut meter));
-            assert!(bound > target_tick, "map {index}: a bound of {bound}, but {} is reached", found.final_tick);
+            assert!(bound > target_tick, "map {index}: bound {bound}, but a line reaches {}", found.final_tick);
             for state in line.iter().filter(|state| usize::from(state.tick()) <= target_tick) {
                 let tick = state.tick();
                 assert!(!engine.is_hopeless(&world, state), "map {index}, target {target_tick}: hopeless at {tick}");
@@ -211,7 +211,7 @@ fn lines_of_the_beam_over_combinations_are_lines_of_the_game() {
         }
         longest = longest.max(longest_tick);
     }
-    assert!(lines >= 12 && longest > 1000, "{lines} lines, the longest to tick {longest}");
+    assert!(lines >= 12 && longest > 1000, "{lines} lines, none alive in tick {longest}");
 }
 
 #[test]
@@ -310,7 +310,7 @@ fn exhaustive_search_agrees_in_score_on_many_maps() {
     assert!(check_scores(480) >= 300);
 }
 
-/// Compares the engine with exhaustive searches. Returns the number of maps that they decide.
+/// Compares the engine with exhaustive searches. Returns how many maps the searches decide.
 fn check_scores(maps: u64) -> usize {
     let (mut exhausted, mut optimal) = (0, 0);
     for (index, world) in worlds(&[(7, 7), (9, 7), (9, 9), (11, 9)], &[2, 3, 4], maps).enumerate() {

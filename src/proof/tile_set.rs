@@ -111,8 +111,9 @@ impl<const N: usize> Serialize for TileSet<N> {
 impl<'de, const N: usize> Deserialize<'de> for TileSet<N> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let words = Vec::<u64>::deserialize(deserializer)?;
-        let words =
-            words.try_into().map_err(|words: Vec<u64>| D::Error::invalid_length(words.len(), &"one per word"))?;
+        let words = words
+            .try_into()
+            .map_err(|words: Vec<u64>| D::Error::invalid_length(words.len(), &"one number per word"))?;
         Ok(Self(words))
     }
 }

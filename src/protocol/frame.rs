@@ -24,7 +24,7 @@ pub struct Register {
 
 impl Serialize for Register {
     /// Writes `{"type":"REGISTER","token":"..."}`. If the token is missing or empty, the field
-    /// `teamName` takes its place.
+    /// `teamName` takes its place, unless the name is missing too.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(rename_all = "camelCase")]

@@ -453,7 +453,8 @@ impl GameMessage {
     /// Parses a state message.
     ///
     /// # Errors
-    /// If the message is too long, not JSON, or not a state. The error names the invalid field.
+    /// If the message is too long, not JSON, or not a state. The error names the invalid field if
+    /// it is known.
     pub fn parse(frame: impl AsRef<[u8]>) -> Result<Self, ProtocolError> {
         let frame = frame.as_ref();
         if frame.len() > MAX_MESSAGE_BYTES {
@@ -650,7 +651,7 @@ fn character_of(world: &World, state: &State, team_id: &str) -> MessageCharacter
 }
 
 /// The number of steps from `from` to each tile, or `None` if there is no path. As on the server,
-/// a path may cross see-through tiles. If `from` is a wall, there are no paths.
+/// a path may cross see-through tiles. If `from` is a wall or off the map, there are no paths.
 pub fn distances(graph: &StreetGraph, from: Position) -> Columns<Option<u32>> {
     let mut distances = Columns::filled(graph.width(), graph.height(), None);
     let steps = graph.tile(from).map(|tile| graph.distances(Mover::Threat, tile)).unwrap_or_default();

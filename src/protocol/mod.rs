@@ -1,6 +1,6 @@
-//! The JSON protocol (states, commands and actions) and the trace format for recorded games. As on
-//! the server, an invalid action is not a parse error, but fails when it is played. Unknown fields
-//! are ignored in state messages, because their format is not fully known, but rejected in traces.
+//! The JSON messages between server and clients, and the trace format for recorded games. As on
+//! the server, an invalid action is not a parse error, but fails when it is played. Messages may
+//! have unknown fields, which are ignored. Traces may not, except in actions.
 
 use std::io::{self, Write};
 use std::str::Utf8Error;
@@ -24,11 +24,11 @@ pub use message::{
     distances, personality_word, style_word,
 };
 
-/// Maximum nesting depth of JSON, as in `serde_json`. The depth is limited because the recursive
-/// code that builds and drops values could overflow the stack. A state message has four levels.
+/// Maximum nesting depth of JSON, as in `serde_json`. Without a limit, the recursive code that
+/// builds and drops values could overflow the stack.
 pub const MAX_JSON_DEPTH: usize = 127;
 
-/// The error for rejected JSON.
+/// The error for an invalid message or trace.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum ProtocolError {
@@ -40,18 +40,19 @@ pub enum ProtocolError {
         /// The maximum length.
         limit_bytes: usize,
     },
-    /// Invalid JSON, or a field of the wrong type.
+    /// Invalid JSON, or JSON that does not have the expected form.
     #[error("{}{}", path_prefix(.path), parser_words(.source))]
     Json {
-        /// The path of the field, such as `threats[3].position.x`; empty if it is unknown.
+        /// The path of the invalid field, such as `threats[3].position.x`. Empty if the path is
+        /// unknown or the error concerns the entire document.
         path: String,
         /// The parser's error.
         source: serde_json::Error,
     },
-    /// A field with an invalid value.
+    /// A field that is missing or has an invalid value.
     #[error("{path}: expected {expected}, found {found}")]
     Field {
-        /// The field.
+        /// The path of the field.
         path: String,
         /// The expected value.
         expected: String,
@@ -61,16 +62,16 @@ pub enum ProtocolError {
     /// The actions of a command are not an array.
     #[error("actions: expected an array of actions, found {found}")]
     ActionsNotAnArray {
-        /// The type that was found, such as `an object`; `nothing` if the field is missing.
+        /// The type that was found, such as `an object`, or `nothing` if the field is missing.
         found: &'static str,
     },
-    /// A trace without a header line.
+    /// A trace that is empty or contains only blank lines.
     #[error("line 1: missing trace header")]
     NoHeader,
     /// An invalid line of a trace.
     #[error("line {line}: expected {expected}: {}", parser_words(.source))]
     TraceLine {
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
         /// The expected content of the line.
         expected: &'static str,
@@ -79,10 +80,11 @@ pub enum ProtocolError {
     },
 }
 
-/// Maximum characters of a parser error. It could otherwise quote a value of any length.
+/// Maximum characters of a parser error that are kept. Parser errors can quote long values.
 const PARSER_TEXT_MAX_CHARS: usize = 300;
 
-/// The parser's error, shortened if it is long. Omits the line number of an error on line 1.
+/// Formats a parser error, shortened if it is long. If the error is on line 1, omits the line
+/// number, and for a data error ([`serde_json::Error::is_data`]) the column too.
 pub fn parser_words(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let (reason, column) = match text.rsplit_once(" at line ") {
@@ -112,7 +114,8 @@ fn path_prefix(path: &str) -> String {
     if path.is_empty() { String::new() } else { format!("{path}: ") }
 }
 
-/// A longer parser error gets no path, because finding a path formats the error a second time.
+/// Maximum length of a parser error for which the path is determined, because determining the path
+/// formats the error a second time.
 const PATH_TEXT_MAX_BYTES: usize = 4096;
 
 /// Parses JSON. Tracks paths only in a second parse, after an error, because tracking is slow.
@@ -129,15 +132,18 @@ pub(crate) fn from_json<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Pro
         }
         let deserializer = &mut serde_json::Deserializer::from_str(text);
         let path = serde_path_to_error::deserialize::<_, T>(deserializer).err().map(|error| error.path().to_string());
-        // Omit a final dot (the entire document) and a final question mark (an unnamed field).
+        // A single dot stands for the entire document, and a question mark for an unknown segment.
         let path = path.unwrap_or_default().trim_end_matches(['.', '?']).to_owned();
         ProtocolError::Json { path, source }
     })
 }
 
 /// Serialises a value as compact JSON.
+///
+/// # Panics
+/// If the value cannot be serialised.
 pub fn to_json(value: &impl Serialize) -> String {
-    serde_json::to_string(value).expect("values with string keys can always be serialised")
+    serde_json::to_string(value).expect("the value can be serialised as JSON")
 }
 
 /// Escapes each `<` in JSON, so that a string cannot end the HTML script element around the JSON.
@@ -159,7 +165,7 @@ pub fn parse_action(json: &Value) -> Action {
     direction.map_or(Action::Unknown, Action::Move)
 }
 
-/// Does not accept strings as coordinates. The server would convert them, but no client sends any.
+/// Unlike the server, does not convert strings to numbers.
 fn parse_move_to(json: &Value) -> Action {
     let coordinate = |name| json.get("position").and_then(|position| position.get(name)).and_then(Value::as_f64);
     match (coordinate("x"), coordinate("y")) {
@@ -192,8 +198,9 @@ fn kind(json: Option<&Value>) -> &'static str {
 }
 
 impl Serialize for Action {
-    /// Writes `{"type":"MOVE_UP"}` or `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`. An
-    /// unknown action is written as `{}`, because [`Action::Unknown`] does not keep the type.
+    /// Writes, for example, `{"type":"MOVE_UP"}`, `{"type":"MOVE_TO","position":{"x":1,"y":2.5}}`
+    /// or, without usable coordinates, `{"type":"MOVE_TO"}`. An unknown action is written as `{}`,
+    /// because [`Action::Unknown`] does not keep the type.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         match *self {
@@ -244,7 +251,7 @@ fn serialize_number<S: Serializer>(number: &f64, serializer: S) -> Result<S::Ok,
 /// A recorded game in the trace format: a header line, then one line per tick, all in JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Trace {
-    /// The map's name and size, the rules, and the first positions.
+    /// The map's name and size, the rules, the player's first tile, and the threats at the start.
     pub header: TraceHeader,
     /// The played ticks, in order.
     pub ticks: Vec<TraceTick>,
@@ -278,7 +285,8 @@ fn parse_line<'a, T: Deserialize<'a>>(
     serde_json::from_str(line).map_err(|source| ProtocolError::TraceLine { line: index + 1, expected, source })
 }
 
-/// Writes one value as a line of compact JSON. Fails if the writer fails.
+/// Writes one value as a line of compact JSON. Fails if the writer fails or if the value cannot be
+/// serialised.
 pub fn write_line(mut writer: impl Write, value: &impl Serialize) -> io::Result<()> {
     serde_json::to_writer(&mut writer, value)?;
     writer.write_all(b"\n")
@@ -290,7 +298,7 @@ pub fn write_line(mut writer: impl Write, value: &impl Serialize) -> io::Result<
 pub struct TraceHeader {
     /// The map's name.
     pub map: String,
-    /// True for the no-jump variant.
+    /// The value of [`Rules::no_jump`].
     pub no_jump: bool,
     /// The rules, if they differ from the server's rules in more than `no_jump`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -358,10 +366,10 @@ impl From<TraceSpawn> for (Style, i32, i32, Direction) {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TraceTick {
-    /// The player's actions; `None` if the trace contains only states.
+    /// The player's actions; `None` if the trace does not include them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<Vec<Action>>,
-    /// The tick of the resulting state, which is 2 after the first command.
+    /// The tick of the resulting state, as in [`State::tick`].
     pub tick: u16,
     /// The player's position.
     #[serde(with = "pair")]
@@ -391,7 +399,7 @@ impl TraceTick {
     }
 }
 
-/// A threat after a tick: `[1, 11, "up", "lazy"]`.
+/// A threat after a tick, such as `[1, 11, "up", "lazy"]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "(i32, i32, Direction, Personality)", into = "(i32, i32, Direction, Personality)")]
 pub struct TraceThreat {

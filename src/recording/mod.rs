@@ -2,8 +2,8 @@
 //! sent>, "actions": [<the bot's actions>]}`. A line may also contain notes ([`TickNotes`]), and an
 //! `error` if the bot failed in the tick.
 //!
-//! [`verify`] replays a recording and compares every field that the rules determine. If a crash
-//! truncates a file, the complete lines remain readable. Memory use is bounded.
+//! [`verify`] replays a recording and compares its states with the rules. If a crash truncates a
+//! file, the complete lines remain readable. Memory use is bounded.
 
 mod notes;
 mod verify;
@@ -33,19 +33,19 @@ pub use verify::{Divergence, VerifyReport, verify, verify_all};
 
 /// Maximum length of a line: a state message, the actions, and 1 MiB for other fields.
 pub const MAX_LINE_BYTES: usize = MAX_MESSAGE_BYTES + MAX_CLIENT_FRAME_BYTES + (1 << 20);
-/// Maximum decompressed size: ten times a complete game on 64 x 64 open tiles, the maximum.
-/// A limit is needed because a gzip file can decompress to a thousand times its size.
+/// Maximum decompressed size: about ten times that of a complete game on 64 x 64 open tiles. The
+/// limit is needed because a gzip file can decompress to a thousand times its size.
 pub const MAX_RECORDING_BYTES: u64 = 1 << 30;
 
 const MAX_BLANK_BYTES: usize = 1 << 16;
 
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
-/// The error for a recording that cannot be read or written. Every error names the file.
+/// The error for a recording that cannot be read, replayed or written.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordingError {
-    /// The file cannot be opened.
+    /// The file cannot be opened, or its first bytes cannot be read.
     #[error("cannot read {}: {source}", .path.display())]
     Open {
         /// The file.
@@ -58,7 +58,7 @@ pub enum RecordingError {
     Read {
         /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
         /// The error of the system or the decompressor.
         source: io::Error,
@@ -68,30 +68,30 @@ pub enum RecordingError {
     TooLong {
         /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
         /// The limit.
         limit_bytes: u64,
         /// The part that is too long: `line`, `blank lines` or `recording`.
         whole: &'static str,
     },
-    /// A line is not a tick of a game.
+    /// A complete line is not a valid tick.
     #[error("{}, line {line}: {source}", .path.display())]
     Line {
         /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// The line number, from 1.
         line: usize,
         /// The reason.
         source: ProtocolError,
     },
-    /// The file contains no complete line.
+    /// The file contains no valid tick.
     #[error("{}: no complete line: expected one {{\"game_message\": ..., \"actions\": [...]}} per tick", .path.display())]
     Empty {
         /// The file.
         path: PathBuf,
     },
-    /// The first state cannot be played, so the game cannot be replayed.
+    /// No world can be created from the first state and the rules.
     #[error("{}: {source}", .path.display())]
     World {
         /// The file.
@@ -99,7 +99,7 @@ pub enum RecordingError {
         /// The reason.
         source: WorldError,
     },
-    /// A file of this name already exists. It was not changed.
+    /// A file with this name already exists. It was not changed.
     #[error("{} already exists", .path.display())]
     Exists {
         /// The existing file.
@@ -108,7 +108,7 @@ pub enum RecordingError {
     /// The file cannot be written.
     #[error("cannot write {}: {source}", .path.display())]
     Write {
-        /// The file.
+        /// The file, or its parent if the parent is not a folder.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -121,13 +121,13 @@ pub enum RecordingError {
 pub struct RecordedTick {
     /// The state as sent.
     pub game_message: GameMessage,
-    /// The actions of the bot's command.
+    /// The actions of the bot's command. Empty if there was no command.
     #[serde(deserialize_with = "actions")]
     pub actions: Vec<Action>,
     /// Notes on the entire game, usually only in the first line.
     #[serde(default, deserialize_with = "notes::readable")]
     pub game: Option<Box<GameNotes>>,
-    /// The commands that the server received in the tick, if recorded.
+    /// The server's notes on the bot's commands in the tick, if recorded.
     #[serde(default, deserialize_with = "notes::readable")]
     pub wire: Option<Box<WireNotes>>,
     /// The bot's decision, if recorded.
@@ -174,14 +174,16 @@ impl RecordingReader {
     /// Opens a recording. Its first bytes show whether it is gzipped.
     ///
     /// # Errors
-    /// If the file cannot be opened, is not a regular file, or exceeds [`MAX_RECORDING_BYTES`].
+    /// If the file cannot be opened or read, is not a regular file, or exceeds
+    /// [`MAX_RECORDING_BYTES`].
     pub fn open(path: impl AsRef<Path>) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let opened = files::open(path, MAX_RECORDING_BYTES);
         Self::new(path, opened.map_err(|source| RecordingError::Open { path: path.to_owned(), source })?)
     }
 
-    /// Creates a reader for `source`. Its errors name `path`. Fails if `source` is unreadable.
+    /// Creates a reader for `source`. The reader's errors name `path`. Fails if the first bytes of
+    /// `source` cannot be read.
     pub fn new(path: impl AsRef<Path>, source: impl Read + Send + 'static) -> Result<Self, RecordingError> {
         let path = path.as_ref();
         let mut file = BufReader::new(source);
@@ -203,26 +205,28 @@ impl RecordingReader {
         })
     }
 
-    /// The file.
+    /// The path of the recording.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The number of the line that was read last. The first line is line 1.
+    /// The number of the line that was read last, from 1; 0 before the first line. At the end, it
+    /// may be one more than the number of the last line.
     pub fn line(&self) -> usize {
         self.line
     }
 
-    /// The number of the last line, if it was ignored because it is incomplete.
+    /// The number of the last line, if this line was ignored because it has no newline and is not a
+    /// valid tick.
     pub fn truncated_line(&self) -> Option<usize> {
         self.truncated_line
     }
 
-    /// Reads the next tick; `None` at the end. Skips blank lines, and every line that is not a
-    /// valid tick but has an `error`.
+    /// Reads the next tick; `None` at the end. Skips blank lines, an incomplete last line, and
+    /// every line that is not a valid tick but has a `game_message` and an `error` text.
     ///
     /// # Errors
-    /// If reading fails, a limit is exceeded, or a complete line is not a tick.
+    /// If reading fails, a limit is exceeded, or any other line is not a valid tick.
     pub fn next_tick(&mut self) -> Result<Option<RecordedTick>, RecordingError> {
         while !self.ended {
             let end = self.read_line().inspect_err(|_| self.ended = true)?;
@@ -280,8 +284,8 @@ impl Iterator for RecordingReader {
     }
 }
 
-/// Writes a recording during a game. Flushes every tick, so a crash loses at most one line. If no
-/// tick was written, dropping the writer removes the file.
+/// Writes a recording during a game. Flushes every tick, so a crash of the process loses at most
+/// one line. Dropping the writer removes a regular file to which no tick was written.
 pub struct RecordingWriter {
     path: PathBuf,
     output: Output,
@@ -334,12 +338,13 @@ impl RecordingWriter {
         Ok(Self { path, output, lines: 0 })
     }
 
-    /// The file.
+    /// The path of the recording.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Appends a tick: the state message as sent, and the actions. Fails if writing fails.
+    /// Appends a tick: the state message as sent, which must be one line, and the actions. Fails if
+    /// writing fails.
     pub fn write(&mut self, frame: &str, actions: &[Action]) -> Result<(), RecordingError> {
         self.write_with(frame, actions, &TickNotes::default())
     }
@@ -378,7 +383,7 @@ impl Drop for RecordingWriter {
     fn drop(&mut self) {
         // The path may be a device, which must not be removed.
         if self.lines == 0 && self.path.is_file() {
-            // If this fails, an empty file remains, which is harmless.
+            // If this fails, a recording without ticks remains, which is harmless.
             let _ = fs::remove_file(&self.path);
         }
     }

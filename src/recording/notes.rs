@@ -9,7 +9,7 @@ use crate::protocol::limited;
 /// Maximum number of characters that a recording keeps of an unreadable frame.
 pub const UNREADABLE_CHARS_MAX: usize = 200;
 
-/// Notes on the entire game: the `game` field of a recording's first line.
+/// Notes on the entire game: the `game` field of a recording's line, usually the first.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GameNotes {
     /// The map's name.
@@ -52,15 +52,17 @@ pub struct UnreadableNote {
     pub error: String,
 }
 
-/// The commands that the server received in a tick: the `wire` field of a recording's line.
+/// The server's notes on the bot's commands in a tick: the `wire` field of a recording's line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WireNotes {
-    /// The command that the server used; `None` (`null` in JSON) if no command came in time.
+    /// The command that the server used; `None` (`null` in JSON) if no valid command for the tick
+    /// came in time.
     pub command: Option<CommandNote>,
-    /// Commands for earlier ticks that arrived during this tick.
+    /// Commands for earlier ticks that arrived during this tick, except further commands for the
+    /// tick that was answered last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub late: Vec<CommandNote>,
-    /// Frames that could not be read.
+    /// Frames that could not be read as commands.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<UnreadableNote>,
     /// The reason why the bot left the game, in each line from the tick in which it left.
@@ -75,13 +77,16 @@ pub struct DecisionNotes {
     pub ms: f64,
     /// How the move was found: `plan`, `search` or `fallback`.
     pub source: String,
-    /// The final tick of the bot's plan; 2001 if the plan survives the game.
+    /// The tick that the bot expects the game to reach, if the bot makes a forecast. Above 2000 if
+    /// it expects the player to survive the game.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planned_tick: Option<u16>,
-    /// The number of mispredictions since the previous line, over all threats.
+    /// The increase in the number of mispredictions since the previous line, over all threats; 0 if
+    /// the number has fallen.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub mispredictions: u32,
-    /// New findings about the server's rules, as sentences.
+    /// The findings about the server's rules and style names, as sentences. Empty unless the bot
+    /// has a new finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub learnt: Vec<String>,
 }
@@ -97,7 +102,7 @@ pub struct TickNotes {
     /// Notes on the entire game, usually only in the first line.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
     pub game: Option<Box<GameNotes>>,
-    /// The commands that the server received in the tick, if recorded.
+    /// The server's notes on the bot's commands in the tick, if recorded.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "readable")]
     pub wire: Option<Box<WireNotes>>,
     /// The bot's decision, if recorded.
@@ -113,7 +118,7 @@ where
     Ok(limited::value(deserializer)?.and_then(|value| serde_json::from_value(value).ok()).map(Box::new))
 }
 
-/// Milliseconds, rounded to microseconds.
+/// The time in milliseconds, rounded to microseconds.
 pub fn milliseconds(time: std::time::Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

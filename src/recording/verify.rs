@@ -26,15 +26,16 @@ pub struct VerifyReport {
     /// [`Status::Running`] (`"unfinished"` in JSON).
     #[serde(rename = "outcome", serialize_with = "serialize_status")]
     pub status: Status,
-    /// The score, if the replay reached the end of the game.
+    /// The score, if the replay reached the end of the game without a divergence.
     pub score: Option<u32>,
     /// The first field that differs from the rules, if there is one.
     pub divergence: Option<Divergence>,
     /// The number of the last line, if it is incomplete; `None` after a divergence.
     pub truncated_line: Option<usize>,
-    /// The inferred see-through tiles: `EMPTY` tiles that the player could not enter.
+    /// The inferred see-through tiles: `EMPTY` tiles that the player could not enter. Empty after a
+    /// divergence.
     pub see_through: Vec<Position>,
-    /// Indices (in the message) of threats of unknown style, which were not verified.
+    /// Indices (in the message) of the threats of unknown style, whose moves were not verified.
     pub unverified_threats: Vec<usize>,
 }
 
@@ -48,7 +49,7 @@ fn serialize_status<S: Serializer>(status: &Status, serializer: S) -> Result<S::
 /// The first difference between a recording and the rules.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Divergence {
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
     /// The tick given in the line.
     pub tick: u32,
@@ -62,10 +63,10 @@ pub struct Divergence {
     pub context: Vec<ContextTick>,
 }
 
-/// A line near a divergence.
+/// The line of a divergence, or a line near it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ContextTick {
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
     /// The tick.
     pub tick: u32,
@@ -84,12 +85,13 @@ struct Difference {
     found: String,
 }
 
-/// Replays a recording and compares every field that the rules determine. Omitted fields, and
-/// threats of unknown style, are not compared. A tile is reported as see-through if the player
-/// never enters it and the recording cannot be explained otherwise.
+/// Replays a recording and compares every field that the rules determine. Omitted fields, and the
+/// moves of threats of unknown style, are not compared. If the player did not follow a command, a
+/// tile that it never enters is assumed to be see-through if this explains the difference.
 ///
 /// # Errors
-/// If reading fails, no line is complete, a complete line is not a tick, or the map is unplayable.
+/// If reading fails (see [`RecordingReader::next_tick`]), if there is no valid tick, or if no world
+/// can be created from the first state and the rules.
 pub fn verify(path: impl AsRef<Path>, rules: &Rules) -> Result<VerifyReport, RecordingError> {
     verify_all(RecordingReader::open(path)?, rules)
 }
@@ -150,7 +152,7 @@ struct Replay {
     /// The previous state, and the actions played in it.
     before: Option<(State, Vec<Action>)>,
     visited: BTreeSet<Position>,
-    /// The inferred see-through tiles, each with the divergence that an open tile would cause.
+    /// The inferred see-through tiles, each with the divergence that it explains.
     see_through: BTreeMap<Position, Divergence>,
 }
 
@@ -202,7 +204,9 @@ impl Replay {
         if difference.is_none() { None } else { first }
     }
 
-    /// The divergence that an inferred tile explained, if the player's position refutes this tile.
+    /// The divergence that an inferred see-through tile explained, if the player now stands on this
+    /// tile, or if the tile was inferred from the previous line and the player is again not where
+    /// the rules expect it.
     fn contradicted(&self, line: usize, message: &GameMessage) -> Option<Divergence> {
         let found = message.your_character.position;
         let elsewhere = self.world.player(&self.state) != found;
@@ -330,7 +334,7 @@ impl Difference {
         }
     }
 
-    /// Ignores an error in the lines after the divergence, because they are only context.
+    /// Ignores errors in the lines after the divergence, because these lines are only context.
     fn at(self, reader: &mut RecordingReader, recent: &Recent, tick: &RecordedTick) -> Divergence {
         let mut divergence = self.divergence(context(recent, reader.line(), tick));
         for _ in 0..CONTEXT_TICKS {

@@ -1,7 +1,8 @@
-//! The component `adapt`: nested rollout policy adaptation (Rosin 2011). Each level passes a copy
-//! of its policy to the level below, and then adapts its own policy to its best sequence. The
-//! stabilised form plays several rollouts per adaptation; the generalised form adds a prior to the
-//! weights (Cazenave and others 2020). See `docs/adapt.md`.
+//! The component `adapt`: nested rollout policy adaptation (Rosin 2011). In each iteration, a level
+//! passes a copy of its policy to the level below, and then adapts its own policy to its best
+//! sequence. Level 1 plays rollouts instead: one per iteration, or several in the stabilised form.
+//! The generalised form adds a prior to the weights (both forms: Cazenave and others 2020). See
+//! `docs/adapt.md`.
 
 use super::adapter::{AdaptOptions, Adapter};
 use super::policy::{Rollout, Weights};
@@ -39,7 +40,7 @@ impl<P: Problem> Run<'_, P> {
             if level == 1 {
                 for _ in 0..options.rollouts {
                     self.policy_rollout(adapter, component, state, options.prior)?;
-                    // As in the paper, the later rollout wins a tie, which keeps the search moving.
+                    // As in Rosin's paper, the later rollout wins a tie.
                     if adapter.current.reward >= adapter.bests[1].reward {
                         std::mem::swap(&mut adapter.current, &mut adapter.bests[1]);
                     }

@@ -5,9 +5,10 @@ use super::run::{Run, Stop};
 
 impl<P: Problem> Run<'_, P> {
     /// Starts from the best known sequence if it passes through `state`, otherwise from a random
-    /// one. Each iteration replaces one random action, and later actions only if they become
-    /// illegal. A worse sequence is accepted with probability exp(-loss / temperature), where the
-    /// loss is the decrease in reward divided by the range of the rewards seen so far.
+    /// one. Each iteration replaces a randomly chosen action by another legal action, if there is
+    /// one, and later actions only if they become illegal. A worse sequence is accepted with
+    /// probability exp(-loss / temperature), where the loss is the decrease in reward divided by
+    /// the range of the rewards seen so far in this invocation.
     pub(super) fn anneal(
         &mut self,
         component: usize,
@@ -47,7 +48,8 @@ impl<P: Problem> Run<'_, P> {
         Ok(returned)
     }
 
-    /// Changes one action of `sequence`, appends the result to the path, and returns its reward.
+    /// Changes one action of `sequence`, appends the changed sequence to the path, and returns the
+    /// reward. Plays at random if `sequence` is empty.
     fn change(&mut self, component: usize, state: &P::State, sequence: &[P::Action]) -> Result<f64, Stop> {
         self.check_limits()?;
         let mut state = state.clone();
@@ -78,7 +80,7 @@ impl<P: Problem> Run<'_, P> {
     }
 }
 
-/// Interpolates from `hot` to `cold`: linearly if one of them is 0, otherwise exponentially.
+/// Interpolates from `hot` to `cold`: linearly if either is 0, otherwise geometrically.
 fn temperature(share: f64, hot: f64, cold: f64) -> f64 {
     if hot > 0.0 && cold > 0.0 { hot * libm::pow(cold / hot, share) } else { hot + (cold - hot) * share }
 }

@@ -1,4 +1,4 @@
-//! The component `beam`: beam nested Monte Carlo search.
+//! The component `beam`: Monte Carlo beam search (Cazenave 2012).
 
 use super::problem::Problem;
 use super::run::{Run, Stop};
@@ -10,7 +10,8 @@ struct Kept<S, A> {
 }
 
 impl<P: Problem> Run<'_, P> {
-    /// At each depth, keeps the `width` successors with the best sequences. See `docs/beam.md`.
+    /// At each depth, keeps the `width` successors with the best known sequences. See
+    /// `docs/beam.md`.
     pub(super) fn beam(&mut self, component: usize, state: &P::State, width: usize) -> Result<(), Stop> {
         let start = self.search.path.len();
         let mut beam = vec![Kept { state: state.clone(), path: self.search.path.clone(), best: None }];

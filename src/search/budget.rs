@@ -4,10 +4,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::deadline::{DeadlineWatch, now};
 
-/// The limits of a search or planner, which stops at the first limit that it reaches. Each step of
-/// a search from a state to a successor is a *simulated tick*. Steps along the played game do not
-/// count, nor do the steps of the `safest` planner. In JSON, the limits on ticks, time and
-/// evaluations are `budget_ticks`, `budget_ms` and `budget_evals`, if they are set.
+/// The limits of a search or planner, which stops at the first limit that it reaches. A step of a
+/// search from a state to a successor is a *simulated tick*. Steps along the played game or a known
+/// sequence do not count, nor do the steps of the `safest` planner. In JSON, only the limits on
+/// ticks, time and evaluations are written, as `budget_ticks`, `budget_ms` and `budget_evals`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Budget {
     /// Simulated ticks. The last step of the `greedy` policy or of a proof may exceed the limit.
@@ -15,11 +15,12 @@ pub struct Budget {
     /// Time, counted from the start of each call.
     pub time: Option<Duration>,
     /// The time at which to stop. If the system has recently stalled the thread, the search stops
-    /// earlier by the length of the longest stall, but never in the first quarter of its time.
+    /// earlier by the length of the longest recent stall, but never in the first quarter of the
+    /// available time.
     pub deadline: Option<Instant>,
-    /// Evaluations of complete sequences, never exceeded. Only the search grammar uses this limit.
+    /// Evaluations of sequences, never exceeded. Only the search grammar uses this limit.
     pub evaluations: Option<u64>,
-    /// Invocations of the outermost component. Only the search grammar uses this limit.
+    /// Invocations of an expression's outermost component. Only the search grammar uses this limit.
     pub passes: Option<u64>,
 }
 
@@ -42,12 +43,12 @@ impl Budget {
         Self { deadline: Some(deadline), ..Self::UNLIMITED }
     }
 
-    /// A budget of at most this many evaluations of complete sequences.
+    /// A budget of at most this many evaluations of sequences.
     pub const fn evaluations(count: u64) -> Self {
         Self { evaluations: Some(count), ..Self::UNLIMITED }
     }
 
-    /// A budget of at most this many passes.
+    /// A budget of at most this many passes: invocations of an expression's outermost component.
     pub const fn passes(count: u64) -> Self {
         Self { passes: Some(count), ..Self::UNLIMITED }
     }
@@ -84,7 +85,7 @@ impl Budget {
         self.time.is_some() || self.deadline.is_some()
     }
 
-    /// Converts the time limit to a deadline, counted from now.
+    /// Converts the time limit to a deadline, counted from now. An earlier deadline is kept.
     #[must_use]
     pub fn started(self) -> Self {
         let Some(time) = self.time else { return self };
@@ -136,7 +137,7 @@ pub enum StopReason {
     Exhausted,
 }
 
-/// Counts the work of one call against its budget. Reads the clock only every 10 to
+/// Counts the work of one call against its budget. Aims to read the clock only every 10 to
 /// 20 microseconds, because one reading can take longer than a simulated tick.
 #[derive(Clone, Debug)]
 pub struct BudgetMeter {
@@ -175,10 +176,10 @@ impl BudgetMeter {
         }
     }
 
-    /// Counts one simulated tick, unless a limit is reached.
+    /// Counts one simulated tick, unless a limit is reached. Does not check the deadline each time.
     ///
     /// # Errors
-    /// If the ticks are used up or the deadline has passed.
+    /// If the ticks are used up, or a check finds that the deadline is reached.
     #[inline]
     pub fn tick(&mut self) -> Result<(), StopReason> {
         if self.ticks >= self.next_check {
@@ -191,7 +192,7 @@ impl BudgetMeter {
     /// Checks the tick limit and the deadline without counting a tick.
     ///
     /// # Errors
-    /// In the same cases as [`tick`](Self::tick).
+    /// If the ticks are used up or the deadline is reached.
     #[cold]
     pub fn check(&mut self) -> Result<(), StopReason> {
         if let Some(ending) = self.ending {
@@ -214,11 +215,13 @@ impl BudgetMeter {
         self.ending.map_or(Ok(()), Err)
     }
 
-    /// Counts steps within a tick, each at most a microsecond long. Only the deadline limits these
-    /// steps, so they do not change the results of a search with a tick limit alone.
+    /// Counts steps within a tick, each of which should take at most a microsecond. Only the
+    /// deadline limits these steps, so they do not change the results of a search with a tick limit
+    /// alone.
     ///
     /// # Errors
-    /// [`StopReason::Deadline`] once the deadline has passed.
+    /// [`StopReason::Deadline`] if a check finds that the deadline is reached, unless the meter is
+    /// patient (see [`set_patient`](Self::set_patient)).
     #[inline]
     pub fn step(&mut self, steps: usize) -> Result<(), StopReason> {
         self.steps += steps;
@@ -256,7 +259,8 @@ impl BudgetMeter {
         self.ticks += ticks;
     }
 
-    /// Adds the ticks of a nested search. The time since the last check does not count as a stall.
+    /// Adds the ticks of a nested search. The time from the last check to the next one does not
+    /// count as a stall.
     pub fn add_search(&mut self, ticks: u64) {
         self.ticks += ticks;
         if let Some(deadline) = &mut self.deadline {
@@ -274,7 +278,7 @@ impl BudgetMeter {
         if is_over { Err(StopReason::Evaluations) } else { Ok(()) }
     }
 
-    /// Counts an evaluation of a complete sequence.
+    /// Counts the evaluation of a sequence.
     #[inline]
     pub fn count_evaluation(&mut self) {
         self.evaluations += 1;
@@ -290,7 +294,7 @@ impl BudgetMeter {
         self.evaluations
     }
 
-    /// The remaining budget, for a nested search.
+    /// The remaining budget, for a nested search. The limit on passes is unchanged.
     pub fn remaining(&self) -> Budget {
         let left = |most: Option<u64>, used: u64| most.map(|most| most.saturating_sub(used));
         Budget {

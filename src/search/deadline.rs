@@ -1,7 +1,7 @@
 //! Deadlines on a busy machine. The system can preempt a thread for entire time slices, so that
 //! microseconds of work take milliseconds. After one such stall, others are likely. So a deadline
-//! counts as reached once the time left is at most the longest recent stall. This never happens in
-//! the first quarter of the time.
+//! counts as reached once the time left is at most the longest recent stall, but never in the first
+//! quarter of the available time.
 
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -13,7 +13,7 @@ use super::Budget;
 
 /// A clock that replaces the system clock for budgets and deadlines; see [`install`].
 pub trait TimeSource: fmt::Debug {
-    /// The current time, which never goes backwards.
+    /// The current time, which must never go backwards.
     fn now(&self) -> Instant;
 }
 
@@ -25,7 +25,7 @@ pub(crate) fn now() -> Instant {
     TIME_SOURCE.with_borrow(|source| source.as_ref().map_or_else(Instant::now, |source| source.now()))
 }
 
-/// A guard. Its time source is the clock of this thread until the guard is dropped.
+/// The guard that [`install`] returns. Gives access to the installed time source.
 #[derive(Debug)]
 pub struct Installed<T> {
     time_source: Rc<T>,
@@ -108,7 +108,7 @@ impl TimeSource for ManualTimeSource {
 
 /// A longer time between two checks counts as a stall.
 const CHECK_MAX: Duration = Duration::from_millis(1);
-/// A stall is forgotten after this time.
+/// A stall is forgotten at the first check after this time.
 const MEMORY: Duration = Duration::from_secs(10);
 
 thread_local! {
@@ -212,7 +212,7 @@ mod tests {
         assert_eq!(deadline.check(), Some(30 * MS), "a minute is left");
         let mut next = DeadlineWatch::new(clock.now() + 20 * MS);
         clock.advance(4 * MS);
-        assert!(next.check().is_some(), "a quarter of the time is never kept in reserve");
+        assert!(next.check().is_some(), "the first quarter of the time is never reserved");
         clock.advance(MS);
         assert_eq!(next.check(), None, "another stall could take the 15 ms that are left");
     }

@@ -30,7 +30,7 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// All policies, in the order in which help texts list them.
+    /// All policies.
     pub const ALL: [Self; 2] = [Self::Random, Self::Greedy];
 
     /// The policy's name in the text form of an expression.
@@ -52,7 +52,8 @@ pub enum Component {
         /// The maximum number of actions, 1 to [`HORIZON_MAX`]; `None` for no limit.
         horizon: Option<u32>,
     },
-    /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state.
+    /// Invokes the next component this many times, 1 to [`REPEAT_MAX`], from the same state. Stops
+    /// earlier if nothing is left to explore.
     Repeat(u32),
     /// Invokes the next component from every successor of the state.
     Lookahead,
@@ -75,7 +76,7 @@ pub enum Component {
         alpha: f64,
         /// Rollouts per adaptation on the lowest level, 1 to [`REPEAT_MAX`].
         rollouts: u32,
-        /// True if [`Problem::prior`](super::Problem::prior) biases the policy (generalised NRPA).
+        /// True if [`Problem::prior`](super::Problem::prior) biases the policy.
         prior: bool,
     },
     /// Simulated annealing over the sequence of actions.
@@ -145,7 +146,7 @@ impl fmt::Display for Number {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum ExpressionError {
-    /// The list is empty or longer than [`DEPTH_MAX`]; the field is its length.
+    /// The list is empty or longer than [`DEPTH_MAX`]. The number is the length of the list.
     #[error("an expression has 1 to {DEPTH_MAX} components, not {0}")]
     Length(usize),
     /// The component with this index is the last but not a leaf, or a leaf but not the last.

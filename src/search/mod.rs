@@ -7,17 +7,20 @@
 //! - `repeat(N, S)`: invokes `S` `N` times from the same state.
 //! - `lookahead(S)`: invokes `S` from every successor of the state.
 //! - `step(S)`: until the best sequence ends, invokes `S` and plays the sequence's next action.
-//! - `select(C, S)`: keeps a tree for the entire search. Descends to the child with the highest
-//!   mean + `C` sqrt(ln n / n_k), where the parent has n visits and the child n_k; expands a leaf,
-//!   invokes `S` from the leaf, and backs up the reward.
+//! - `select(C, S)`: keeps a tree for the entire search. Descends to an unvisited node, invokes `S`
+//!   from this node, and backs up the reward. If all children of a node are visited, chooses the
+//!   child with the highest mean + `C` sqrt(ln n / n_k), where the node has n visits and the child
+//!   n_k, and rewards are scaled to 0..1.
 //!
 //! Three others come from other papers; see `docs/adapt.md`, `docs/beam.md` and `docs/anneal.md`.
 //!
 //! - `adapt(L, N, A)`: nested rollout policy adaptation with `L` levels, `N` iterations per level
 //!   and step size `A`. Two more arguments are optional: `R`, the number of rollouts per adaptation
-//!   (1 by default), and then `prior`, which adds the problem's prior weights.
-//! - `anneal(N, T, U)`: tries `N` random changes, starting from the best known sequence. Accepts a
-//!   worse sequence with a probability set by the temperature, which goes from `T` to `U`.
+//!   on the lowest level (1 by default), and finally `prior`, which adds the problem's prior
+//!   weights.
+//! - `anneal(N, T, U)`: tries `N` random changes of a sequence: of the best known sequence if it
+//!   passes through the state, otherwise of a random one. Accepts a worse sequence with a
+//!   probability that depends on the temperature, which goes from `T` to `U`.
 //! - `beam(W, S)`: like `step(lookahead(S))`, but keeps the best `W` states at each step instead of
 //!   one.
 //!
@@ -25,9 +28,10 @@
 //! nested Monte Carlo search of level 1 is `step(lookahead(simulate))`, and UCT is
 //! `step(repeat(100, select(1.41, simulate)))`.
 //!
-//! **Guarantees.** The result is the best of *all* evaluated sequences. A budget in evaluations is
-//! never exceeded, and gives the same result on every platform. A search overruns a deadline only
-//! by microseconds, and discards the interrupted rollout. Memory is bounded, and rollouts do not
+//! **Guarantees.** The result is the best of *all* sequences evaluated since the last reset. A
+//! limit on evaluations is never exceeded. Without a time limit, equal seeds give equal results on
+//! every platform. A deadline is checked about every 20 microseconds unless actions take longer,
+//! and the interrupted rollout is discarded. The size of each tree is bounded, and rollouts do not
 //! allocate per action.
 //!
 //! ```

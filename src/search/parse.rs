@@ -22,7 +22,8 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// The position of the error, in characters from 0; the text's length if it ends too early.
+    /// The position of the error, in characters from 0. If the text ends too early, this is the
+    /// text's length.
     pub fn position(&self) -> usize {
         self.position
     }
@@ -32,7 +33,7 @@ impl ParseError {
         &self.expected
     }
 
-    /// The text found instead, cut after 20 characters and quoted, or `the end`.
+    /// The word or character found instead, quoted and cut after 20 characters, or `the end`.
     pub fn found(&self) -> &str {
         &self.found
     }

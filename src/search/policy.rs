@@ -71,7 +71,8 @@ impl Weights {
         if slot.is_empty() { 1.0 } else { slot.factor }
     }
 
-    /// Adds the code's slot if missing. Returns its index, which is valid until the table grows.
+    /// Adds the code's slot if it is missing. Returns the slot's index, which is valid until the
+    /// table grows.
     #[inline]
     fn slot(&mut self, code: u64) -> usize {
         if (self.count + 1) * 2 > self.slots.len() {
@@ -96,7 +97,7 @@ impl Weights {
     fn refresh(&mut self, slot: usize) {
         let slot = &mut self.slots[slot];
         if slot.factor == Slot::STALE {
-            // Not `f64::exp`, because its last bit differs between platforms.
+            // Not `f64::exp`, because its last bit can differ between platforms.
             slot.factor = libm::exp(slot.weight);
         }
     }
@@ -153,7 +154,8 @@ impl Rollout {
         self.priors.push(prior);
     }
 
-    /// Draws an action of the step in proportion to exp(weight + prior weight). Returns its index.
+    /// Draws one of the actions added since the last draw, with a probability proportional to
+    /// exp(weight + prior weight). Returns its index among these actions.
     #[inline]
     pub(super) fn draw(&mut self, weights: &Weights, random: &mut Generator, factors: &mut Vec<f64>) -> usize {
         let first = self.steps.last().map_or(0, |step| step.end);

@@ -1,4 +1,4 @@
-"""Fixtures that run the bot or the server as a process, or start a scripted server."""
+"""Fixtures and helpers that the Python tests share."""
 
 from __future__ import annotations
 
@@ -23,21 +23,22 @@ TIMEOUT_S = 60
 Script = Callable[[ServerConnection], None]
 RealServer = Callable[..., tuple[str, "subprocess.Popen[str]"]]
 
-# Processes that a shell starts in the background ignore Ctrl-C. Restore the default.
+# A non-interactive shell starts background processes with Ctrl-C ignored. Restore the default.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
 def getaway_program() -> Path:
-    """The path of the `getaway` program: `GETAWAY_PROGRAM`, or the debug build in `TARGET`."""
+    """The `getaway` program: the path in `GETAWAY_PROGRAM`, or the debug build in `TARGET`."""
     program = Path(os.environ.get("GETAWAY_PROGRAM", TARGET / "debug" / "getaway"))
-    assert program.is_file(), f"{program}: not built; run test.sh or `cargo build`"
+    assert program.is_file(), f"{program}: not found: run `cargo build`, or set GETAWAY_PROGRAM"
     return program
 
 
 @pytest.fixture
 def real_server(getaway_program: Path) -> Iterator[RealServer]:
-    """Yields a function that starts `getaway serve` for a game; it returns the URL and process."""
+    """Yields a function that starts `getaway serve` for one game. The function returns the server's
+    URL and process."""
     processes: list[subprocess.Popen[str]] = []
 
     def start(*options: str) -> tuple[str, subprocess.Popen[str]]:
@@ -58,7 +59,8 @@ def real_server(getaway_program: Path) -> Iterator[RealServer]:
 
 @pytest.fixture
 def scripted_server() -> Iterator[Callable[[Script], str]]:
-    """Yields a function that starts a server for a script. Errors in the script fail the test."""
+    """Yields a function that starts a server and returns its URL. The server runs the given script
+    on each connection. Errors in the script fail the test."""
     errors: list[BaseException] = []
     servers = []
 
@@ -84,7 +86,7 @@ def scripted_server() -> Iterator[Callable[[Script], str]]:
 
 
 def clean_environment() -> dict[str, str]:
-    """Returns the environment without variables that would affect the bot or the program."""
+    """Returns the environment without three variables that affect the bot or the program."""
     return {name: value for name, value in os.environ.items() if name not in ("TOKEN", "SAVE_JSONL_PATH", "CLICOLOR_FORCE")}
 
 

@@ -1,10 +1,11 @@
-"""Kills `getaway dataset` at random moments. Compares the resumed run with an uninterrupted one.
+"""Kills and resumes `getaway dataset`, and compares its files with those of an uninterrupted run.
 
     .venv/bin/python tests/python/dataset_runs.py --count 10 --seed 1 -- --states 100000 --planner cautious
 
 The options after `--` are passed to `getaway dataset`, and must not include `--out`. The
-uninterrupted run comes first. Each SIGKILL is sent when the folder of the resumed run reaches a
-random size, so the kills are spread over the whole run on any machine. Both folders must be equal.
+uninterrupted run comes first. Then `--count` runs in another folder are killed (SIGKILL), each when
+the folder reaches a random size, so the kills are spread over the whole work on any machine. A last
+run completes the work. Both folders must then have the same files, byte for byte.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def complete(program: Path, options: list[str], folder: Path) -> dict[str, bytes
 
 
 def size(folder: Path) -> int:
-    """Returns the total size of a folder's files, which a run may rename or delete meanwhile."""
+    """Returns the total size of a folder's files, except those renamed or deleted meanwhile."""
     total = 0
     for path in folder.iterdir() if folder.exists() else ():
         try:
@@ -44,7 +45,7 @@ def size(folder: Path) -> int:
 
 
 def kill_at(program: Path, options: list[str], folder: Path, limit: int) -> int:
-    """Kills a run when its files reach `limit` bytes; returns their size after the kill."""
+    """Kills a run when its files have at least `limit` bytes; returns their size after the kill."""
     process = subprocess.Popen(command(program, options, folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + TIMEOUT_S
     while size(folder) < limit and process.poll() is None:
@@ -56,7 +57,7 @@ def kill_at(program: Path, options: list[str], folder: Path, limit: int) -> int:
 
 
 def run(program: Path, options: list[str], count: int, seed: int) -> list[str]:
-    """Kills a run `count` times, completes it and checks its files; returns one line per kill."""
+    """Kills and resumes a run `count` times, and checks its files; returns one line per kill."""
     reports = []
     with tempfile.TemporaryDirectory() as scratch:
         expected = complete(program, options, Path(scratch) / "whole")
@@ -64,7 +65,7 @@ def run(program: Path, options: list[str], count: int, seed: int) -> list[str]:
         killed = Path(scratch) / "killed"
         for number, limit in enumerate(sorted(random.Random(seed).sample(range(total), count)), 1):
             reached = kill_at(program, options, killed, limit)
-            reports.append(f"kill {number}: at {reached} bytes, {reached / total:.0%} of {len(expected)} files")
+            reports.append(f"kill {number}: at {reached} bytes, {reached / total:.0%} of the size of all {len(expected)} files")
         found = complete(program, options, killed)
     assert sorted(found) == sorted(expected)
     assert all(found[name] == expected[name] for name in expected)
@@ -74,7 +75,7 @@ def run(program: Path, options: list[str], count: int, seed: int) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10, help="number of kills [default: %(default)s]")
-    parser.add_argument("--seed", type=int, default=1, help="seed for the random moments of the kills [default: %(default)s]")
+    parser.add_argument("--seed", type=int, default=1, help="seed for the random sizes at which a run is killed [default: %(default)s]")
     parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
     parser.add_argument("options", nargs="*", help="options of getaway dataset")
     args = parser.parse_args()

@@ -1,13 +1,13 @@
-"""Kills a discovery at random moments. A resumed run must have the same result as an
-uninterrupted run.
+"""Kills and resumes `getaway discover`, and compares its result with that of an uninterrupted run.
 
-    .venv/bin/python tests/python/discovery_runs.py --count 10 --seed 1 -- --problem survival
-    --no-jump --size 15x13 --seed 1
+    .venv/bin/python tests/python/discovery_runs.py --count 10 -- --problem survival --no-jump
 
-The options after `--` are passed to `getaway discover`. The uninterrupted run comes first, unless
-`--state` names the complete state file of such a run. Each SIGKILL is sent when the resumed run's
-state file reaches a random size, so the kills are spread over the whole discovery on any machine.
-State files must be equal byte for byte, and reports must be equal except for times and speeds.
+The options after `--` are passed to `getaway discover`, and must not include `--json` or
+`--resume`. The uninterrupted run comes first, unless `--state` names the complete state file of
+such a run. Then `--count` runs with another state file are killed (SIGKILL), each when the file
+reaches a random size, so the kills are spread over the whole discovery on any machine. A last run
+completes the discovery. The state files must then be equal byte for byte, and the reports must be
+equal except for the elapsed time and the speed.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ def report(program: Path, options: list[str], state: Path) -> dict[str, Any]:
 
 
 def kill_at(program: Path, options: list[str], state: Path, size: int) -> int:
-    """Kills a discovery once its state file has `size` bytes; returns the size after the kill."""
+    """Kills a discovery when its state file has at least `size` bytes; returns the size of the file
+    after the kill."""
     process = subprocess.Popen(command(program, options, state), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     end = time.monotonic() + TIMEOUT_S
     while (state.stat().st_size if state.exists() else 0) < size:
-        assert process.poll() is None, f"the discovery ended before it was killed: {process.returncode}"
+        assert process.poll() is None, f"the discovery ended before the kill, with exit code {process.returncode}"
         assert time.monotonic() < end, "too slow"
         time.sleep(0.005)
     process.kill()
@@ -55,8 +56,8 @@ def kill_at(program: Path, options: list[str], state: Path, size: int) -> int:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=10, help="number of kills [default: %(default)s]")
-    parser.add_argument("--seed", type=int, default=1, help="seed for the random moments of the kills [default: %(default)s]")
-    parser.add_argument("--state", type=Path, help="state file of a completed uninterrupted run, to use instead of a new one")
+    parser.add_argument("--seed", type=int, default=1, help="seed for the random sizes at which a run is killed [default: %(default)s]")
+    parser.add_argument("--state", type=Path, help="state file of a completed uninterrupted run, to use instead of a new run")
     parser.add_argument("--program", type=Path, default=TARGET / "release/getaway")
     parser.add_argument("options", nargs="*", help="options of getaway discover")
     args = parser.parse_args()
@@ -64,7 +65,7 @@ def main() -> int:
         whole = args.state or Path(folder) / "whole.jsonl"
         expected = report(args.program, args.options, whole)
         complete = whole.read_bytes()
-        print(f"uninterrupted: {len(complete)} bytes, {expected['ranking'][0]['expression']} first", flush=True)
+        print(f"uninterrupted: {len(complete)} bytes, {expected['ranking'][0]['expression']} ranked first", flush=True)
         killed = Path(folder) / "killed.jsonl"
         moments = sorted(random.Random(args.seed).sample(range(1, len(complete)), args.count))
         for number, moment in enumerate(moments, 1):

@@ -2,10 +2,11 @@
 
     .venv/bin/python tests/python/environment_runs.py --count 10000 --seed 1
 
-A sequence creates a single or a vector environment with random options. In random order, it then
-steps, resets, copies and pickles the environment, and sets and gets states. For each game, the
-plain model has a `getaway.State`, a number of steps, and a flag: whether its episode is over.
-Sequence N depends only on the number `seed + N`, which a failure prints. The test suite runs 250.
+A sequence creates a single or a vector environment with random options, and makes 25 random calls
+on it: steps, resets, copies, pickles, and calls that set or get states. The plain model has a
+`getaway.State` for each game. For each game of a vector environment, it also has the number of
+steps, and a flag that is set if the episode is over. Sequence N depends only on the number
+`seed + N`, which a failure prints. The test suite runs 250 sequences.
 """
 
 from __future__ import annotations
@@ -75,7 +76,7 @@ class SingleRun:
                         self.env.step(action)
                     except gymnasium.error.ResetNeeded:
                         return "refused step"
-                    raise AssertionError("a step before the reset or after the end was accepted")
+                    raise AssertionError("a step before the first reset or after the end was accepted")
                 before = self.state
                 self.state = before.after(action)
                 observation, reward, terminated, truncated, info = self.env.step(action)
@@ -100,7 +101,7 @@ class SingleRun:
 
 
 def copied(env: Any, kind: str, rng: random.Random) -> Any:
-    """Returns a copy of the environment; changes the original, which must not affect the copy."""
+    """Returns a copy of the environment. The original is reset, which must not affect the copy."""
     if kind == "pickle":
         other = pickle.loads(pickle.dumps(env))
     else:
@@ -187,7 +188,7 @@ class VectorRun:
                 assert self.env.call("get_state") == tuple(self.states)
                 assert self.env.get_attr("player") == tuple(state.player for state in self.states)
                 self.check(*self.env.set_state(self.env.get_state()))
-                # Setting the state of a truncated game makes the game continue.
+                # Setting the state of a truncated game ends the truncation.
                 for game, state in enumerate(self.states):
                     self.place(game, state)
             case _:
@@ -201,7 +202,7 @@ class VectorRun:
                 self.env.step(actions)
             except gymnasium.error.ResetNeeded:
                 return "refused step"
-            raise AssertionError("a step before the reset or after the end was accepted")
+            raise AssertionError("a step before the first reset or after the end was accepted")
         count = len(self.states)
         rewards, terminations, truncations = [0] * count, [False] * count, [False] * count
         final: dict[int, State] = {}

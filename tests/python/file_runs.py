@@ -1,11 +1,13 @@
-"""Passes foreign files to every interface that takes a file, and edited journals to `--resume`:
+"""Passes foreign files to the program and the Python package, and edited journals to `--resume`:
 `.venv/bin/python tests/python/file_runs.py foreign|edits --count 1000 --seed 1`.
 
-`foreign` passes each of `--count` files (such as huge, read-only or damaged files, devices, pipes
-and links) to every option and argument that takes a file, and to functions of the Python package.
-No file may change. An unusable file must be refused with one error line, within a second of
-processor time and 100,000 KiB of memory. `edits` changes one field of a journal at a time: the
-program must refuse the journal with the number of the changed line, and leave the file unchanged.
+`foreign` passes files (such as huge, read-only or damaged files, devices, pipes and links) to the
+options and arguments that take a file or a folder, and to functions of the Python package. Most
+files that an option, argument or function may accept are not passed to it. No existing file may
+change. The program must refuse an unusable file with one error line, and may use at most a second
+of processor time and 100,000 KiB of memory (`ulimit -d`). `edits` changes one field of a journal at
+a time: the program must refuse the journal with the number of the changed line, and leave the file
+unchanged.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ CPU_MAX_S = 1.0
 DATA_MAX_KIB = 100_000
 HUGE_BYTES = 1 << 38
 FILE_VALUE = re.compile(r"FILE|DIR|OUT|MAP|RECORDING")
-"""Matches the value names of file and folder arguments; `crates/cli/src/lib.rs` tests this."""
+"""Matches the value names of arguments that take a file or a folder. See the test
+`value_names_say_what_takes_a_file` in `crates/cli/src/lib.rs`."""
 
 GAME = "games/market-square-flee-200-ticks.jsonl.gz"
 SERIES = ["--samples", "1", "--budget-ticks", "1", "--threads", "1"]
@@ -72,10 +75,11 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
     "verify": (["good.proof", "snail"], []),
     "view": ([GAME], ["--html", "new.html"]),
 }
-"""Valid arguments and options of each command. The file under test replaces an argument,
-or is added as an option."""
+"""Arguments and options for each command. The file under test replaces an argument, or is added as
+an option."""
 
-# The accepted kinds of files, by option, by `VALUE of COMMAND`, or by value name.
+# The kinds of files that may be accepted, by option, by `VALUE of COMMAND`, or by value name. The
+# first of these that is listed applies.
 TAKES = {
     "--rules": {"rules", "empty object"},
     "--diff": {"rules", "empty object"},
@@ -93,16 +97,16 @@ TAKES = {
     "--logs": {"folder"},
 }
 
-# Files of the kinds not listed here are passed only to arguments that must refuse them.
 ALWAYS_TRIED = {"folder", "long recording"}
-"""Kinds of files that are also passed to arguments that accept them."""
+"""Kinds of files that are passed even to arguments that may accept them. Files of all other kinds
+are passed only to arguments that must refuse them."""
 
 
 @dataclass
 class Foreign:
     path: Path
     kind: str
-    # The kinds in `TAKES` to which the file may belong.
+    # The kinds, as in `TAKES`, to which the file may belong.
     takes_as: set[str] = field(default_factory=set)
 
 
@@ -134,7 +138,7 @@ class Place:
 
 
 def places(program: Path) -> list[Place]:
-    """Returns all options and arguments that take a file or a folder, read from the help texts."""
+    """Reads the options and arguments that take a file or a folder from the help texts."""
     found = []
     for command in COMMANDS:
         text = subprocess.run([program, *command.split(), "--help"], capture_output=True, text=True, check=True).stdout
@@ -146,7 +150,7 @@ def places(program: Path) -> list[Place]:
         values = re.findall(r"^  [<\[]([^>\]]+)[>\]]", arguments, re.MULTILINE)
         found += [Place(command, value, value, index) for index, value in enumerate(values) if FILE_VALUE.search(value)]
     listed = re.findall(r"^  ([a-z]+) ", subprocess.run([program, "--help"], capture_output=True, text=True, check=True).stdout, re.MULTILINE)
-    assert set(listed) - {"help"} == {command.split()[0] for command in COMMANDS}, "a command is missing here"
+    assert set(listed) - {"help"} == {command.split()[0] for command in COMMANDS}, "COMMANDS and the help text differ"
     return found
 
 
@@ -188,7 +192,7 @@ class Content:
 
 
 def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:
-    """Yields the fixed contents of foreign files, then randomly damaged contents without end."""
+    """Yields a fixed list of contents of foreign files, then random contents without end."""
     tick, journal = own["recording"].splitlines(keepends=True)[0], own["journal of games"]
     state, header = tick.partition(b',"actions"')[0], journal.splitlines(keepends=True)[0]
     for kind, text in {
@@ -272,7 +276,7 @@ def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
         os.mkfifo(add("pipe", ending=ending))
     held = add("held pipe")
     os.mkfifo(held)
-    # As this process holds the pipe open, the program can open it too, but never receives data.
+    # Because this process holds the pipe open, the program can open it, but never receives data.
     os.open(held, os.O_RDWR)
     listening = socket.socket(socket.AF_UNIX)
     listening.bind(str(add("socket")))
@@ -286,7 +290,7 @@ def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
         with open(add("huge file", ending=ending), "wb") as file:
             file.truncate(HUGE_BYTES)
     for kind in ("journal of games", "recording", "memory", "certificate"):
-        path = add(f"huge file that begins as a {kind}", ending=".jsonl")
+        path = add(f"huge file that begins with a {kind}", ending=".jsonl")
         path.write_bytes(own[kind])
         os.truncate(path, 1 << 32)
     target = add("read-only file")
@@ -315,7 +319,7 @@ def special_files(own: dict[str, bytes], folder: Path) -> list[Foreign]:
     picture = folder_with(add("map whose picture is huge", "folder"), description) / "layout.png"
     picture.write_bytes(own["picture"])
     os.truncate(picture, HUGE_BYTES)
-    # `--maps` accepts this folder, because the map that a command names may be in another folder.
+    # Commands accept this folder as `--maps`, unless they load the map in it.
     maps = add("folder of such maps", "folder", "maps folder")
     maps.mkdir()
     os.mkfifo(folder_with(maps / "one", description) / "layout.png")
@@ -357,7 +361,7 @@ def snapshot(path: Path) -> dict[str, Any]:
 
 
 def is_kept(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Returns whether everything in `before` is unchanged; folders may have new files."""
+    """Returns whether everything in `before` is unchanged; folders may have new entries."""
     return all(name in after and (is_kept(value, after[name]) if isinstance(value, dict) else after[name] == value) for name, value in before.items())
 
 
@@ -370,7 +374,7 @@ class Run:
 
 
 def run(program: Path, arguments: list[str], folder: Path) -> Run:
-    """Runs the program with at most `DATA_MAX_KIB` of memory, and kills it after `TIMEOUT_S`."""
+    """Runs the program with `ulimit -d DATA_MAX_KIB`, and kills it after `TIMEOUT_S`."""
     command = ["sh", "-c", f'ulimit -d {DATA_MAX_KIB} && exec "$0" "$@"', str(program), *arguments]
     with tempfile.TemporaryFile() as log:
         start = time.monotonic()
@@ -390,7 +394,8 @@ def run(program: Path, arguments: list[str], folder: Path) -> Run:
 
 
 def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | None:
-    """Passes a file to an argument and checks the run. Returns `None` if the pair is not tried."""
+    """Passes a file to an argument and checks the run. Returns `None`, without a run, if the
+    argument may accept the file, unless the file's kind is in `ALWAYS_TRIED`."""
     taken = place.takes() & file.takes_as
     if taken - ALWAYS_TRIED:
         return None
@@ -404,7 +409,7 @@ def try_file(program: Path, place: Place, file: Foreign, folder: Path) -> Run | 
     case = f"{' '.join(arguments)} ({file.kind}): {found}"
     assert is_kept(before, snapshot(file.path)), f"changed: {case}"
     if "folder" in taken:
-        # Files that this run wrote are deleted, because they would affect the next run.
+        # Files that this run wrote are deleted, because they would affect later runs.
         for entry in file.path.iterdir():
             if entry.name not in before:
                 shutil.rmtree(entry, ignore_errors=True) if entry.is_dir() else entry.unlink(missing_ok=True)
@@ -435,7 +440,7 @@ def try_functions(files: list[Foreign]) -> int:
     }
     calls = 0
     for file in files:
-        # A blocked call cannot be interrupted. If a file takes too long, this ends the process.
+        # A blocked call cannot be interrupted, so the process ends if a file takes `TIMEOUT_S`.
         faulthandler.dump_traceback_later(TIMEOUT_S, exit=True)
         for name, (function, takes) in functions.items():
             if takes & file.takes_as:
@@ -446,15 +451,16 @@ def try_functions(files: list[Foreign]) -> int:
             except (ValueError, OSError):
                 calls += 1
             else:
-                raise AssertionError(f"{name}({file.path}) accepts a {file.kind}")
-            assert time.thread_time() - start <= CPU_MAX_S, f"{name}({file.path}), a {file.kind}, takes too long"
-            assert is_kept(before, snapshot(file.path)), f"{name} changes {file.path}, a {file.kind}"
+                raise AssertionError(f"{name}({file.path}) accepted the file ({file.kind})")
+            assert time.thread_time() - start <= CPU_MAX_S, f"{name}({file.path}) took too long ({file.kind})"
+            assert is_kept(before, snapshot(file.path)), f"{name} changed {file.path} ({file.kind})"
     faulthandler.cancel_dump_traceback_later()
     return calls
 
 
 def run_foreign(program: Path, count: int, seed: int, share: int, jobs: int) -> list[str]:
-    """Tries one in `share` of all pairs of a file and an argument; returns a summary."""
+    """Tries one in `share` of all pairs of a file and an argument, and all files with Python
+    functions; returns a summary."""
     rng = random.Random(seed)
     found: list[Run] = []
     with tempfile.TemporaryDirectory() as name:
@@ -475,8 +481,8 @@ def run_foreign(program: Path, count: int, seed: int, share: int, jobs: int) -> 
     refused = sum(1 for result in found if result.code)
     return [
         f"{len(files)} files of {len({file.kind for file in files})} kinds, {len(everywhere)} options and arguments of {len(COMMANDS)} commands",
-        f"{len(found)} runs, {refused} refused, {calls} calls to Python functions refused; no file changed",
-        f"at most {max(result.cpu_s for result in found):.2f} s of processor time, {max(result.wall_s for result in found):.2f} s of time"
+        f"{len(found)} runs, {refused} refused, {calls} calls to Python functions refused; no existing file changed",
+        f"at most {max(result.cpu_s for result in found):.2f} s of processor time, {max(result.wall_s for result in found):.2f} s of wall-clock time"
         f" and {DATA_MAX_KIB} KiB of memory",
     ]
 
@@ -552,7 +558,7 @@ def run_edits(program: Path, count: int, seed: int) -> list[str]:
             field = f"{kind}: {re.sub(r'[.][0-9]+$', '', change[1])}"
             fields[field] = fields.get(field, 0) + 1
             slowest_s = max(slowest_s, found.cpu_s)
-    return [f"{count} edits of {len(fields)} fields, all refused with their line; at most {slowest_s:.2f} s of processor time"]
+    return [f"{count} edits of {len(fields)} fields, all refused with their line number; at most {slowest_s:.2f} s of processor time"]
 
 
 def main() -> int:

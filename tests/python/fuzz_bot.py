@@ -1,6 +1,12 @@
-"""Checks that `getaway.Bot.next_action` answers every message in time, or raises a clean error:
-`.venv/bin/python tests/python/fuzz_bot.py --count 1000000 --seed 1`. Bot N depends only on the
-number `seed + N`. A failure prints this number, and `--seed NUMBER --count 1` reproduces it."""
+"""Sends valid and broken messages to `getaway.Bot.next_action`:
+`.venv/bin/python tests/python/fuzz_bot.py --count 1000000 --seed 1`.
+
+Each call must return an action or None, or raise one of `CLEAN_ERRORS` with a one-line message.
+Unless `--untimed` is given, calls with text or bytes of less than 1 MiB may exceed the budget by at
+most `OVERRUN_MAX_MS`; a bot that is late gets `TRIALS` further runs, one of which must be in time.
+Bot N has the seed `seed + N`. A failed assertion prints this seed; `--seed SEED --count 1` then
+tests only this bot.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +29,8 @@ TRIALS = 3
 """Number of times that a late bot is run again. A real slowdown recurs in every run."""
 MESSAGES_PER_BOT = 100
 CLEAN_ERRORS = (ValueError, TypeError)
-"""Exceptions that a message may raise. A Rust panic raises another type, such as RuntimeError."""
+"""Exceptions that `next_action` may raise. A Rust panic raises another type, such as
+RuntimeError."""
 PLANNERS = ["survival", "survival", "survival", "cautious", "uct-greedy", "lookahead", "safest", "show-off", "step(repeat(9, simulate))"]
 ODD_VALUES: list[Callable[[random.Random], Any]] = [
     lambda rng: None,
@@ -43,7 +50,7 @@ class Subclass(dict[str, Any]):
 
 
 class UnreadableDict(dict[str, Any]):
-    """A dict that raises an exception when its items are read."""
+    """A dict whose method `items` raises an exception."""
 
     def items(self) -> Any:
         raise ValueError("not today")
@@ -57,12 +64,13 @@ class Counts:
     retried: int = 0
     """Number of bots that were late in the first run, and were run again."""
     overrun_max_ms: float = 0.0
-    """Largest overrun of a decision's budget. For a bot that was run again, the best run counts."""
+    """Largest overrun of the budget by a timed call. For a bot that was run again, the best of the
+    further runs counts."""
 
     def __str__(self) -> str:
         return (
             f"{self.messages} messages: {self.actions} decisions, {self.errors} clean errors, at most {self.overrun_max_ms:.2f} ms over "
-            f"the budget ({self.retried} bots were late once, but not when run again)"
+            f"the budget ({self.retried} bots were late at first, and in time in a further run)"
         )
 
 
@@ -109,7 +117,7 @@ NOT_MESSAGES = not_messages()
 
 
 def message(game: getaway.Game, rng: random.Random) -> Any:
-    """Returns a valid, mutated or damaged message as dict, text or bytes, or an unrelated value."""
+    """Returns a valid, mutated or damaged message as a dict, text or bytes, or another value."""
     kind = rng.random()
     if kind < 0.08:
         return rng.choice(NOT_MESSAGES)
@@ -142,7 +150,7 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
     counts = Counts()
     for _ in range(MESSAGES_PER_BOT):
         sent = message(game, rng)
-        # Dicts are not timed, because Python converts them to text, and the competition sends text.
+        # Only text and bytes of less than 1 MiB are timed, because the competition sends text.
         is_timed = isinstance(sent, (str, bytes)) and len(sent) < 1 << 20
         start = clock()
         action: Any = None
@@ -171,10 +179,10 @@ def run(seed: int, count: int, is_timed: bool) -> Counts:
     while total.messages < count:
         counts = play(seed, layouts, time.perf_counter)
         if counts.overrun_max_ms > OVERRUN_MAX_MS and is_timed:
-            # The retries use the thread's CPU clock, which other processes do not affect.
+            # The further runs use the thread's CPU clock, which other processes hardly affect.
             total.retried += 1
             counts = min((play(seed, layouts, time.thread_time) for _ in range(TRIALS)), key=lambda counts: counts.overrun_max_ms)
-            assert counts.overrun_max_ms <= OVERRUN_MAX_MS, f"bot {seed}: at least {counts.overrun_max_ms:.2f} ms over its budget in each of {TRIALS} trials"
+            assert counts.overrun_max_ms <= OVERRUN_MAX_MS, f"bot {seed}: at least {counts.overrun_max_ms:.2f} ms over its budget in each of {TRIALS} further runs"
         total.messages += counts.messages
         total.actions += counts.actions
         total.errors += counts.errors

@@ -2,9 +2,10 @@
 `.venv/bin/python tests/python/fuzz_extension.py calls|forks --count 1000000 --seed 1`.
 
 `calls` makes re-entrant, interrupted and concurrent calls with odd values, in child processes. Each
-call must return or raise a clear exception. Apart from the timing of threads, process N depends
-only on the number `seed + N`, which a failure prints. `forks` forks a process while its threads
-step batches and call bots. A call or a forked child may take at most a second of processor time.
+call must return or raise an expected exception. Apart from timing, process N depends only on the
+number `seed + N`, which a failure prints. `forks` forks a process while its threads step batches
+and call bots. A forked child, or a call that does not play a whole game, may take at most a second
+of processor time.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ CALLS_PER_PROCESS = 5000
 CASES = 43
 """Number of kinds of calls: the cases of `Objects.call`."""
 WHOLE_GAME = 19
-"""The kind of call that plays a game: its 2,000 decisions may take longer than `LIMIT_S`."""
+"""The kind of call that plays a game: up to 2,000 decisions, which may exceed `LIMIT_S`."""
 THREADS = 3
 DRAWINGS = ["P....\n.#.#.\n.h.~o\n.#.#.\n....D", "P...\n.##.\n...s", "P..B\n....", "PS", "P"]
 MAPS = [Map(drawing) for drawing in DRAWINGS]
@@ -53,7 +54,7 @@ CLEAN_ERRORS = (ValueError, TypeError, IndexError, KeyError, OverflowError, Attr
 
 
 class Interruption(BaseException):
-    """An exception that planners and values raise, and that must reach the caller unchanged."""
+    """A BaseException, but not an Exception, that planners and values raise."""
 
 
 class HostileSequence:
@@ -122,7 +123,7 @@ class Objects:
         return self.pick([0, 1, 2, 3, 4, "L", ".", getaway.Move.UP, state.legal_moves[0], self.odd()])
 
     def disturb(self) -> None:
-        """Performs a random action, as planners and values may do in the middle of a call."""
+        """Performs a random action or none, as planners and values may do during a call."""
         rng = self.rng
         match rng.randrange(16):
             case 0:
@@ -152,7 +153,7 @@ class Objects:
         batch = self.pick(self.batches)
         array = self.pick([batch.observations, self.pick(self.arrays), *batch.step(np.full(len(batch), 4))])
         if array.dtype == object:
-            # Skips objects: with strides of 0, NumPy would release the first one several times.
+            # With strides of 0, NumPy would release the array's first object several times.
             return
         match self.rng.randrange(8):
             case 0:
@@ -317,7 +318,7 @@ class Objects:
             case 40:
                 return copy.copy(pick(self.batches)), pickle.loads(pickle.dumps(pick(self.batches))).observations
             case 41:
-                # All budgets are small, because the call uses up its budget, however large it is.
+                # All budgets are small, because these calls have no time limit.
                 budget_ticks = pick([0, 5, 50, -1, 0.5, "5"])
                 pick(self.batches).safe_moves(threads=maybe(2), budget_ticks=budget_ticks)
                 return getaway.safe_moves(maybe(state), budget_ticks=budget_ticks)
@@ -355,7 +356,8 @@ class Player:
 
 
 class CallTimes:
-    """Per thread: number of calls, start of the current call, longest times, and slowest kind."""
+    """Per thread: number of calls, start of the current call, longest times, and kind of the
+    slowest call."""
 
     def __init__(self) -> None:
         self.calls = multiprocessing.Array("q", THREADS, lock=False)
@@ -438,8 +440,8 @@ def calls(seed: int, count: int) -> str:
         done, wall_s, cpu_s = done + sum(times.calls), max(wall_s, *times.wall_s), max(cpu_s, *times.cpu_s)
         slow += [f"seed {seed}, kind {kind}: {used:.2f} s" for kind, used in zip(times.slowest, times.cpu_s) if used > LIMIT_S]
         seed += 1
-    assert not slow, f"calls that took over {LIMIT_S:.0f} s of processor time, of {done}: {slow}"
-    return f"{done} calls: no signal, no hang; a call took at most {wall_s:.2f} s, and {cpu_s:.2f} s of processor time"
+    assert not slow, f"some calls took over {LIMIT_S:.0f} s of processor time ({done} calls were made): {slow}"
+    return f"{done} calls: no signal, no hang; a call took at most {wall_s:.2f} s of wall-clock time, and {cpu_s:.2f} s of processor time (except whole games)"
 
 
 def forks(seed: int, count: int) -> str:
@@ -488,7 +490,7 @@ def forks(seed: int, count: int) -> str:
                     os._exit(status)
             began = time.monotonic()
             while True:
-                # Checked before the wait, because this process may stall while the child exits.
+                # Computed before `wait4`: this process may stall, and the child may exit meanwhile.
                 is_late = time.monotonic() - began > GRACE_S
                 if (ended := os.wait4(child, os.WNOHANG))[0]:
                     break
@@ -496,7 +498,7 @@ def forks(seed: int, count: int) -> str:
                     os.kill(child, signal.SIGKILL)
                     raise AssertionError(f"seed {seed}: child {number} did not exit within {GRACE_S:.0f} s")
                 time.sleep(2e-4)
-            assert os.waitstatus_to_exitcode(ended[1]) == 0, f"seed {seed}: child {number} exited with status {ended[1]}"
+            assert os.waitstatus_to_exitcode(ended[1]) == 0, f"seed {seed}: child {number} ended with wait status {ended[1]}"
             longest_s = max(longest_s, time.monotonic() - began)
             cpu_s = max(cpu_s, ended[2].ru_utime + ended[2].ru_stime)
     finally:
@@ -504,7 +506,7 @@ def forks(seed: int, count: int) -> str:
         for thread in threads:
             thread.join()
     assert cpu_s <= LIMIT_S, f"seed {seed}: a child took {cpu_s:.2f} s of processor time"
-    return f"{count} forks: no hang; a child took at most {longest_s:.2f} s, and {cpu_s:.2f} s of processor time"
+    return f"{count} forks: no hang; a child took at most {longest_s:.2f} s of wall-clock time, and {cpu_s:.2f} s of processor time"
 
 
 def main() -> int:

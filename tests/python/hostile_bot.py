@@ -1,19 +1,19 @@
 """A bot that misbehaves on purpose, over a websocket or over pipes (its standard input and output).
 `tournament_runs.py` tests the arena with it.
 
-    hostile_bot.py drip LIMIT_MS FILE   sends each answer in pieces, in 0.3 to 1.7 times LIMIT_MS.
-                                        FILE gets one line per answer: the tick, and two times
-                                        in nanoseconds: when the state had arrived, and just
-                                        before the last byte of the answer was sent
+    hostile_bot.py drip LIMIT_MS FILE   sends each answer in pieces, over 0.3 to 1.7 times LIMIT_MS.
+                                        Appends one line per answer to FILE: the tick, the time at
+                                        which the state had arrived, and the time just before the
+                                        last byte of the answer is sent, both in nanoseconds
     hostile_bot.py trickle              begins an answer and never ends it
-    hostile_bot.py greet                never completes the handshake (over pipes: an answer)
+    hostile_bot.py greet                never completes the handshake (over pipes: the first answer)
     hostile_bot.py flood                sends pings (over pipes: blank lines) without end
-    hostile_bot.py deaf                 never reads
+    hostile_bot.py deaf                 never reads (over a websocket: after the handshake)
     hostile_bot.py mute                 never connects and never answers
     hostile_bot.py linger               plays, and does not exit at the end
     hostile_bot.py setsid|daemon|bare|respawn|hop|thread|subreaper [crash]
-                                        starts processes that outlive it, in the named way, and
-                                        plays; with `crash`, it exits with an error in tick 3
+                                        starts processes that outlive the bot, in the named way,
+                                        and plays; with `crash`, exits with an error in tick 3
 
 Except for `drip`, the bot ignores all signals but SIGKILL, SIGSTOP and SIGCHLD. It needs only the
 standard library.
@@ -42,7 +42,7 @@ SYS_EXIT = {"x86_64": 60, "aarch64": 93}
 LIFE_S = 600
 """Most processes that are left behind exit after this time, if the arena fails to kill them."""
 END_S = time.monotonic() + LIFE_S
-# The test finds the process by this mark in its arguments, even if its environment is empty.
+# The test finds this process by MARK in its arguments, even if its environment lacks MARK.
 SLEEP = ["sleep", f"{LIFE_S}." + os.environ.get("MARK", "")]
 
 
@@ -70,7 +70,7 @@ class Connection:
         self.received += more
 
     def message(self) -> bytes | None:
-        """Returns the next message, or `None` if it is incomplete. A close frame ends the bot."""
+        """Returns the next message, or `None` if none is complete. A close frame ends the bot."""
         if self.socket is None:
             line, newline, rest = self.received.partition(b"\n")
             if not newline:
@@ -251,7 +251,7 @@ def hop() -> None:
 
 
 def thread() -> None:
-    """Ends the main thread, so the process looks dead, but starts processes in another thread."""
+    """Ends the main thread, so the process looks dead, while another thread starts processes."""
 
     def starts() -> None:
         while time.monotonic() < END_S:

@@ -28,9 +28,9 @@ Process = subprocess.Popen[str]
 
 
 def start_server(program: Path, recording: Path) -> tuple[str, Process]:
-    """Starts a server that plays game after game on one map. Returns its URL and its process."""
+    """Starts a server that plays one game after another. Returns its URL and its process."""
     command = [str(program), "serve", str(ROOT / "maps" / "roundabout"), "--port", "0", "--json"]
-    # The bot gets a lot of time per tick, because it may be slow on a busy machine.
+    # The server gives the bot much time per tick, because the bot may be slow on a busy machine.
     command += ["--delay-ms", str(DELAY_MS), "--tick-ms", str(TIMEOUT_S * 1000)]
     process = subprocess.Popen([*command, "--record", str(recording)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
@@ -47,7 +47,8 @@ def start_bot(url: str, recording: Path) -> Process:
 
 
 def verified_ticks(program: Path, recording: Path) -> int:
-    """Verifies a recording and returns its number of ticks, or 0 if it has no complete line yet."""
+    """Verifies a recording and returns its number of ticks, or 0 if the file is missing or has no
+    complete line."""
     if not recording.exists():
         return 0
     done = subprocess.run([program, "replay", "--json", recording], capture_output=True, text=True, timeout=TIMEOUT_S)
@@ -97,7 +98,8 @@ def kill_server(program: Path, folder: Path, rng: random.Random) -> str:
 
 
 def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
-    """Kills the bot. The server must finish the game and then play another one with a new bot."""
+    """Kills the bot. The server must finish the bot's game, if it has begun, and then play a game
+    with a new bot."""
     server_recording, bot_recording, url, server, bot = start_game(program, folder, rng)
     bot.kill()
     bot.communicate()
@@ -111,15 +113,15 @@ def kill_bot(program: Path, folder: Path, rng: random.Random) -> str:
         results = [json.loads(line) for line in server.communicate()[0].splitlines()]
     verified = verified_ticks(program, bot_recording)
     if len(results) < 2:
-        assert verified == 0, "the bot recorded ticks, but the server reports no game"
+        assert verified == 0, "the bot recorded ticks, but the server reports no game with it"
         return "bot killed before it had registered"
     killed_game, next_game = results
     disconnect_tick = killed_game["left"]["tick"]
     recorded = verified_ticks(program, server_recording)
     assert disconnect_tick - 2 <= verified <= disconnect_tick, f"the bot was sent {disconnect_tick} ticks and recorded {verified}"
-    assert killed_game["tick"] - 1 <= recorded <= killed_game["tick"], f"a game of {killed_game['tick']} ticks, {recorded} recorded"
+    assert killed_game["tick"] - 1 <= recorded <= killed_game["tick"], f"the game had {killed_game['tick']} ticks, the server recorded {recorded}"
     assert next_game["score"] == 10_005
-    return f"bot killed at tick {disconnect_tick}: {verified} ticks in {bot_recording.name}, {recorded} of {killed_game['tick']} in {server_recording.name}, and the next game was won"
+    return f"bot killed at tick {disconnect_tick}: {verified} ticks in {bot_recording.name}, {recorded} of {killed_game['tick']} in {server_recording.name}, and the new bot survived"
 
 
 def run(program: Path, seed: int, count: int) -> list[str]:

@@ -5,10 +5,11 @@
     .venv/bin/python tests/python/ladder_runs.py growth --games 3000
 
 `order` kills a ladder of 29 entrants `--kills` times. The final standing must equal that of a
-ladder that was never killed. Then `order` adds one entrant and retires another. The ranking must
-agree with that of a tournament with at least ten times as many games. `disk` fills the disk of a
-ladder (a tmpfs; needs root). The ladder must wait until space is free. `growth` plays ladders of
-different lengths. Files and peak memory must grow at most linearly with the number of games.
+ladder that was never killed. Then `order` adds one entrant and retires another. Kendall's tau of
+the ladder's ratings and those of a tournament with at least ten times as many games must be at
+least 0.95. `disk` fills the disk of a ladder (a tmpfs; needs root). The ladder must wait until
+space is free. `growth` plays ladders of different lengths. Files and peak memory must grow at most
+linearly with the number of games, with a tolerance of 15%.
 """
 
 from __future__ import annotations
@@ -122,15 +123,16 @@ def run_order(program: Path, kills: int) -> list[str]:
         first = [entrant for entrant in entrants if entrant != late]
         expected = whole.play(*adding(first))
         lines = kill(killed, first, expected["games"], kills)
-        assert untimed(killed.play()) == untimed(expected), "different from an uninterrupted ladder"
-        lines.append(f"killed {kills} times, the ladder ends with the standing of {expected['games']} uninterrupted games")
+        assert untimed(killed.play()) == untimed(expected), "the standing differs from that of an uninterrupted ladder"
+        lines.append(f"killed {kills} times, the ladder ends with the standing of an uninterrupted ladder of {expected['games']} games")
         found = change(killed, late, retired)
         lines += compare(program, Path(name) / "tournament.jsonl", entrants, found)
     return lines
 
 
 def kill(league: League, entrants: list[str], games: int, kills: int) -> list[str]:
-    """Kills and restarts a ladder `kills` times, at even intervals; returns one line per kill."""
+    """Starts and kills a ladder `kills` times, after equal numbers of games; returns one line per
+    kill."""
     lines = []
     for number in range(1, kills + 1):
         process = league.start(*(adding(entrants) if number == 1 else []))
@@ -170,7 +172,7 @@ def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any
     command = [str(program), "tournament", *entrants, *ORDER, "--seed", "1", "--resume", str(file), "--allow-failures", "--json"]
 
     def tournament(samples: int) -> dict[str, Any]:
-        """Plays the tournament with this many samples. `file` keeps the games for the next call."""
+        """Plays the tournament with this many samples. Games are kept in `file` for later calls."""
         done = subprocess.run([*command, "--samples", str(samples)], cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S)
         assert done.returncode == 0, done.stderr
         result: dict[str, Any] = json.loads(done.stdout)
@@ -191,7 +193,7 @@ def compare(program: Path, file: Path, entrants: list[str], found: dict[str, Any
     lines = [
         f"ladder: {found['games']} games, mean width of the 95% intervals {narrow:.1f}",
         f"tournament: {whole['games']} games, mean width {width(whole['standing']):.1f}; Kendall's tau {tau:.3f}",
-        f"shortest tournament with intervals at most as wide as the ladder's, on average: {equal * games_per_sample} games, {equal * games_per_sample / found['games']:.2f} times as many as the ladder",
+        f"the tournament reaches the ladder's mean width, or ends, after {equal * games_per_sample} games, {equal * games_per_sample / found['games']:.2f} times as many as the ladder",
     ]
     assert tau >= TAU_MIN, "\n".join(lines)
     return lines
@@ -226,7 +228,8 @@ def small_disk(folder: Path, size_kb: int) -> Iterator[None]:
 
 
 def run_disk(program: Path, rounds: int) -> list[str]:
-    """Plays a ladder on each of `rounds` disks that are too small for it; returns one line per disk."""
+    """Plays a ladder on each of `rounds` disks that are too small for it; returns one line per
+    disk."""
     lines = []
     with tempfile.TemporaryDirectory() as name:
         uninterrupted = League(program, Path(name) / "whole", OPTIONS)
@@ -255,10 +258,10 @@ def fill(league: League, whole: list[dict[str, Any]]) -> str:
         finally:
             process.send_signal(signal.SIGINT)
             process.wait(timeout=WAIT_S)
-    assert untimed(league.play()) == whole, "different from an uninterrupted run"
+    assert untimed(league.play()) == whole, "the standing differs from that of an uninterrupted run"
     games, pages = league.games(), len(list((league.folder / "games").glob("*.js")))
-    assert pages == games, f"{pages} pages of {games} games"
-    return f"full after {full} of {games} games; the same result as an uninterrupted run"
+    assert pages == games, f"{pages} pages for {games} games"
+    return f"disk full after {full} of {games} games; the same standing as without interruption"
 
 
 def run_growth(program: Path, count: int) -> list[str]:
@@ -266,7 +269,7 @@ def run_growth(program: Path, count: int) -> list[str]:
     lines, sizes = [], []
     for share in (4, 2, 1):
         with tempfile.TemporaryDirectory() as name:
-            # Random players are equally strong, so the ladder cannot stop early: it plays all games.
+            # Both entrants play the same games: all results are ties, so no pair is decided early.
             options = ["--map", "snail", "--budget-ticks", "1", "--samples", str(count // share // 2)]
             league = League(program, Path(name) / "league", options)
             process = league.start(*adding(["one=random", "other=random"]))
@@ -278,7 +281,7 @@ def run_growth(program: Path, count: int) -> list[str]:
             sizes.append((played, files, usage.ru_maxrss * 1024))
             lines.append(
                 f"{played} games: journal {journal / 1e6:.2f} MB, all files {files / 1e6:.2f} MB, "
-                f"peak memory {usage.ru_maxrss / 1024:.1f} MB, {usage.ru_utime:.1f} s of processor time"
+                f"peak memory {usage.ru_maxrss / 1024:.1f} MiB, {usage.ru_utime:.1f} s of user time"
             )
     for (few, *small), (many, *large) in zip(sizes, sizes[1:]):
         for before, after in zip(small, large):
@@ -289,8 +292,8 @@ def run_growth(program: Path, count: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Long runs of ladders.")
     parser.add_argument("run", choices=["order", "disk", "growth"])
-    parser.add_argument("--kills", type=int, default=10, help="how often to kill the ladder of 29 entrants")
-    parser.add_argument("--rounds", type=int, default=3, help="number of times to fill the disk")
+    parser.add_argument("--kills", type=int, default=10, help="number of times to kill the ladder of 29 entrants")
+    parser.add_argument("--rounds", type=int, default=3, help="number of disks to fill")
     parser.add_argument("--games", type=int, default=3000, help="number of games of the longest ladder")
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway")
     options = parser.parse_args()

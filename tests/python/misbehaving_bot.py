@@ -1,5 +1,6 @@
-"""`misbehaving_bot.py well|crash|quit|drop|hang|garbage|late [FILE]` plays over a websocket or on
-standard input and output. If it uses a websocket, it appends the server's port to FILE."""
+"""`misbehaving_bot.py well|crash|quit|drop|hang|garbage|late [FILE]` plays over a websocket if
+SERVER_URL is set, and otherwise on standard input and output. Over a websocket, it appends the
+server's port to FILE, if given."""
 
 import json
 import os
@@ -12,7 +13,7 @@ LATE_S = float(os.environ.get("LATE_S", "0.15"))
 
 
 def answers(messages: Iterator[str], what: str) -> Iterator[str]:
-    """Yields one answer per message, and misbehaves as `what` says from tick 10 on."""
+    """Yields the answers to the messages. From tick 10 on, the bot behaves as `what` says."""
     for message in messages:
         tick = json.loads(message)["tick"]
         if tick >= 10:

@@ -8,7 +8,8 @@
 
 For a damaged address, the page must show an error and an empty board, or the original game.
 `native` compares solutions, certificates and analyses with those of the native program. `speed`
-measures judging, solving, and the frame rate at tenfold speed with all layers shown.
+measures how long judging and solving take, and the frame rate at tenfold speed with all layers
+shown.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def browser_and_url() -> Iterator[tuple[Browser, str]]:
 
 
 def generated(page: Page, seed: int) -> Any:
-    """Returns a generated map. Even seeds give hard maps, most of which are doomed."""
+    """Returns a generated map. Even seeds give labyrinths, in which survival is hard."""
     kinds = ["maze", "city"]
     options = (
         {"kind": kinds[(seed >> 1) % 2], "width": 21, "height": 17, "threats": 5, "braid_permille": 700}
@@ -93,7 +94,7 @@ def run_addresses(browser: Browser, url: str, count: int, seed: int) -> list[str
         assert second.evaluate(STATE) == first.evaluate(STATE), address
         context.close()
     assert longest <= 2000
-    return [f"{count} games opened to the same state in fresh browsers; the longest address has {longest} characters"]
+    return [f"{count} games opened to the same state in fresh browser contexts; the longest address has {longest} characters"]
 
 
 def run_damaged(browser: Browser, url: str, count: int, seed: int) -> list[str]:
@@ -160,7 +161,7 @@ def save(page: Page, folder: Path, game: Any) -> Path:
 
 
 def games(page: Page) -> Iterator[Any]:
-    """Yields games on the bundled maps, then on generated maps. Even seeds give no-jump games."""
+    """Yields games on the bundled maps, then on generated maps: no-jump games for even seeds."""
     first = page.evaluate("session.client.json('start')")
     for entry in first["maps"]:
         yield {"name": entry["name"], "map": {key: entry[key] for key in ("tiles", "player", "threats")}, "rules": first["rules"]}
@@ -257,14 +258,14 @@ def run_speed(page: Page, program: Path, maps: Path | None) -> list[str]:
         }"""
     )
     lines.append(
-        f"{1000 / statistics.mean(frames):.1f} frames per second with all layers at tenfold speed; the page works {statistics.median(work):.1f} ms"
-        f" per frame (median), {statistics.quantiles(work, n=20)[18]:.1f} ms (95th percentile)"
+        f"{1000 / statistics.mean(frames):.1f} frames per second with all layers at tenfold speed; the page spends {statistics.median(work):.1f} ms"
+        f" on a frame (median), {statistics.quantiles(work, n=20)[18]:.1f} ms (95th percentile)"
     )
     return lines
 
 
 def speed_of(page: Page, program: Path, game: Any, name: str) -> str:
-    """Returns a line of times, each the fastest of three, because load can only slow a run down."""
+    """Returns a line of times, each of the fastest of three runs: load can only slow a run down."""
     timed = """async ([name, request]) => {
       let best = Infinity;
       for (let i = 0; i < 3; i++) {
@@ -289,7 +290,7 @@ def run_memory(browser: Browser, url: str, minutes: float, seed: int) -> list[st
     page.locator("#judge-switch").check()
     names = page.evaluate("session.client.json('start').then(({ maps }) => maps.map(({ name }) => name))")
     session = browser.new_browser_cdp_session()
-    # Chromium frees the memory of a profiler session only at its end, so `measure` reuses this one.
+    # Chromium frees a profiler session's memory only when the session ends, so there is only one.
     profiler = page.context.new_cdp_session(page)
     heaps, resident = [], []
 
@@ -316,8 +317,8 @@ def run_memory(browser: Browser, url: str, minutes: float, seed: int) -> list[st
         measure()
     mib = [f"{number / (1 << 20):.0f}" for number in (heaps[0], heaps[-1], resident[0], resident[len(resident) // 2], resident[-1], max(resident))]
     return [
-        f"{games_played} games in {minutes} minutes; heap after the first {mib[0]} MiB, after the last {mib[1]} MiB;"
-        f" page and engines after the first {mib[2]} MiB, after half {mib[3]} MiB, after the last {mib[4]} MiB, at most {mib[5]} MiB"
+        f"{games_played} games in {minutes} minutes; heap: {mib[0]} MiB after the first game, {mib[1]} MiB after the last;"
+        f" renderer processes: {mib[2]} MiB after the first game, {mib[3]} MiB after half of the games, {mib[4]} MiB after the last, at most {mib[5]} MiB"
     ]
 
 
@@ -327,7 +328,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=200, help="number of games, addresses or maps")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=60, help="duration of the run of `memory`")
-    parser.add_argument("--maps", type=Path, help="folder of maps for speed [default: the bundled ones]")
+    parser.add_argument("--maps", type=Path, help="folder of maps for `speed` [default: the bundled maps]")
     parser.add_argument("--program", type=Path, default=TARGET / "release" / "getaway")
     options = parser.parse_args()
     print(f"seed {options.seed}", flush=True)

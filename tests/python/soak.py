@@ -1,8 +1,8 @@
 """Plays many games in a row in one process, and reports decision times and memory use. The soak
 test is `.venv/bin/python tests/python/soak.py --games 500`. The load test for a machine with 2
-cores uses `--games 20 --busy 2`. Both need the release build of the server. The exit code is 1 if
-any decision except the first of a game took longer than a tick, if a game ended early, or if memory
-use or its growth exceeded a limit."""
+cores uses `--games 20 --busy 2`. Both need the release build of `getaway`. The exit code is 1 if
+any decision except the first of a game took longer than a tick, if a game ended early, or if the
+final memory use or its growth exceeded a limit."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Histogram:
         self.longest_s = max(self.longest_s, *times_s, 0.0)
 
     def __str__(self) -> str:
-        """Returns one line per bin: its upper bound, its count and a bar."""
+        """Returns one line per bin: the upper bound if there is one, the count, and a bar."""
         names = [f"up to {bound:g} ms" for bound in BOUNDS_MS] + ["longer"]
         peak = max(1, *self.counts)
         return "\n".join(f"{name:>13} {count:8} {'#' * (50 * count // peak)}" for name, count in zip(names, self.counts))
@@ -123,9 +123,9 @@ def main() -> int:
         f"{options.games} games with {options.busy} load processes, {options.planner} at {options.budget_ms:g} ms; "
         f"ended early: {early or 'none'}"
     )
-    print(f"first decisions: at most {first.longest_s * 1e3:.1f} ms; the other {sum(later.counts)}:")
+    print(f"first decisions: at most {first.longest_s * 1e3:.1f} ms; the other {sum(later.counts)} decisions:")
     print(later)
-    print(f"longest {later.longest_s * 1e3:.1f} ms; {later.late} longer than a tick; the server missed {missed} commands")
+    print(f"longest {later.longest_s * 1e3:.1f} ms; {later.late} longer than a tick; {missed} ticks without a command in time")
     print(f"memory: {memories_mb[0]:.1f} MB after the first game, {baseline_mb:.1f} MB after a tenth of the games, {memories_mb[-1]:.1f} MB at the end")
     has_grown = memories_mb[-1] > MEMORY_MAX_MB or memories_mb[-1] - baseline_mb > GROWTH_MAX_MB
     return 1 if later.late or early or has_grown else 0

@@ -32,14 +32,14 @@ def start(program: Path, *options: str) -> str | None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=START_TIMEOUT_S)
     if done.returncode == 0 and done.stdout.startswith("ws://127.0.0.1:"):
         return None
-    return f"exit {done.returncode}: {done.stdout}{done.stderr}"
+    return f"exit code {done.returncode}: {done.stdout}{done.stderr}"
 
 
 def run(program: Path, count: int, busy: int) -> list[str]:
-    """Starts the server `count` times while `busy` processes load the machine; returns the errors."""
+    """Starts the server `count` times under the load of `busy` processes; returns the errors."""
     loads = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(busy)]
     try:
-        # Every second server gets `--json`, and prints its address to standard error.
+        # Every second server gets `--json`, so it prints its address to standard error.
         results = [start(program, *(["--json"] if number % 2 else [])) for number in range(count)]
     finally:
         for load in loads:
@@ -51,7 +51,7 @@ def run(program: Path, count: int, busy: int) -> list[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description="Start the server many times.")
     parser.add_argument("--count", type=int, default=200, help="number of starts (default: %(default)s)")
-    parser.add_argument("--busy", type=int, default=2, help="processes that keep the processors busy (default: %(default)s)")
+    parser.add_argument("--busy", type=int, default=2, help="number of processes that keep the processors busy (default: %(default)s)")
     parser.add_argument("--program", type=Path, default=ROOT / ".venv" / "bin" / "getaway", help="the program `getaway`")
     options = parser.parse_args()
     errors = run(options.program.absolute(), options.count, options.busy)

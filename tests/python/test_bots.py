@@ -57,7 +57,7 @@ for origin in ("http://evil.example", "null", "http://127.0.0.1:1"):
     try:
         connect(os.environ["SERVER_URL"], origin=origin)
     except (InvalidHandshake, OSError):
-        # The server may close the connection before its reason has arrived.
+        # The server may close the connection before the client has received the refusal.
         pass
     else:
         sys.exit("a page was taken for the bot")

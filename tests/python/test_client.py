@@ -197,7 +197,7 @@ def test_unusable_states_do_not_spoil_the_recording(scripted_server: Serve, run_
     lines = [json.loads(line) for line in recording.read_text().splitlines()]
     refused = [line for line in lines if "error" in line]
     assert refused and all(line["error"].startswith("ValueError: invalid message: ") for line in refused)
-    assert all(line["game"]["no_jump"] is True for line in refused), "the first line that can be read names the rules"
+    assert all(line["game"]["no_jump"] is True for line in refused), "the rules must be in each line up to the first readable state"
     analysis = subprocess.run([getaway_program, "analyse", recording, "--json"], capture_output=True, text=True)
     assert analysis.returncode == 0, analysis.stderr
     assert json.loads(analysis.stdout)["final_tick"] == 7
@@ -368,7 +368,7 @@ def test_full_disk_stops_the_recording_but_not_the_game(scripted_server: Serve, 
         receive_registration(connection)
         play(connection, new_game(), 20)
 
-    # The limit is 64 blocks of 512 bytes. Python ignores SIGXFSZ, so a write beyond it fails.
+    # The limit is 64 blocks of 512 bytes. Python ignores SIGXFSZ, so writing more fails.
     limited = f'ulimit -f 64; exec "{sys.executable}" application.py --url {scripted_server(script)}'
     environment = {**os.environ, "SAVE_JSONL_PATH": str(recording)}
     done = subprocess.run(["sh", "-c", limited], cwd=ROOT / "bot", env=environment, capture_output=True, text=True, timeout=TIMEOUT_S)

@@ -45,7 +45,7 @@ def runtime(name: str) -> str:
 
 
 def install(folder: Path, *command: str) -> None:
-    """Runs a package manager in `folder`, unless an earlier test run has already done so."""
+    """Runs a package manager in `folder`, unless it has already succeeded there."""
     stamp = folder / "installed"
     if stamp.is_file():
         return
@@ -92,7 +92,7 @@ MAKERS: dict[str, Callable[[], Client]] = {
 
 @pytest.fixture(scope="module")
 def plan(getaway_program: Path) -> str:
-    """Returns one move per tick, with which the player survives the whole game on `MAP`."""
+    """Returns moves, one per tick, with which the player survives the whole game on `MAP`."""
     command = [str(getaway_program), "solve", MAP, "--time-limit-ms", "60000", "--json"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=TIMEOUT_S)
     solution = json.loads(done.stdout)

@@ -1,4 +1,4 @@
-"""Datasets: kills do not change the files, records agree with the library, Parquet works."""
+"""Datasets: kills do not change the files, records agree with the library, and Parquet works."""
 
 from __future__ import annotations
 

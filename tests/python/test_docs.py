@@ -1,4 +1,5 @@
-"""The documentation: commands and snippets run, links resolve, and lists and stubs are complete."""
+"""The documentation: commands work, snippets run, local links resolve, and the lists and the stub
+are up to date."""
 
 from __future__ import annotations
 
@@ -133,7 +134,7 @@ def test_documented_python_runs(page: str, text: str, real_server: RealServer, t
 def test_documented_javascript_runs(page: str, text: str, real_server: RealServer, tmp_path: Path) -> None:
     node = shutil.which("node")
     if node is None or int(run([node, "--version"], tmp_path).removeprefix("v").split(".")[0]) < 22:
-        pytest.skip("no Node.js 22, which has websockets")
+        pytest.skip("Node.js 22 or later (for websockets) is not installed")
     url, server = real_server("roundabout", "--tick-ms", "5000")
     run([node, "-e", text.replace("ws://127.0.0.1:8765", url)], tmp_path)
     assert json.loads(server.communicate(timeout=TIMEOUT_S)[0])["commands"] > 20

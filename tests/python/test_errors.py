@@ -1,5 +1,5 @@
-"""Every error message equals its record in `tests/errors.txt`, word for word. Set
-`GETAWAY_UPDATE_ERRORS=1` to rewrite the file."""
+"""Runs the commands and expressions in `tests/errors.txt`, and compares their errors with those in
+the file. Set `GETAWAY_UPDATE_ERRORS=1` to rewrite the file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from conftest import MAPS, ROOT, TIMEOUT_S, clean_environment
 import getaway
 
 TRANSCRIPT = ROOT / "tests" / "errors.txt"
-# Replacements for messages of the system, clap and argparse, which differ between versions.
+# Replacements for texts of the operating system, clap and argparse that differ between versions.
 FOREIGN = [
     (r"[A-Z][a-z][\w ]*(?: \([\w ]+\))? \(os error \d+\)", "<system>"),
     (r"\[Errno \d+\] [A-Z][\w ]*", "<system>"),
@@ -114,7 +114,7 @@ def test_error_messages_match_the_transcript(getaway_program: Path, tmp_path: Pa
             output = re.sub(pattern, ours, output)
         parts.append(f"{line}\n{output}".rstrip())
     found = "\n\n".join(parts) + "\n"
-    assert sorted(path.name for path in tmp_path.rglob("*")) == before, "a failing command created or removed a file"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == before, "a command or expression created or removed a file"
     assert (tmp_path / "taken").read_text() == "mine"
     if os.environ.get("GETAWAY_UPDATE_ERRORS") == "1":
         TRANSCRIPT.write_text(found)

@@ -1,4 +1,4 @@
-"""The extension module, called as scripts and notebooks call it."""
+"""Tests of the extension module: bots, games, solutions and the search signature."""
 
 from __future__ import annotations
 
@@ -99,7 +99,8 @@ def test_errors_are_exceptions_with_a_message(call: object, error: type[Exceptio
 
 
 def test_any_message_gets_an_action_or_a_clean_error() -> None:
-    # Times are not checked, because the machine may be busy. Long runs of `fuzz_bot.py` check them.
+    # Times are not checked here, because the machine may be busy. The script `fuzz_bot.py` checks
+    # them.
     counts = fuzz_bot.run(seed=1_000_000_000, count=1000, is_timed=False)
     assert counts.actions > 200 and counts.errors > 200, counts
 

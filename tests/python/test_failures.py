@@ -1,4 +1,4 @@
-"""The output after a bot has failed: the verdict, the exit code, the JSON and the report."""
+"""Tests of the output after a bot failed or was late: verdict, exit code, JSON and report."""
 
 from __future__ import annotations
 
@@ -28,15 +28,17 @@ TROUBLES = {
 
 @pytest.fixture(scope="module")
 def battles(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Path]]:
-    """Plays one battle per failure, in parallel; returns the process and the report of each."""
+    """Plays one battle per key of `TROUBLES`, in parallel. Returns the finished process and the
+    report's path for each key."""
     folder = tmp_path_factory.mktemp("failures")
 
     def battle(what: str) -> tuple[Any, Path]:
         report = folder / f"{what}.html"
-        # The arena cannot detect that a bot closes its pipe, which the supervisor also holds open.
+        # Over pipes, the arena cannot see that a running bot has closed its output, because the
+        # supervisor holds the pipe open, too.
         transport = "exec" if what == "drop" else "pipe"
         bot = f"bot={transport}:{sys.executable} tests/python/misbehaving_bot.py {what}"
-        # The other bots get a long limit, because they must not be late on a busy machine.
+        # The bots that should answer in time get a long limit, because the machine may be busy.
         tick_ms = "100" if what in ("late", "hang") else "5000"
         command = [str(getaway_program), "battle", bot, "safest", "--map", "snail", "--samples", "1", "--threads", "1"]
         options = ["--tick-ms", tick_ms, "--report", str(report)]

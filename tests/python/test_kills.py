@@ -1,4 +1,5 @@
-"""A killed bot or server loses no recorded data. `kill_runs.py` repeats this test many times."""
+"""If a bot or server is killed, its recording lacks at most the latest ticks. The script
+`kill_runs.py` repeats the test with more kills."""
 
 from __future__ import annotations
 

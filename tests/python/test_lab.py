@@ -1,4 +1,4 @@
-"""The value types of the package: games, states, moves, threats and maps."""
+"""Tests of games, states, moves, threats, maps, solutions and bots in Python."""
 
 from __future__ import annotations
 

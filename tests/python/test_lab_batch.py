@@ -93,7 +93,7 @@ def test_read_only_array_is_refused_before_a_game_has_changed(index: int) -> Non
     array.flags.writeable = False
     before = array.copy()
     calls: list[Any] = [lambda: batch.step(np.full(8, Move.RIGHT))]
-    # `reset` and `set_state` write only the observations.
+    # Of the three arrays, `reset` and `set_state` write only the observations.
     calls += [batch.reset, lambda: batch.set_state(batch.get_state())] if index == 0 else []
     for call in calls:
         with pytest.raises(ValueError, match=r"^(observations|rewards|terminations): the array is read-only: expected a writable one$"):

@@ -1,4 +1,4 @@
-"""Pictures of games in notebooks."""
+"""Tests of drawings and replays of games."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_games_states_and_maps_draw_themselves() -> None:
     assert translations(game.state._repr_svg_()) == translations(drawing)
     start = getaway.load_map(MAPS / "old-town")._repr_svg_()
     assert start == Game(MAPS / "old-town").state._repr_svg_()
-    assert Map("P" + 5000 * ".")._repr_svg_() is None, "a map that is too large to be played"
+    assert Map("P" + 5000 * ".")._repr_svg_() is None, "drew a map that is too large to be played"
 
 
 def test_a_replay_plays_in_a_notebook_and_as_a_file(tmp_path: Path) -> None:

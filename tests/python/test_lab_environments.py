@@ -1,4 +1,4 @@
-"""Gymnasium environments: copies, states, autoreset, infos, pictures and levels."""
+"""Tests of Gymnasium environments, batches and levels."""
 
 from __future__ import annotations
 

@@ -7,14 +7,17 @@
     .venv/bin/python tests/python/tournament_runs.py strays --count 1000
     .venv/bin/python tests/python/tournament_runs.py ray --rounds 3 --seconds 10
 
-`bots` plays bots that misbehave: the report must count their failures by kind. `kills` kills and
-resumes a tournament: the result must be the same as without kills. `drips` plays bots that send
-their answers in pieces: an answer completed more than 5 ms after the time limit must not count.
-`stops` interrupts games with Ctrl-C: the command must end within a second. `strays` plays bots that
-detach processes in seven ways. All of these except `drips` also check that no process is left.
+`bots` plays bots that behave, crash, hang, send garbage or are late: the report must count their
+failures by kind. `kills` kills and resumes a tournament: the result must be the same as without
+kills, except for parts that may depend on timing. `drips` plays bots that send their answers in
+pieces: from tick 2 on, an answer completed more than 5 ms after the time limit must not count.
+`stops` interrupts games of hostile bots with Ctrl-C: the command must end within a second. `strays`
+plays bots that detach processes in seven ways. `stops` and `strays` also check that no process is
+left. `bots` and `kills` check this only for processes in the session of the command.
 
 `ray` plays the same games on two threads and on a Ray cluster of two nodes with one processor each.
-It compares the games per second, with and without the cluster's start-up time.
+It compares the games per second, with and without the cluster's start-up time. The start-up time is
+the time of a cluster run with a single game.
 """
 
 from __future__ import annotations
@@ -65,7 +68,8 @@ def open_ports() -> set[int]:
 
 
 def battle(program: Path, bot: str, games: int, tick_ms: int) -> dict[str, Any]:
-    """Plays the bot against `survival`, checks that no process is left, and returns the report."""
+    """Plays the bot against `survival`, and returns the report. Checks that no process of the
+    command's session is left."""
     command = [str(program), "battle", bot, "survival", "--samples", str(games), "--json", "--allow-failures", "--tick-ms", str(tick_ms)]
     process = subprocess.Popen([*command, "--map", "snail", "--threads", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     output, log = process.communicate(timeout=TIMEOUT_S)
@@ -116,7 +120,7 @@ def standing(program: Path, more: list[str]) -> dict[str, Any]:
 
 def tournament(program: Path, more: list[str]) -> list[str]:
     """Returns the command that plays one game per entrant and map, with ample time per tick."""
-    # walker.sh keeps its state between games, so `--restart` starts a new process for each game.
+    # walker.sh keeps its state between games, so each game needs a new process (`--restart`).
     options = ["--samples", "1", "--budget-ticks", "200", "--tick-ms", "5000", "--restart", "--json"]
     return [str(program), "tournament", *ENTRANTS, *SHELL_BOTS, "--allow-failures", *options, *more]
 
@@ -126,7 +130,8 @@ def lines_of(file: Path) -> int:
 
 
 def run_kills(program: Path, count: int, seed: int) -> list[str]:
-    """Kills and resumes a tournament; its result must be the same as without kills."""
+    """Kills and resumes a tournament `count` times; `standing` must return the same result as for
+    an uninterrupted run."""
     rng = random.Random(seed)
     lines = []
     whole = standing(program, [])
@@ -138,7 +143,8 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
         played = 0
         for kill in range(1, count + 1):
             process = subprocess.Popen(tournament(program, resume), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-            # The games are divided into `count + 1` equal parts. Each but the last gets one kill.
+            # The games are divided into `count + 1` parts of about equal size. Each part except the
+            # last has a kill, at a random game, or at once if this game has already been played.
             goal = max(played, rng.randint((kill - 1) * games // (count + 1), kill * games // (count + 1)))
             reached = lambda: lines_of(file) > goal or process.poll() is not None
             wait_until(f"{goal} games", reached, timeout_s=TIMEOUT_S, pause_s=0.002)
@@ -175,7 +181,8 @@ def run_drips(program: Path, count: int, tick_ms: int) -> list[str]:
 
 
 def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path) -> str:
-    """Plays games until `count` answers have been timed; checks the times and returns a summary."""
+    """Plays games until at least `count` answers have been timed; checks the times and returns a
+    summary."""
     folder.mkdir()
     notes, saved = folder / "notes", folder / "game.jsonl"
     accepted_ms: list[float] = []
@@ -188,7 +195,7 @@ def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path)
         command = [str(program), "play", "snail", "--planner", hostile(transport, "drip", tick_ms, notes), "--save", str(saved)]
         options = ["--tick-ms", str(tick_ms), "--seed", str(games)]
         done = subprocess.run([*command, *options], cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        # On a busy machine, the bot may miss 20 ticks in a row and fail.
+        # By chance, the bot may miss 20 ticks in a row. It then fails.
         assert done.returncode == 0 or "fell silent" in done.stderr, done.stderr
         accepted = {}
         for line in saved.read_text().splitlines():
@@ -198,7 +205,7 @@ def drips(program: Path, transport: str, count: int, tick_ms: int, folder: Path)
                 accepted[tick["game_message"]["tick"]] = answer["ms"]
         for line in notes.read_text().splitlines():
             number, received_ns, completed_ns = map(int, line.split())
-            # The time of a piped bot's first answer includes the start of its program.
+            # The arena's time for a piped bot's first answer includes the start of its program.
             if number > 1:
                 (accepted_ms if number in accepted else refused_ms).append((completed_ns - received_ns) / 1e6)
                 assert accepted.get(number, 0) <= tick_ms + 5, f"{transport}, tick {number}: {accepted[number]} ms"
@@ -265,8 +272,8 @@ def wait_for_bots(mark: str) -> None:
 
 
 def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
-    """Plays at least `count` games of bots that leave processes behind, then stops `kills` series
-    midway."""
+    """Plays at least `count` games of bots that leave processes behind. Then plays `kills` further
+    series, and stops each with a signal at a random time."""
     rng = random.Random(seed)
     bots = [hostile(transport, what, *more) for what in hostile_bot.STRAYS for transport in ("exec", "pipe") for more in ((), ("crash",))]
     planners = [word for bot in bots for word in ("--planner", bot)]
@@ -291,16 +298,17 @@ def run_strays(program: Path, count: int, kills: int, seed: int) -> list[str]:
         series.send_signal(kill)
         series.wait(TIMEOUT_S)
         wait_for_end(mark, kill.name)
-    return [*lines, f"{kills} series that were killed or interrupted: nothing is left"]
+    return [*lines, f"{kills} series stopped by a signal: nothing is left"]
 
 
 def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: str = "sampling") -> tuple[float, bytes]:
-    """Returns the command's duration in seconds, and its games as sorted lines without times."""
+    """Returns the command's duration in seconds, and its games as sorted lines without `times` and
+    `check`."""
     options = ["--planner", planner, "--samples", str(samples), "--budget-ticks", "1000", "--resume", str(folder / f"{name}.jsonl")]
     start = time.monotonic()
     subprocess.run([sys.executable, "-m", "getaway", "eval", *options, *more], cwd=ROOT, capture_output=True, timeout=TIMEOUT_S, check=True)
     elapsed_s = time.monotonic() - start
-    # The first line holds the settings. A `check` also depends on all earlier lines.
+    # The first line holds the settings. The `check` of a line also depends on all earlier lines.
     games = [json.loads(line) for line in (folder / f"{name}.jsonl").read_text().splitlines()[1:]]
     for game in games:
         game.pop("times", None)
@@ -310,10 +318,11 @@ def timed_eval(samples: int, folder: Path, name: str, more: list[str], planner: 
 
 
 def run_ray(rounds: int, seconds: float) -> list[str]:
-    """Compares two nodes with two threads; returns one line per round and a line of medians."""
+    """Compares a cluster of two nodes with two threads; returns one line per round and a line of
+    medians."""
     from ray.cluster_utils import Cluster
 
-    # By default Ray's workers have a low priority, so load on the machine would distort the ratio.
+    # By default, Ray's workers have a low priority, so other load would distort the ratio.
     os.environ["RAY_worker_niceness"] = "0"
     lines, ratios, playing = [], [], []
     nodes = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
@@ -326,29 +335,29 @@ def run_ray(rounds: int, seconds: float) -> list[str]:
                 here_s, here = timed_eval(samples, Path(folder), f"here{number}", ["--threads", "2"])
                 there_s, there = timed_eval(samples, Path(folder), f"there{number}", ["--ray", nodes.address])
                 start_s, _ = timed_eval(1, Path(folder), f"start{number}", ["--ray", nodes.address, "--map", "snail"], "random")
-                assert there == here, "the cluster plays other games"
+                assert there == here, "the cluster played different games"
                 games = len(here.splitlines())
                 ratios.append(here_s / there_s)
                 playing.append(here_s / (there_s - start_s))
                 lines.append(
-                    f"round {number}: {games} games, {here_s:.1f} s here, {there_s:.1f} s on the cluster, {start_s:.1f} s of them for start-up;"
+                    f"round {number}: {games} games, {here_s:.1f} s on two threads, {there_s:.1f} s on the cluster, {start_s:.1f} s of them for start-up;"
                     f" the cluster plays {ratios[-1]:.2f} times as many games per second, {playing[-1]:.2f} times without start-up"
                 )
     finally:
         nodes.shutdown()
     middle = len(ratios) // 2
-    return [*lines, f"median {sorted(ratios)[middle]:.2f}, without start-up {sorted(playing)[middle]:.2f}"]
+    return [*lines, f"median ratio {sorted(ratios)[middle]:.2f}, without start-up {sorted(playing)[middle]:.2f}"]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Long runs of the arena with external bots and on a cluster.")
     parser.add_argument("what", choices=["bots", "kills", "drips", "stops", "strays", "ray"])
-    parser.add_argument("--games", type=int, default=20, help="games of each of the ten bots")
-    parser.add_argument("--tick-ms", type=int, default=100, help="time limit of the bots")
-    parser.add_argument("--count", type=int, default=10, help="number of kills, answers (drips), stops per bot (stops) or games (strays)")
-    parser.add_argument("--seed", type=int, default=1, help="seed for the random moments of kills and stops")
-    parser.add_argument("--rounds", type=int, default=3, help="rounds, each on this machine and on the cluster")
-    parser.add_argument("--seconds", type=float, default=10, help="time of a round on this machine, in seconds")
+    parser.add_argument("--games", type=int, default=20, help="games of each of the ten bots (bots)")
+    parser.add_argument("--tick-ms", type=int, default=100, help="time limit per tick in milliseconds (bots and drips)")
+    parser.add_argument("--count", type=int, default=10, help="number of kills (kills) or stops per bot (stops), or minimum number of answers per transport (drips) or games (strays)")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the random choices (kills, stops and strays)")
+    parser.add_argument("--rounds", type=int, default=3, help="rounds, each on two threads and on the cluster (ray)")
+    parser.add_argument("--seconds", type=float, default=10, help="approximate time of a round on two threads, in seconds (ray)")
     parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway", help="path of the `getaway` program")
     options = parser.parse_args()
     program = options.program.resolve()

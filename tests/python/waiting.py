@@ -1,4 +1,4 @@
-"""Waits for events in other processes, in tests and long runs."""
+"""Waits for conditions, in tests and long runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ TIMEOUT_S = 120
 
 
 def wait_until(what: str, condition: Callable[[], object], *, timeout_s: float = TIMEOUT_S, pause_s: float = 0.02) -> None:
-    """Waits until the condition holds; raises AssertionError with `what` if that takes too long."""
+    """Waits until the condition holds. Raises AssertionError with `what` after `timeout_s`."""
     end = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < end, f"not within {timeout_s:g} s: {what}"

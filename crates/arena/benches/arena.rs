@@ -1,7 +1,8 @@
-//! Measures the games per second of a series, and its overhead over plain games, for which the
-//! bench calls `play` itself. Each round plays the plain games, the series on one thread, and the
-//! series on two. The ratio of two times in one round is stable even on a shared machine, so the
-//! median of the rounds' ratios is printed. All scores must equal those of the plain games.
+//! Measures the games per second of a series, and the overhead of a series over plain games, which
+//! the bench plays by calling `play` directly. Each round plays the plain games, the series on one
+//! thread, and the series on two. On a shared machine, the ratio of two times in one round is more
+//! stable than the times, so the bench prints the median of the rounds' ratios. All scores must
+//! equal those of the plain games.
 
 use std::ops::ControlFlow;
 use std::path::Path;

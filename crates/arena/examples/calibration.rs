@@ -1,6 +1,7 @@
 //! Measures how often the arena's statistics are right, in tournaments between two planners that
-//! are equal or differ by the margin. Some pairs have synthetic games, others play real games.
-//! Prints each row when its tournaments are finished. `--pair N` measures only pair N of each kind.
+//! are equal or differ by `MARGIN_DEFAULT`. Some pairs of planners have synthetic games; the others
+//! play real games. Prints each row when its tournaments are finished. `--pair N` measures only
+//! pair N (from 1) of the synthetic pairs and of the real pairs.
 //!
 //! ```text
 //! cargo run --release --package getaway-arena --example calibration -- \

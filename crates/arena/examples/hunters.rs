@@ -1,10 +1,10 @@
-//! Games against threats that the library does not model: hunters that cooperate, look ahead, sleep
-//! or lurk.
+//! Plays games against threats that the library does not model: hunters that cooperate, look ahead,
+//! sleep or lurk.
 //!
-//! All planners play on the same maps against the same hunters, and see only their positions. Games
-//! begin in the first tick with awake threats, because every planner survives until then. In other
-//! games, half of the threats have known styles. A player that predicts this half, and the bot, are
-//! each compared with a player that treats all threats as unmodelled.
+//! In the first comparison, all planners play on the same maps against the same hunters, and know
+//! only the hunters' positions. In the other two comparisons, half of the threats have known
+//! styles: a player that predicts this half, and the bot, are each compared with a player that
+//! treats all threats as unmodelled.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example hunters -- --pairs 100 --budget-ticks 4000
@@ -21,15 +21,17 @@ use getaway::protocol::{GameMessage, MessageThreat, Name};
 use getaway::search::Generator;
 use getaway_arena::stats::{WinDrawLoss, sign_test};
 
-/// Games start in this tick, the first with awake threats. All threats are then at their spawns.
+/// Games start in this tick, the first with the personality *awake*, with all threats at their
+/// spawns.
 const TICK_FIRST: u16 = 502;
 const TICK_MAX: u16 = 1500;
 const MINIMAX_DEPTH: u16 = 4;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Hunter {
-    /// The first hunter, and hunters within 3 tiles of the player, chase it. Any other hunter first
-    /// goes to the crossing nearest to the player among those to which no other hunter is closer.
+    /// The first hunter, and each hunter within 3 tiles of the player, chases the player. Any other
+    /// hunter heads for the crossing nearest to the player among those to which no other hunter is
+    /// closer. On this crossing, or if there is no such crossing, it also chases the player.
     Pincer,
     /// Minimises the distance to a fleeing player, [`MINIMAX_DEPTH`] moves ahead.
     Minimax,
@@ -70,7 +72,8 @@ impl Streets {
         self.next_tiles(from).find(|&next| self.distance(next, to) < self.distance(from, to)).unwrap_or(from)
     }
 
-    /// Returns the smallest distance that the hunter can force if each side makes `depth` moves.
+    /// Returns the distance after `depth` moves of each side if the hunter minimises and the player
+    /// maximises it, or 0 if the hunter catches the player earlier.
     fn minimax(&self, hunter: u16, player: u16, depth: u16) -> u16 {
         if hunter == player || depth == 0 {
             return self.distance(hunter, player);
@@ -184,7 +187,7 @@ impl HunterGame {
     }
 }
 
-/// Returns the world and state for a planner. Their only threats are the `hunters`, as goldfish.
+/// Returns a world and a state for a planner. Their only threats are the `hunters`, as goldfish.
 fn disguised(world: &World, state: &State, hunters: &[Position]) -> (World, State) {
     let spawns = hunters.iter().map(|&position| Spawn { style: Style::Goldfish, position }).collect();
     let layout = Layout { threats: spawns, ..world.layout().clone() };
@@ -222,7 +225,8 @@ impl Settings {
         })
     }
 
-    /// Returns `smitsimax`'s final tick with all threats unmodelled, even those of known style.
+    /// Plays `smitsimax` with all threats unmodelled, even those of known style. Returns the final
+    /// tick.
     fn play_unmodelled(&self, layout: &Layout, hunter: Hunter, known: usize) -> Result<u16, Box<dyn Error>> {
         let mut planner = by_name("smitsimax", 1)?;
         Ok(HunterGame::new(layout, hunter, known).play(|world, state, hunters| {

@@ -1,5 +1,5 @@
 //! Plays games in which a second bot takes over from the first in one of `TICKS`. The second bot
-//! has not seen earlier ticks, so it does not know the threats' memories, draws or idle rounds.
+//! has not seen earlier ticks, so it does not know the threats' memories, seeds or idle moves.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example joined -- --maps path/to/maps
@@ -16,7 +16,8 @@ use getaway::protocol::GameMessage;
 
 const TICKS: [u16; 5] = [50, 300, 700, 901, 1200];
 const SEEDS: u64 = 3;
-/// If the second bot loses, a search from the takeover with the true memories gets this budget.
+/// Budget of the search that follows a loss of the second bot. The search starts from the state at
+/// the takeover, and knows the threats' memories.
 const SOLVER_BUDGET: Budget = Budget::ticks(300_000);
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -2,10 +2,11 @@
 //! rules. On each map, the bot plays a first game without a memory, and a second with the memory of
 //! the first.
 //!
-//! For each variant, skips maps that the solver does not survive. For each changed rule, the table
-//! shows the median tick from which the bot knew this rule in the first game. `--true-rules` adds
-//! games of a bot that knows the rules; `--trace` prints the estimated rules when they change.
-//! `--known` instead compares decision times with and without learning under the usual rules.
+//! Skips each map that the solver does not survive under the variant within its budget. For each
+//! changed rule, the table shows the median tick from which the bot knew the rule in a first game,
+//! without the games at whose end it did not know the rule. `--true-rules` adds games of a bot that
+//! knows the rules; `--trace` prints the estimated rules when they change. `--known` instead
+//! compares decision times with and without learning under the server's rules.
 //!
 //! ```sh
 //! cargo run --release -p getaway-arena --example variants -- --variants 100 --maps path/to/maps
@@ -44,7 +45,8 @@ struct Tally {
     second: u32,
     told: u32,
     points: u64,
-    /// For each first game in which the bot knew the value at the end, the tick from which it did.
+    /// For each first game in which the bot knew the value at the end, the tick from which the bot
+    /// knew the value.
     known: Vec<u16>,
 }
 
@@ -163,7 +165,8 @@ fn compare_times(settings: &Settings) -> Result<(), Box<dyn Error>> {
 struct Played {
     last_tick: u16,
     bot: Bot,
-    /// For each changed parameter, the tick from which the bot's value was correct until the end.
+    /// For each changed parameter, the tick from which the bot's value was correct until the end,
+    /// or `None` if the value was wrong at the end.
     known: Vec<Option<u16>>,
 }
 

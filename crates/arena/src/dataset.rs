@@ -1,8 +1,9 @@
-//! Datasets: states that planners reach, each with an observation and a verdict on every move.
+//! Datasets: states from planners' games, with an observation and a verdict on each possible move.
 //!
 //! A dataset consists of shards of [`SHARD_STATES`] states. Each shard is a `.npy` file: an array
-//! of records in version 1.0 of NumPy's format. With a budget in simulated ticks, the content of a
-//! shard depends only on the dataset's settings and the shard's index, not on threads or machines.
+//! of records in version 1.0 of NumPy's format. With built-in planners and a budget in simulated
+//! ticks, the content of a shard depends only on the dataset's settings and the shard's index, not
+//! on threads or machines.
 
 use std::hash::Hasher;
 use std::path::Path;
@@ -55,7 +56,7 @@ pub struct DatasetOptions {
     pub observation: Observation,
     /// Probability of a random move instead of the planner's, in thousandths.
     pub random_moves_permille: u32,
-    /// Budget of the search that gives the verdict on a move, in simulated ticks.
+    /// Budget of the search for the verdict on each move, in simulated ticks.
     pub label_ticks: u64,
 }
 
@@ -175,7 +176,8 @@ impl Dataset {
     /// Opens or creates the dataset's settings file, locks it, and returns its journal.
     ///
     /// # Errors
-    /// When the file cannot be read or written, is in use, or does not hold the dataset's settings.
+    /// When the file cannot be read or written, is in use, or has other content than the dataset's
+    /// settings.
     pub fn open(&self, path: &Path) -> Result<Journal, JournalError> {
         let options = self.series.options();
         let mut layouts = FnvHasher::default();

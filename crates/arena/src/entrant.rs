@@ -6,7 +6,8 @@ use std::path::Path;
 use super::external::ExternalBot;
 
 pub(super) const NAME_CHARS_MAX: usize = 40;
-/// Display names omit these commands, because the program that they run describes a bot better.
+/// Short display names omit these commands at the start of a bot's command, because the program
+/// that they run describes the bot better.
 const INTERPRETERS: [&str; 13] =
     ["bash", "bun", "deno", "env", "exec", "java", "node", "perl", "php", "ruby", "sh", "uv", "zsh"];
 
@@ -20,7 +21,8 @@ pub struct Entrant {
 
 impl Entrant {
     /// Parses `NAME=SPEC` or `SPEC`. A name consists of 1 to 40 letters, digits and `._@+-`, and
-    /// starts with a letter or digit. If no name stands before the first `=`, all text is the spec.
+    /// starts with a letter or digit. Without a name before the first `=`, the whole text is the
+    /// spec.
     ///
     /// ```
     /// use getaway_arena::Entrant;
@@ -42,8 +44,9 @@ impl Entrant {
         self.name.as_deref().unwrap_or(&self.spec)
     }
 
-    /// Returns only the given name or, without one, all possible names: an external bot's program
-    /// (without interpreter and folder) with ever more of its arguments, and last the whole spec.
+    /// Returns only the given name or, without a given name, all possible names. If an external
+    /// bot's command has no shell syntax, the first names are its program (without interpreter and
+    /// folder) with 0, 1, and so on up to all of its arguments. The last name is the whole spec.
     fn candidates(&self) -> Vec<String> {
         if let Some(name) = &self.name {
             return vec![name.clone()];
@@ -90,7 +93,8 @@ fn is_program(word: &&str) -> bool {
     !word.starts_with('-') && !name.contains('=') && !is_python && !INTERPRETERS.contains(&name)
 }
 
-/// Returns each entrant's given name, or otherwise the shortest name that distinguishes it.
+/// Returns each entrant's given name, or otherwise a short name. Equal names are lengthened until
+/// they differ, as far as possible.
 pub fn shown_names(entrants: &[Entrant]) -> Vec<String> {
     let candidates: Vec<Vec<String>> = entrants.iter().map(Entrant::candidates).collect();
     let mut lengths = vec![0; entrants.len()];

@@ -6,9 +6,10 @@ use super::series::{Games, Series, SeriesError};
 use getaway::game::LAST_TICK;
 
 impl Series {
-    /// Estimates how long the missing games will take on `threads` threads, without external bots.
-    /// Plays the first missing game of each planner for an equal share of `limit`. A game that is
-    /// not over by then is assumed to last until tick 2001, so the estimate tends to be high.
+    /// Estimates how long the missing games will take on `threads` threads, except for the games of
+    /// external bots. Plays the first missing game of each planner for an equal share of `limit`,
+    /// but for at least one decision. A game that is not over by then is assumed to last until tick
+    /// 2001, so the estimate tends to be high.
     pub fn estimate(&self, games: &Games, threads: usize, limit: Duration) -> Result<Duration, SeriesError> {
         let is_missing = |index: &usize| games.get(*index).is_none_or(Option::is_none);
         let planners = self.options().planners.len();
@@ -24,7 +25,8 @@ impl Series {
     }
 
     fn estimate_game(&self, index: usize, limit: Duration) -> Result<Duration, SeriesError> {
-        // `bot` is `None` for external bots. Starting one for an estimate could have side effects.
+        // `bot` is `None` for external bots. An estimate does not start them, because a new process
+        // could have side effects.
         let Some(mut bot) = self.bot(index)? else { return Ok(Duration::ZERO) };
         let world = &self.maps()[self.key(index).map].world;
         let start = Instant::now();

@@ -29,7 +29,7 @@ pub struct Summary {
     pub decision_p50_ms: f64,
     pub decision_p99_ms: f64,
     pub decision_max_ms: f64,
-    /// Mean number of ticks that the planner simulated per decision.
+    /// Number of ticks that the planner simulated, divided by the number of its decisions.
     pub simulated_ticks_per_decision: f64,
     pub cost: MeanCost,
 }
@@ -38,7 +38,8 @@ pub struct Summary {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct MeanCost {
     pub cpu_ms_mean: f64,
-    /// Peak memory of a bot's processes in MiB; 0 for planners, which share this program's memory.
+    /// Peak memory of an external bot's processes in any game, in MiB. 0 for planners, which share
+    /// this program's memory.
     pub memory_mb_max: u64,
 }
 

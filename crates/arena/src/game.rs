@@ -1,4 +1,4 @@
-//! Plays a game locally with the server's messages, and records its result.
+//! Plays games locally with the server's messages, and defines the record of a game.
 
 use std::collections::BTreeMap;
 use std::hash::Hasher;
@@ -22,15 +22,16 @@ pub const TEAM: &str = "local";
 #[derive(Debug, Error)]
 #[error("tick {tick}: {source}")]
 pub struct GameError {
-    /// The tick of the message that the bot rejected.
+    /// The tick of the message that the bot could not answer.
     pub tick: u16,
     pub source: BotError,
 }
 
-/// Plays a game until it ends or `watch` breaks. `watch` receives each state and the decision.
+/// Plays a game until it ends or `watch` breaks. `watch` receives each state except the last, with
+/// the bot's decision.
 ///
 /// # Errors
-/// When the bot rejects a message.
+/// When the bot rejects a message, or its external planner fails.
 pub fn play<B>(
     world: &World,
     bot: &mut Bot,
@@ -50,7 +51,7 @@ pub fn play<B>(
 }
 
 /// A fingerprint of the player's positions by tick. The threats are deterministic, so two games on
-/// the same map, with the same rules and the same fingerprint, are equal.
+/// the same map with the same rules and fingerprint are equal, unless the 64-bit hashes collide.
 #[derive(Clone, Debug, Default)]
 pub struct MovesFingerprint(FnvHasher);
 
@@ -72,7 +73,7 @@ pub struct SourceCounts {
     pub plan: u32,
     /// Number of moves from a search in the same tick.
     pub search: u32,
-    /// Number of moves from a rule without search.
+    /// Number of moves from a rule instead of a search.
     pub fallback: u32,
 }
 
@@ -100,7 +101,7 @@ impl From<&ExternalRecord> for SourceCounts {
 /// Histogram of decision times, rounded to two significant digits; the maximum is exact.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Times {
-    /// Time in nanoseconds -> number of decisions.
+    /// The number of decisions for each rounded time in nanoseconds.
     counts_ns: BTreeMap<u64, u64>,
     max_ns: u64,
 }
@@ -117,7 +118,7 @@ impl Times {
         self.max_ns = self.max_ns.max(other.max_ns);
     }
 
-    /// Decision times in milliseconds, ascending, each with its number of decisions.
+    /// The distinct rounded times in milliseconds, ascending, each with its number of decisions.
     pub fn counts_ms(&self) -> impl Iterator<Item = (f64, u64)> + '_ {
         self.counts_ns.iter().map(|(&ns, &count)| (ns as f64 / 1e6, count))
     }
@@ -148,7 +149,7 @@ fn two_digits(number: u64) -> u64 {
     (number / unit + u64::from(number % unit >= unit.div_ceil(2))) * unit
 }
 
-/// Processor time and memory of a planner or bot in a game; 0 where they cannot be measured.
+/// Processor time and memory of a planner or bot in a game. A value that cannot be measured is 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cost {
     pub cpu_ms: u64,
@@ -161,9 +162,9 @@ pub struct GameRecord {
     pub map: String,
     /// A fingerprint of the tiles and spawns. It shows whether a map of this name has changed.
     pub layout: String,
-    /// The name that the planner was given, or its spec.
+    /// The planner's given name, or its spec if it has none.
     pub planner: String,
-    /// The planner, expression or bot behind a given name.
+    /// The planner, expression or bot behind a given name; `None` if `planner` is the spec.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spec: Option<String>,
     /// Index of the game among the planner's games on this map, from 0.
@@ -173,7 +174,7 @@ pub struct GameRecord {
     pub rules: Rules,
     #[serde(flatten)]
     pub budget: Budget,
-    /// The score: 5 points per tick.
+    /// The score: 5 points times the final tick.
     pub score: u32,
     /// The tick in which the game ended: 2001 if it is complete.
     pub final_tick: u16,
@@ -184,7 +185,8 @@ pub struct GameRecord {
     pub line: Plan,
     pub simulated_ticks: u64,
     pub sources: SourceCounts,
-    /// Number of threat moves that differed from the bot's prediction.
+    /// Number of mispredicted threat moves, as counted by the bot at the end of the game; 0 for
+    /// external bots.
     pub mispredictions: u32,
     pub times: Times,
     #[serde(default)]
@@ -209,13 +211,13 @@ impl GameRecord {
         self.spec.as_deref().unwrap_or(&self.planner)
     }
 
-    /// The score that counts: 0 points for a failed game.
+    /// The score, or 0 if the bot failed.
     pub fn points(&self) -> u32 {
         if self.failure().is_some() { 0 } else { self.score }
     }
 
-    /// The value by which the games of a pair are compared: the higher score wins, but a failed
-    /// game loses to every game without a failure, and ties with other failed games.
+    /// The key by which the two games of a pair are compared: the higher score wins. A failed game
+    /// loses to every game without a failure, and ties with other failed games.
     pub fn rank(&self) -> (bool, u32) {
         if self.failure().is_some() { (false, 0) } else { (true, self.score) }
     }

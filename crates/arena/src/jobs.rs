@@ -16,10 +16,11 @@ use getaway::protocol::write_line;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// Version and hash of all sources that results depend on. All machines must have the same build.
+/// Version and hash of all sources that results depend on. All machines of a cluster must have the
+/// same build.
 pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("GETAWAY_BUILD"));
 
-/// Fails if `build`, the build of the process that describes the work, is not [`BUILD`].
+/// Fails if `build`, which came with the description of the work, differs from [`BUILD`].
 pub fn check_build(build: &str) -> Result<(), String> {
     if build == BUILD { Ok(()) } else { Err(format!("made by getaway {build}, but this is getaway {BUILD}")) }
 }
@@ -36,8 +37,8 @@ pub trait Jobs {
     type Result: DeserializeOwned;
     type Break;
 
-    /// Returns at most `count` jobs, or none if none is available at present. If none is available
-    /// and none is in progress, all jobs are done.
+    /// Returns at most `count` jobs; empty if no job is available at present. If the list is empty
+    /// although `count` is positive and no job is in progress, all jobs are done.
     fn next(&mut self, count: usize) -> Vec<Self::Job>;
     fn done(&mut self, job: Self::Job, result: Self::Result) -> ControlFlow<Self::Break>;
 }
@@ -93,7 +94,8 @@ impl Channel {
     }
 
     /// Like [`Channel::run`], but once `stop` is set, no more jobs start, errors are ignored, and
-    /// the run returns `Continue` after the next result.
+    /// the run ends after the next result. It then returns `Continue`, unless `jobs` breaks on
+    /// that result.
     pub fn run_until<J: Jobs>(
         self,
         work: &str,

@@ -1,13 +1,14 @@
-//! Journals: files from which an interrupted run continues.
+//! Journals: files from which an interrupted run can continue.
 //!
 //! The first line holds the kind of file, the version of its format and the settings of the run.
-//! Each further line is a record, a JSON object. Each line ends with a checksum of all lines so
-//! far.
+//! Each further line is a record, a JSON object. Each line ends with a checksum of its own text and
+//! of all lines before it.
 //!
-//! Guarantees: a file is changed only if its first line names this kind and version. A new journal
-//! appears with its first line complete. An interrupted run loses at most the records being
-//! written. An edited, moved or removed line is an error with a line number; only the removal of
-//! the last lines goes unnoticed. The checksum detects damage and edits, not forgery.
+//! Guarantees: an existing file is changed only if its first line names this kind and version. A
+//! new journal appears with its first line complete. A killed process loses at most the records
+//! that it is writing. An edited, moved or removed line is an error with a line number; only
+//! missing lines at the end and an incomplete last line go unnoticed. The checksum detects damage
+//! and edits, not forgery.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};
@@ -23,7 +24,7 @@ use thiserror::Error;
 use getaway::files;
 use getaway::fnv::FnvHasher;
 
-/// Every line must be shorter than this limit. The largest record is several times shorter.
+/// Every line must be shorter than this limit.
 const LINE_BYTES_MAX: u64 = 1 << 20;
 const FILE_BYTES_MAX: u64 = 1 << 36;
 const CHECKSUM_START: &str = ",\"check\":\"";
@@ -31,7 +32,7 @@ const CHECKSUM_END: &str = "\"}\n";
 const CHECKSUM_DIGITS: usize = 16;
 const QUOTE_CHARS_MAX: usize = 60;
 
-/// A kind of file that the program may overwrite, identified by the JSON object in its first line.
+/// A kind of file that the program may change, identified by the JSON object in its first line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileKind {
     pub name: &'static str,
@@ -114,7 +115,8 @@ struct Tag {
 pub struct Journal {
     path: PathBuf,
     file: File,
-    /// The size of the complete lines in bytes. A failed append can leave more than these.
+    /// The total size of the complete lines in bytes. After a failed append, the file can be
+    /// longer.
     size_bytes: u64,
     hash: FnvHasher,
 }
@@ -165,8 +167,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Appends records, each a JSON object with at least one field. If this fails, the caller can
-    /// append the records again.
+    /// Appends records, each a JSON object with at least one field. After an error, the caller can
+    /// append the same records again.
     pub fn append<R: Serialize>(&mut self, records: &[R]) -> Result<(), JournalError> {
         let (mut text, hash) = (String::new(), self.hash);
         for record in records {
@@ -178,7 +180,8 @@ impl Journal {
         let written =
             self.truncate().and_then(|()| self.file.write_all(text.as_bytes())).and_then(|()| self.file.flush());
         written.map_err(|source| {
-            // If this fails too, the next append or run removes the incomplete line.
+            // If this fails too, the next append truncates the file, or the next run removes an
+            // incomplete last line.
             let _ = self.truncate();
             self.hash = hash;
             JournalError::File { path: self.path.clone(), source }
@@ -187,7 +190,7 @@ impl Journal {
         Ok(())
     }
 
-    /// Removes what follows the complete lines.
+    /// Removes everything after the first `size_bytes` bytes.
     fn truncate(&mut self) -> io::Result<()> {
         self.file.set_len(self.size_bytes)?;
         self.file.seek(SeekFrom::Start(self.size_bytes)).map(drop)
@@ -207,7 +210,8 @@ impl Journal {
     ) -> Result<u64, JournalError> {
         let path = self.path.clone();
         let failed = |source| JournalError::File { path: path.clone(), source };
-        // Never reads beyond the file's size: reading a kernel file, as in `/proc`, may block.
+        // Never reads beyond the file's size: reading a kernel file, such as `/proc/kmsg`, may
+        // block.
         let size_bytes = self.file.metadata().map_err(failed)?.len();
         let mut reader = BufReader::new(self.file.try_clone().map_err(failed)?.take(size_bytes));
         let (mut bytes, mut text, mut check) = (0, Vec::new(), Some(check));
@@ -243,7 +247,7 @@ impl Journal {
         if ending == [CHECKSUM_START, &check, CHECKSUM_END].concat().as_bytes() {
             return Ok(());
         }
-        Err("the checksum is wrong: the line was edited, or lines before it were removed".to_owned())
+        Err("the checksum is wrong: the line was edited, or lines before it were added, moved or removed".to_owned())
     }
 }
 

@@ -19,10 +19,10 @@ const P_VALUE_MIN: f64 = 1e-4;
 
 /// Statistics of paired games.
 ///
-/// Pairs with the same moves on the same map count once, as one *distinct pair*, except in the mean
-/// score difference. A *unit* of the sign test is a group of pairs on one map that are linked by
-/// identical games: usually a single pair if both planners are random, and all pairs on the map if
-/// one planner is deterministic.
+/// Pairs with the same moves on the same map count once, as one *distinct pair*, except in
+/// `pairs_played` and in the score differences. A *unit* of the sign test is a group of pairs on
+/// one map that are linked by identical games: usually a single pair if both planners are
+/// randomised, and all pairs on the map if one planner is deterministic.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Comparison {
     #[serde(flatten)]
@@ -33,7 +33,8 @@ pub struct Comparison {
     pub units: u64,
     /// The p-value of the exact two-sided sign test on the units.
     pub p_value: f64,
-    /// The win share of the distinct pairs; see [`stats::clustered_win_share`].
+    /// The win share of the distinct pairs, or of the units if there is a single map or all maps
+    /// have the same share; see [`stats::clustered_win_share`].
     pub win_share: Interval,
     /// Mean score difference over all pairs played, left minus right; `None` if there are no pairs.
     pub score_difference_mean: Option<f64>,
@@ -42,7 +43,7 @@ pub struct Comparison {
     /// unit, and holds for these maps only.
     pub score_difference: Option<Interval>,
     pub maps: u64,
-    /// The mean score difference with two artificial units; see [`ClusteredMean::adjusted`].
+    /// The mean score difference with two artificial clusters; see [`ClusteredMean::adjusted`].
     #[serde(skip)]
     pub adjusted: ClusteredMean,
 }
@@ -265,7 +266,7 @@ pub struct SprtReport {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Match {
-    /// The planner whose wins and losses are counted, and which the verdict describes.
+    /// The planner that the wins, the losses and the verdict refer to.
     pub left: String,
     pub right: String,
     pub overall: Comparison,
@@ -317,8 +318,8 @@ impl Match {
         Self { left, right, overall, maps, deterministic, verdict, sprt }
     }
 
-    /// Returns a note with the deterministic planners and the number of distinct pairs; `None` if
-    /// all pairs are distinct.
+    /// Returns a note with the number of distinct pairs and the names of any deterministic
+    /// planners; `None` if all pairs are distinct.
     pub fn note(&self) -> Option<String> {
         if !self.overall.has_repetitions() {
             return None;
@@ -353,7 +354,8 @@ pub(super) fn percent(share: f64) -> String {
     format!("{}%", (share * 1e6).round() / 1e4)
 }
 
-/// Formats a p-value: `p < 0.0001`, four decimals below 0.1 (`p = 0.0123`), or two (`p = 0.35`).
+/// Formats a p-value: as `p < 0.0001` if it is smaller than that, with four decimals below 0.1
+/// (`p = 0.0123`), and otherwise with two (`p = 0.35`).
 pub fn p_value(p_value: f64) -> String {
     match p_value {
         p if p < P_VALUE_MIN => format!("p < {P_VALUE_MIN}"),

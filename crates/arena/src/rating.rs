@@ -2,13 +2,14 @@
 //!
 //! The model is that of Bradley and Terry (*Rank Analysis of Incomplete Block Designs*, 1952): a
 //! planner with rating r beats one with rating s with probability 1 / (1 + 10^((s - r) / 400)), and
-//! a tie is half a win. As in Bayeselo, each planner also has one tie with an imaginary planner of
-//! rating 0, which keeps all ratings finite. Newton's method maximises the likelihood; ratings are
-//! shifted to a mean of 0.
+//! a tie is half a win. Each planner also has one tie with an imaginary planner of rating 0, which
+//! keeps all ratings finite. Newton's method maximises the likelihood; the ratings are then shifted
+//! to a mean of 0.
 //!
-//! Pairs on one map are not independent, because they share games and the map. Intervals are
-//! therefore clustered by map (the *sandwich* of Liang and Zeger, *Longitudinal Data Analysis Using
-//! Generalized Linear Models*, 1986), and never narrower than if all pairs were independent.
+//! Pairs on one map are not independent, because they share the map and may share games. If there
+//! are at least two maps, intervals are therefore clustered by map (the *sandwich* of Liang and
+//! Zeger, *Longitudinal Data Analysis Using Generalized Linear Models*, 1986). They are never
+//! narrower than if all pairs were independent.
 
 use super::stats::{CONFIDENCE, Interval, normal_quantile, students_quantile};
 
@@ -61,7 +62,7 @@ pub fn ratings(planners: usize, pairs: &[RatedPairs]) -> Vec<Interval> {
     let scores = scores_by_map(&strengths, pairs);
     let (maps, mean) = (scores.len() as f64, strengths.iter().sum::<f64>() / planners as f64);
     let rating = |planner: usize| {
-        // The rating is a contrast: the planner's strength minus the mean strength.
+        // In log odds, the rating is a contrast: the planner's strength minus the mean strength.
         let weight = |other| if other == planner { 1.0 - 1.0 / planners as f64 } else { -1.0 / planners as f64 };
         let contrast: Vec<f64> = (0..planners).map(weight).collect();
         let direction: Vec<f64> = inverse.iter().map(|row| dot(row, &contrast)).collect();
@@ -149,9 +150,10 @@ mod tests {
 
     #[test]
     fn ratings_match_agrestis_baseball_data() {
-        // Agresti, *Categorical Data Analysis* (1990), section 10.6: the American League of 1987.
-        // Each row lists a team's wins over Milwaukee, Detroit, Toronto, New York, Boston,
-        // Cleveland and Baltimore. With 273 games, the prior has little effect.
+        // Agresti, *Categorical Data Analysis* (1990), section 10.6: the eastern division of the
+        // American League in 1987. Each row lists a team's wins over Milwaukee, Detroit, Toronto,
+        // New York, Boston, Cleveland and Baltimore; the rows have the same order. With 273 games,
+        // the imaginary ties have little effect.
         let wins = [
             [0, 7, 9, 7, 7, 9, 11],
             [6, 0, 7, 5, 11, 9, 9],
@@ -172,9 +174,9 @@ mod tests {
         let printed = [1.58, 1.44, 1.29, 1.25, 1.11, 0.68, 0.0];
         for (team, expected) in printed.into_iter().enumerate() {
             let logit = (found[team].estimate - found[6].estimate) / POINTS_PER_LOGIT;
-            assert!((logit - expected).abs() < 0.06, "team {team}: {logit} is not {expected}");
+            assert!((logit - expected).abs() < 0.06, "team {team}: found {logit}, expected {expected}");
         }
-        assert!(found.iter().map(|rating| rating.estimate).sum::<f64>().abs() < 1e-6, "their mean is 0");
+        assert!(found.iter().map(|rating| rating.estimate).sum::<f64>().abs() < 1e-6, "the mean rating is 0");
     }
 
     #[test]
@@ -184,7 +186,7 @@ mod tests {
         assert!(found[0].high - found[0].low > 300.0, "{found:?}");
         assert_eq!(found[0].estimate, -found[1].estimate);
         let alone = ratings(3, &results(&[(0, 1, 1.0, 2.0)]));
-        assert!(alone.iter().all(|rating| rating.estimate.abs() < 1e-6), "a planner without pairs is average");
+        assert!(alone.iter().all(|rating| rating.estimate.abs() < 1e-6), "a planner without pairs has the mean rating");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Plays the games of a series or a ladder in other processes.
 //!
-//! Guarantees: if the budget is in simulated ticks, a planner's game has the same record on every
-//! machine, except for its times and cost. A process with another build refuses the work.
+//! Guarantees: if the budget has no time limit, a built-in planner's game has the same record on
+//! every machine, except for its times and cost. A process with another build refuses the work.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::AtomicBool;
@@ -50,7 +50,7 @@ struct Missing<'a, Wanted, OnGame> {
     on_game: OnGame,
 }
 
-/// Breaks with the value of `on_game`, or an error if the game is unknown.
+/// `done` passes on a `Break` from `on_game`, and breaks with an error if the index is too high.
 impl<B, Wanted, OnGame> Jobs for Missing<'_, Wanted, OnGame>
 where
     Wanted: Fn(usize) -> bool,
@@ -74,7 +74,7 @@ where
 }
 
 impl Series {
-    /// Returns the series as JSON, which [`Series::from_spec`] reads.
+    /// Returns the series as JSON for [`Series::from_spec`], without the folder for logs.
     pub fn spec(&self) -> String {
         let &SeriesOptions { ref planners, samples, seed, rules, budget } = self.options();
         let map = |map: &SeriesMap| Map {
@@ -137,6 +137,8 @@ impl Series {
     }
 
     /// Like [`Series::play_wanted`], but the process at the other end of `channel` plays the games.
+    /// Once `stop` is set, this function hands out no more games, and returns after the next
+    /// finished game.
     pub fn play_remotely<B>(
         &self,
         games: &mut Games,

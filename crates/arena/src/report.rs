@@ -22,7 +22,7 @@ const REPLAYS: &str = "{{REPLAYS}}";
 #[derive(Clone, Copy, Debug)]
 pub struct ReportText<'a> {
     pub title: &'a str,
-    /// The settings of the run, shown below the title.
+    /// The settings of the run as text, shown below the title.
     pub heading: &'a str,
     pub command: &'a str,
     /// Facts about the run as names and values, such as date, version and processor.
@@ -48,7 +48,7 @@ pub struct ReportReplays {
 }
 
 impl ReportReplays {
-    /// Each replay gets its own script element, so that the page parses only the replay shown.
+    /// Each replay gets its own script element, so that the page parses a replay only to show it.
     fn html(&self) -> String {
         let mut html = String::new();
         let mut add = |id: &str, json: &str| {
@@ -101,12 +101,13 @@ impl SprtCurve {
     }
 }
 
-/// A game: planner, map, sample, seed, final tick, score, replay command, replay index, failure.
+/// A game: index of the planner, index of the map, sample, seed, final tick, score, replay command,
+/// index of the replay, failure.
 #[derive(Serialize)]
 struct GameRow(usize, usize, u32, u64, u16, u32, Option<String>, Option<usize>, Option<String>);
 
 /// Renders the page of a series. `command_of` returns the command that replays the game at an
-/// index, or `None`.
+/// index, or `None` if there is no such command.
 pub fn report(
     series: &Series,
     games: &Games,
@@ -165,8 +166,8 @@ pub fn report(
         games: (0..games.len()).filter_map(row).collect(),
     };
     let page = with_head(TEMPLATE);
-    let (before, rest) = page.split_once(DATA).expect("the template has a place for the data");
-    let (between, after) = rest.split_once(REPLAYS).expect("the template has a place for the replays");
+    let (before, rest) = page.split_once(DATA).expect("the template has a placeholder for the data");
+    let (between, after) = rest.split_once(REPLAYS).expect("the template has a placeholder for the replays");
     let replays = replays.map(ReportReplays::html).unwrap_or_default();
     [before, &for_script(&to_json(&data)), between, &replays, after].concat()
 }

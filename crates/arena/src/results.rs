@@ -1,7 +1,8 @@
 //! A results file: a journal with one record per finished game.
 //!
-//! Guarantees: a file is rejected if it has another seed, variant or budget than the run, a game of
-//! another map or planner, or a game whose moves do not give the recorded result.
+//! Guarantees: a file is rejected if its seed, variant or budget differs from the run's, if it has
+//! a game on a map or by a planner that is not in the run, or if the moves of a game do not give
+//! the recorded result.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -26,8 +27,9 @@ struct Settings {
     budget: Budget,
 }
 
-/// Opens or creates a results file, and returns its journal and the games in it. Games whose
-/// sample number exceeds the series' number of samples stay in the file, but are ignored.
+/// Opens or creates a results file, and returns its journal and the games in it. Games in samples
+/// that the series does not have stay in the file, but are ignored. An incomplete last record is
+/// removed.
 ///
 /// # Errors
 /// When the file cannot be read or written, is in use or damaged, is not a results file, belongs to
@@ -85,7 +87,7 @@ fn check_result(game: &GameRecord, world: &World) -> Result<(), String> {
     same("the score", game.score, "the moves give", world.score(last))?;
     same("the final tick", game.final_tick, "the moves give", last.tick())?;
     same("the field `caught`", game.caught, "the moves give", last.is_caught())?;
-    same("the number of decisions", game.decisions() as usize, "the moves are", moves)?;
+    same("the number of decisions", game.decisions() as usize, "the number of moves is", moves)?;
     same("the fingerprint", &game.moves, "the moves give", &fingerprint.text())
 }
 

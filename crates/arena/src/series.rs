@@ -1,8 +1,8 @@
-//! A series: in each sample, every planner plays one game on every map, on several threads.
+//! A series: in each sample, every planner plays one game on every map.
 //!
 //! Guarantees: in each sample, all planners play a map with the same seed, so their games form
-//! pairs. If the budget is in simulated ticks, a planner's game depends only on the series and the
-//! game's index, not on the number of threads or on interruptions.
+//! pairs. If the budget has no time limit, a built-in planner's game depends only on the series and
+//! the game's index, not on the number of threads or on interruptions.
 
 use std::collections::HashSet;
 use std::hash::Hasher;
@@ -33,7 +33,7 @@ const SEED_BITS: u32 = 53;
 
 #[derive(Clone, Debug)]
 pub struct SeriesOptions {
-    /// Planner names, expressions or external bots, each as `SPEC` or `NAME=SPEC`.
+    /// The planners and external bots, each as `SPEC` or `NAME=SPEC`; see [`Entrant::spec`].
     pub planners: Vec<String>,
     /// Number of games per planner and map.
     pub samples: u32,
@@ -123,7 +123,7 @@ pub struct GameKey {
 }
 
 impl Series {
-    /// Finds the planners and builds the tables of every map, but plays no game.
+    /// Finds the planners and builds the lookup tables of every map, but plays no game.
     ///
     /// # Errors
     /// When a planner or bot is invalid, a map cannot be played, or two planners or two maps have
@@ -158,7 +158,7 @@ impl Series {
     /// Returns a series with these planners and the same maps and settings.
     ///
     /// # Errors
-    /// When a planner is invalid or given twice, or a bot has no command.
+    /// When a planner is invalid, a bot has no command, or two planners or bots have the same name.
     pub(super) fn with_planners(
         &self,
         planners: Vec<String>,
@@ -195,7 +195,7 @@ impl Series {
         &self.entrants
     }
 
-    /// Returns the display names of the entrants, in the order of the options.
+    /// Returns the display names of the entrants, in the order of [`SeriesOptions::planners`].
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -261,9 +261,9 @@ impl Series {
         Generator::from_seed(hash.finish()).next_u64() >> (u64::BITS - SEED_BITS)
     }
 
-    /// Plays the missing games on `threads` threads until all are played, `stop` is set or
-    /// `on_game` breaks. `on_game` gets the index of each finished game and all games so far. When
-    /// the series stops early, it abandons the games in progress.
+    /// Plays the missing games on `threads` threads (at least one) until all are played, `stop` is
+    /// set or `on_game` breaks. `on_game` gets the index of each finished game and all games so
+    /// far. When the series stops early, it abandons the games in progress.
     ///
     /// # Errors
     /// When a game is aborted by an error, a bot's log cannot be written, or threads cannot start.
@@ -306,7 +306,7 @@ impl Series {
             }
         };
         thread::scope(|scope| {
-            // Games start sample by sample, so that an interrupted series has games on all maps.
+            // Games start sample by sample, so that an interrupted series covers the maps evenly.
             let play_all = move || pool.install(|| missing.into_iter().par_bridge().for_each_with(sender, play_one));
             thread::Builder::new().spawn_scoped(scope, play_all).map_err(SeriesError::Threads)?;
             for (index, result) in receiver {
@@ -338,7 +338,8 @@ impl Series {
         SeriesError::Game { map: name, planner, seed: self.seed(map, sample), source: Box::new(source) }
     }
 
-    /// Plays a game. Returns `None` if it was abandoned, or if an external bot has no `host`.
+    /// Plays a game. Returns `None` if the game was abandoned, or if it needs an external bot but
+    /// `host` is `None`.
     pub(super) fn play_one(
         &self,
         index: usize,
@@ -372,7 +373,8 @@ impl Series {
         Ok(Some(GameRecord { line, simulated_ticks, mispredictions, cost, ..record }))
     }
 
-    /// Returns a record without `line`, `cost` and the values that only planners or only bots have.
+    /// Returns a record in which `line`, `cost` and the values that only planners or only bots have
+    /// are empty or 0.
     fn record(
         &self,
         GameKey { sample, map, planner }: GameKey,

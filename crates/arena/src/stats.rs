@@ -1,9 +1,9 @@
 //! Confidence intervals and significance tests, as pure functions of counts and scores.
 //!
-//! Games on one map are alike, because maps differ in difficulty. The interval of a mean therefore
-//! clusters games by map, and the sign test counts units: the smallest independent groups of paired
-//! games. Without data, each function returns the widest possible interval, a p-value of 1 or
-//! `None`. The unit tests compare the results with published values and cite the sources.
+//! Games on one map are alike, because maps differ in difficulty. The functions for clustered data
+//! therefore assume that clusters, such as the games on one map, are independent, but not that the
+//! values within a cluster are. The unit tests compare results with published values and cite the
+//! sources.
 
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal, StudentsT};
@@ -55,13 +55,13 @@ pub fn mean(values: &[f64], confidence: f64) -> Option<Interval> {
 /// Returns the mean of clustered values with Student's interval. The standard error comes from the
 /// residual sums of the clusters. Clusters, not values, are assumed to be independent.
 ///
-/// With clusters of equal size this is Student's interval of the cluster means, valid even if their
-/// variances differ (Ibragimov and Muller, *t-Statistic Based Correlation and Heterogeneity Robust
-/// Inference*, 2010). Otherwise the degrees of freedom come from the effective number of clusters,
-/// on the assumption that values agree within a cluster (Carter, Schnepel and Steigerwald,
-/// *Asymptotic Behavior of a t-Test Robust to Cluster Heterogeneity*, 2017). Empty clusters are
-/// ignored. For a single cluster, the result is that of [`mean`]. Returns `None` if there are fewer
-/// than two values.
+/// With clusters of equal size, this is Student's interval of the cluster means. At a confidence of
+/// at least 95%, it is valid for normal means even if their variances differ (Ibragimov and Muller,
+/// *t-Statistic Based Correlation and Heterogeneity Robust Inference*, 2010). With unequal sizes,
+/// the degrees of freedom come from the effective number of clusters, on the assumption that values
+/// agree within a cluster (Carter, Schnepel and Steigerwald, *Asymptotic Behavior of a t-Test
+/// Robust to Cluster Heterogeneity*, 2017). Empty clusters are ignored. For a single cluster, the
+/// result is that of [`mean`]. Returns `None` if there are fewer than two values.
 pub fn clustered_mean(clusters: &[Vec<f64>], confidence: f64) -> Option<Interval> {
     Some(ClusteredMean::of(clusters)?.interval(confidence))
 }
@@ -89,10 +89,10 @@ impl ClusteredMean {
         }
     }
 
-    /// Returns the mean of values between `-reach` and `reach` after adding one cluster of
-    /// `unit_size` values at each end of this range. As in the adjusted interval of Bonett and
-    /// Price ([`win_share`]), the two clusters represent unseen outcomes. Without them, a few equal
-    /// values would give a standard error of 0.
+    /// Returns the mean of clustered values between `-reach` and `reach` after adding one cluster
+    /// of `unit_size` values (at least one) at each end of this range. As in the adjusted interval
+    /// of Bonett and Price ([`win_share`]), the two clusters represent unseen outcomes. Without
+    /// them, a few equal values would give a standard error of 0.
     pub fn adjusted(clusters: &[Vec<f64>], reach: f64, unit_size: usize) -> Self {
         let ends = [reach, -reach].map(|end| vec![end; unit_size.max(1)]);
         let filled = clusters.iter().filter(|values| !values.is_empty());
@@ -132,13 +132,13 @@ impl ClusteredMean {
 }
 
 /// Returns the mean of clustered values between `least` and `most`, with a Wilson interval inside
-/// these bounds. The number of trials is that for which a Wald interval would be as wide as the
-/// interval of [`clustered_mean`].
+/// these bounds. The Wilson interval uses the number of trials for which a Wald interval would be
+/// as wide as the interval of [`clustered_mean`].
 ///
 /// Many scores equal one of the bounds, so the distribution of their mean is skewed, and Student's
-/// symmetrical interval would cover the true mean too rarely. If all values are equal, each cluster
-/// counts as one trial, or each value if there is a single cluster. Returns `None` if there are
-/// fewer than two values.
+/// symmetrical interval would cover the true mean too rarely. If Student's interval has no width,
+/// as for equal values, each cluster counts as one trial, or each value if there is a single
+/// cluster. Returns `None` if there are fewer than two values.
 pub fn bounded_mean(clusters: &[Vec<f64>], least: f64, most: f64, confidence: f64) -> Option<Interval> {
     let plain = clustered_mean(clusters, confidence)?;
     let share = ((plain.estimate - least) / (most - least)).clamp(0.0, 1.0);
@@ -269,7 +269,7 @@ pub fn weighted_sign_test(units: &[i64]) -> f64 {
         let wins = light.iter().filter(|&&unit| unit > 0).count() as u64;
         return sign_test(WinDrawLoss { wins, ties: 0, losses: light.len() as u64 - wins });
     }
-    // `heavy_sums[reach + sum]` is the probability that the heavy units have this sum.
+    // `heavy_sums[reach + s]` is the probability that the sum of the heavy units is `s`.
     let reach = heavy.iter().map(|unit| unit.unsigned_abs() as usize).sum::<usize>();
     let mut heavy_sums = vec![0.0; 2 * reach + 1];
     heavy_sums[reach] = 1.0;
@@ -294,8 +294,8 @@ pub fn weighted_sign_test(units: &[i64]) -> f64 {
 
 /// Returns the win share: wins plus half the ties, over all pairs. The interval is that of Bonett
 /// and Price for wins minus losses (*Adjusted Wald Confidence Interval for a Difference of Binomial
-/// Proportions Based on Paired Data*, 2012), mapped from [-1, 1] to [0, 1]. It keeps its coverage
-/// even if there are few pairs or all pairs have the same result.
+/// Proportions Based on Paired Data*, 2012), mapped from [-1, 1] to [0, 1] and clipped. It has a
+/// positive width even if all pairs have the same result. Without pairs, the interval is 0 to 1.
 pub fn win_share(counts: WinDrawLoss, confidence: f64) -> Interval {
     let pairs = counts.pairs();
     if pairs == 0 {
@@ -306,8 +306,9 @@ pub fn win_share(counts: WinDrawLoss, confidence: f64) -> Interval {
     Interval { estimate, low: difference.low.clamp(0.0, estimate), high: difference.high.clamp(estimate, 1.0) }
 }
 
-/// Returns the win share of clustered pairs with the interval of [`clustered_mean`]. If there is a
-/// single cluster, or all clusters have the same share, returns [`win_share`] of `units` instead.
+/// Returns the win share of clustered pairs with the interval of [`clustered_mean`], clipped to the
+/// range from 0 to 1. If fewer than two clusters have pairs, or all of them have the same share,
+/// returns [`win_share`] of `units` instead.
 pub fn clustered_win_share(clusters: &[WinDrawLoss], units: WinDrawLoss, confidence: f64) -> Interval {
     let values = |counts: &WinDrawLoss| {
         let share = |value: f64, count: u64| std::iter::repeat_n(value, count as usize);
@@ -330,18 +331,18 @@ fn paired_difference(counts: WinDrawLoss, confidence: f64) -> Interval {
     Interval { estimate, low: estimate - half_width, high: estimate + half_width }
 }
 
-/// Wald's sequential probability ratio test (*Sequential Tests of Statistical Hypotheses*, 1945;
-/// *Sequential Analysis*, 1947, chapter 6, for pairs without ties). It tests the probability that
-/// the left side wins a pair that is not a tie.
+/// Wald's sequential probability ratio test (*Sequential Tests of Statistical Hypotheses*, 1945).
+/// It tests the probability that the left side wins a pair that is not a tie. Ties are left out, as
+/// in chapter 6 of Wald's *Sequential Analysis* (1947).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sprt {
-    /// The probability of a win under H0; 0.5 if the sides are equal.
+    /// The probability of a win under H0: 0.5 if H0 is that the sides are equal.
     pub p0: f64,
     /// The probability of a win under H1: above `p0` by the smallest gain that matters.
     pub p1: f64,
-    /// The probability of accepting H1 when H0 is true.
+    /// The nominal probability of accepting H1 when H0 is true.
     pub alpha: f64,
-    /// The probability of accepting H0 when H1 is true.
+    /// The nominal probability of accepting H0 when H1 is true.
     pub beta: f64,
 }
 
@@ -411,7 +412,7 @@ mod tests {
         assert!((found - expected).abs() <= 1e-6 * expected.abs().clamp(1e-300, 1.0), "{found} is not {expected}");
     }
 
-    /// The published values are rounded to seven decimals.
+    /// The tolerance allows for published values that are rounded to seven decimals.
     #[track_caller]
     fn assert_interval(found: Interval, low: f64, high: f64) {
         assert!(
@@ -463,7 +464,7 @@ mod tests {
 
     #[test]
     fn clustered_share_counts_clusters_and_not_trials_when_clusters_agree_within() {
-        // A planner always or never survives a map, so the 20 maps count as about 20 trials.
+        // The planner survives all or no games on a map, so the 20 maps count as about 20 trials.
         let clusters: Vec<(u64, u64)> = (0..20).map(|map| (if map % 2 == 0 { 50 } else { 0 }, 50)).collect();
         let found = clustered_share(&clusters, 0.95);
         let by_map = share(10, 20, 0.95);

@@ -1,7 +1,8 @@
-//! Tournaments compare each planner with every other planner on the same maps and seeds.
+//! Tournaments compare planners in pairs, on the same maps and seeds.
 //!
-//! A game has one player, so N planners play only N games per map and seed, and each game counts in
-//! several pairs. The result depends only on the games, not on their order or on interruptions.
+//! A game has one player, so N planners play at most N games per map and seed, and each game can
+//! count in several pairs. The result depends only on the games, not on the order in which they
+//! were played or on interruptions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -71,7 +72,8 @@ impl TournamentMonitor {
         (0..series.len()).any(|index| games.get(index).is_none_or(Option::is_none) && is_wanted(index))
     }
 
-    /// Returns a function that checks, at any later time, whether the game at an index is needed.
+    /// Returns a function that checks whether the game at an index is needed, according to the
+    /// latest [`Self::update`].
     pub fn wanted(&self) -> impl Fn(usize) -> bool + Send + Sync + use<> {
         let needed = Arc::clone(&self.needed);
         move |index| index / needed.len() < needed[index % needed.len()].load(Ordering::Relaxed)
@@ -90,9 +92,10 @@ pub struct Tournament {
     pub model: &'static str,
     /// The entrants, best rating first.
     pub standing: Vec<Standing>,
-    /// The compared pairs of entrants, sorted by rating. The left entrant has the better rating.
+    /// The compared pairs of entrants, sorted by the place of the left entrant, then by that of the
+    /// right entrant. The left entrant has the better place.
     pub pairs: Vec<TournamentPair>,
-    /// The failures and delays of bots, as one text per bot.
+    /// One text per bot that failed or was often late.
     pub troubles: Vec<String>,
 }
 
@@ -120,7 +123,7 @@ pub struct TournamentPair {
     pub sides: [usize; 2],
     #[serde(flatten)]
     pub comparison: Comparison,
-    /// The report of the sequential test, which counts wins of `sprt_left`.
+    /// The report of the sequential test. Its wins are those of `sprt_left`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtReport>,
     /// The entrant of this pair that comes first in the options of the series.
@@ -204,7 +207,8 @@ impl Tournament {
         Self { model: RATING_MODEL, standing: order.iter().enumerate().map(standing).collect(), pairs, troubles }
     }
 
-    /// Names the bots' failures, the best entrant, and the entrants that it is not shown to beat.
+    /// Describes the failures and delays of bots, and names the best-rated entrant and the entrants
+    /// that it is not shown to beat, except where failures prevent a comparison.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
         let verdict = |other: &Standing| {
@@ -218,7 +222,7 @@ impl Tournament {
                 let further = verdict.further.map(|further| format!(", about {}", further.words()));
                 match verdict.outcome {
                     Outcome::Better | Outcome::Failed => None,
-                    // Ratings count wins, not points: one large loss can outweigh many small wins.
+                    // Ratings count wins. In points, one large loss can outweigh many narrow wins.
                     Outcome::Worse => Some(format!("{name} (which scores more points)")),
                     Outcome::Equal => Some(format!("{name} (equal within {:.0} points)", verdict.margin)),
                     _ => Some(format!("{name} (too few games{})", further.unwrap_or_default())),
@@ -348,13 +352,13 @@ mod tests {
         assert!(whole.pairs.iter().any(|pair| pair.comparison.pairs_played < 120));
         let whole = without_times(whole);
         assert_eq!(without_times(play(&series, options, 3, &Games::new()).0), whole);
-        // A killed run can leave games that are no longer needed, and gaps between games.
+        // A killed run can leave unneeded games, and gaps between games.
         let mut all = Games::new();
         let flow = series.play(&mut all, 2, &AtomicBool::new(false), |_, _| ControlFlow::<()>::Continue(()));
         assert!(flow.is_ok());
         for step in [2, 3, 7] {
             let some = all.iter().enumerate().map(|(index, game)| game.clone().filter(|_| index % step == 0)).collect();
-            assert_eq!(without_times(play(&series, options, 2, &some).0), whole, "every game of {step}");
+            assert_eq!(without_times(play(&series, options, 2, &some).0), whole, "games {step} apart");
         }
     }
 }

@@ -1,11 +1,12 @@
-//! Verdicts: the result of a comparison, in one sentence and as data.
+//! Verdicts: the result of a comparison, as text and as data.
 //!
-//! The verdicts *better* and *worse* require that the 95% interval of the mean score difference
-//! excludes zero. Student's interval is too narrow if few games differ, so the exact sign test or
-//! the adjusted interval ([`ClusteredMean::adjusted`](super::stats::ClusteredMean::adjusted)) must
-//! confirm the result. The verdict *equal within D points* requires that the adjusted 90% interval
-//! lies between -D and D, which is equivalent to two one-sided tests at 5% (Schuirmann, *A
-//! Comparison of the Two One-Sided Tests Procedure and the Power Approach*, 1987).
+//! Without a sequential test, the verdicts *better* and *worse* require that the 95% interval of
+//! the mean score difference excludes zero. Student's interval is too narrow if few games differ,
+//! so the exact sign test or the adjusted interval
+//! ([`ClusteredMean::adjusted`](super::stats::ClusteredMean::adjusted)) must confirm the result.
+//! The verdict *equal within D points* requires that the adjusted 90% interval lies between -D and
+//! D, which is equivalent to two one-sided tests at 5% (Schuirmann, *A Comparison of the Two
+//! One-Sided Tests Procedure and the Power Approach*, 1987).
 
 use serde::Serialize;
 
@@ -14,19 +15,20 @@ use super::external::ExternalSummary;
 use super::matches::{Comparison, SprtReport, p_value, percent, wins_ties_losses};
 use super::stats::{CONFIDENCE, ClusteredMean, Interval, Sprt, SprtDecision, normal_quantile, students_quantile};
 
-/// The smallest mean score difference that matters, in points: 100 ticks, 5% of a game.
+/// The default of [`Verdict::margin`]: 500 points are 100 ticks, or 5% of a game.
 pub const MARGIN_DEFAULT: f64 = 500.0;
 const SIGNIFICANCE: f64 = 1.0 - CONFIDENCE;
 /// Two one-sided tests at [`SIGNIFICANCE`] are equivalent to an interval with this confidence.
 const EQUIVALENCE_CONFIDENCE: f64 = 1.0 - 2.0 * SIGNIFICANCE;
-/// Enough further games are planned to detect a difference as large as the margin with this
-/// probability. Undecided runs tend to be unlucky, so the planned number suffices less
-/// often in practice (see `docs/records/benchmarks.md#calibration`).
+/// The further games that are planned should detect a difference as large as the margin with this
+/// probability. `docs/records/benchmarks.md#calibration` shows how often they suffice.
 const POWER: f64 = 0.9;
-/// The variance of the difference of two independent scores is at most half the squared range.
+/// The variance of the difference of two independent scores is at most half the square of their
+/// range.
 const VARIANCE_MAX: f64 = SCORE_MAX as f64 * SCORE_MAX as f64 / 2.0;
-/// Further pairs on the same maps do not reduce the variance between maps. If that variance exceeds
-/// this share of the largest one at which the margin can be detected, further maps are planned.
+/// Further pairs on the same maps do not reduce the part of the mean's variance that comes from
+/// differences between maps. If that part exceeds this share of the largest variance at which the
+/// margin can be detected, further maps are planned.
 const BETWEEN_MAX: f64 = 0.7;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -80,7 +82,7 @@ pub(super) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// `bots` summarises the games of external bots. `sprt`, if given, replaces the score tests.
+    /// `bots` summarises the games of external bots. `sprt`, if given, replaces the other tests.
     pub fn verdict(
         &self,
         pairs: &Comparison,
@@ -111,7 +113,8 @@ impl Question<'_> {
             Some(report) => self.sequential_claim(report, pairs),
             None => self.claim(outcome, pairs, further),
         };
-        let counted = (has_failed && !is_broken).then(|| "Failed games count as lost with 0 points.".to_owned());
+        let counted = (has_failed && !is_broken)
+            .then(|| "Failed games score 0 points and lose to any game that did not fail.".to_owned());
         let sentences = troubles.iter().map(|trouble| format!("{trouble}.")).chain(counted).chain([claim]);
         let sentence = sentences.collect::<Vec<String>>().join(" ");
         Verdict { outcome, margin: self.margin, further, troubles, sentence }
@@ -131,8 +134,8 @@ impl Question<'_> {
         if -self.margin < low && high < self.margin { Outcome::Equal } else { Outcome::Undecided }
     }
 
-    /// Estimates how many further games a two-sided test of the mean needs to detect a difference
-    /// equal to the margin with probability [`POWER`], given the standard errors so far.
+    /// Estimates how many further pairs or maps a two-sided test of the mean needs to detect a
+    /// difference equal to the margin with probability [`POWER`], given the standard errors so far.
     fn further(&self, pairs: &Comparison) -> FurtherGames {
         let ClusteredMean { error, within_error, degrees, .. } = pairs.adjusted;
         let allowed = |quantile: f64| (self.margin / (quantile + normal_quantile(2.0 * POWER - 1.0))).powi(2);
@@ -145,9 +148,10 @@ impl Question<'_> {
             Some(_) => students_quantile(CONFIDENCE, degrees),
             None => normal_quantile(CONFIDENCE),
         };
-        // True if games repeat so often that further games on the same maps would repeat too.
+        // True if a unit has at least two pairs on average: further games on the same maps would
+        // then mostly repeat earlier ones.
         let repeats_games = 2 * pairs.units <= pairs.pairs_played;
-        // Plans at least half as many as were played so far, even if the estimate is lower.
+        // Plans at least half as many pairs or maps as so far, even if the estimate is lower.
         let beyond = |needed: f64, so_far: f64| two_digits_up((needed - so_far).max(so_far / 2.0));
         if repeats_games || between > BETWEEN_MAX * allowed(quantile) {
             let variance = ((maps + 2.0) * error.powi(2)).min(VARIANCE_MAX);
@@ -222,7 +226,7 @@ impl Question<'_> {
 }
 
 impl FurtherGames {
-    /// Returns the number with its unit, as in `40 more pairs`.
+    /// Returns the count and the unit as text, as in `40 more pairs`.
     pub fn words(self) -> String {
         let Self { count, unit } = self;
         let (one, many) = match unit {
@@ -239,7 +243,7 @@ fn two_digits_up(count: f64) -> u64 {
     ((count / unit).ceil() * unit) as u64
 }
 
-/// Formats the rounded absolute value, with commas between thousands.
+/// Formats the rounded absolute value, with commas as thousands separators.
 fn points(value: f64) -> String {
     let digits = format!("{:.0}", value.abs());
     let mut text = String::new();

@@ -16,12 +16,12 @@ const START: Duration = Duration::from_secs(1);
 const ANSWER_BYTES_MAX: u64 = 1 << 22;
 /// Exit codes of a shell whose last command was killed by SIGKILL or SIGXCPU: the system sends one
 /// of these signals to a solver that exceeds its limit on processor time. SIGKILL may have another
-/// cause, such as a lack of memory; the solver's last complete line still counts.
+/// cause, such as a lack of memory. In either case, the solver's output still counts.
 const OUT_OF_TIME: [i32; 2] = [128 + 9, 128 + 24];
 
 /// Runs a solver's shell command. Returns its output, or the reason why the output does not count.
-/// Fails if a temporary file or the shell cannot be used. On Linux, no process of the solver
-/// outlives this call, even if this program is killed.
+/// Fails if a temporary file or the shell cannot be used. On Linux, all processes of the solver are
+/// killed when this call ends or this program is killed.
 pub fn execute(
     benchmark: &Benchmark,
     instance: &Instance,
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
     use getaway::game::Rules;
 
-    /// A time limit for commands that end themselves, even on a busy machine.
+    /// A time limit that suffices on a busy machine for commands that exit by themselves.
     const LONG: Duration = Duration::from_secs(60);
 
     fn execute_in(folder: &Path, command: &str, time: Duration) -> Result<String, String> {
@@ -102,7 +102,7 @@ mod tests {
             let file = folder.path().join("detached");
             let _ = answer(&format!("setsid sh -c 'sleep 1; touch {}' & #", file.display()));
             std::thread::sleep(Duration::from_millis(1500));
-            assert!(!file.exists(), "a detached process outlives its solver");
+            assert!(!file.exists(), "a detached process outlived its solver");
         }
     }
 

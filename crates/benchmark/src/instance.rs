@@ -42,7 +42,8 @@ pub struct Benchmark {
 }
 
 impl Benchmark {
-    /// Fails if the list of instances cannot be read, or one of its lines is not a valid instance.
+    /// Loads the list of instances in a folder. Fails if the list cannot be read, or if one of its
+    /// lines is not a valid instance.
     pub fn load(folder: impl Into<PathBuf>) -> Result<Self, BenchmarkError> {
         let folder = folder.into();
         let path = folder.join(LIST);
@@ -165,7 +166,8 @@ struct Recipe {
 }
 
 impl Recipe {
-    /// Returns the public seed, or, for fresh maps, a seed derived from it and the recipe's seed.
+    /// Returns the public seed or, for fresh maps, a seed derived from the public seed and the
+    /// recipe's seed.
     fn seed_of(&self, public: u64) -> u64 {
         self.seed.map_or(public, |seed| seed.wrapping_mul(1_000_003).wrapping_add(public))
     }
@@ -207,7 +209,8 @@ fn options(kind: GeneratorKind, size: (i32, i32), braid_permille: u32, threats: 
     GeneratorOptions { kind, width, height, threats, styles: Style::ALL.to_vec(), braid_permille }
 }
 
-/// Fails if the folder already exists or a file cannot be written.
+/// Writes instances to a new folder. Fails if the folder exists or cannot be created, or if a file
+/// cannot be written.
 pub fn write_instances(folder: &Path, generated: &[InstanceWithMap]) -> Result<(), BenchmarkError> {
     std::fs::create_dir(folder).and_then(|()| std::fs::create_dir(folder.join("maps"))).map_err(failed(folder))?;
     let mut list = String::new();

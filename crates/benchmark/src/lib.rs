@@ -1,6 +1,6 @@
 //! The public benchmark for solvers of the game. Its instances are the same, byte for byte, on
-//! every machine. Only checked answers enter results and records: `getaway_reference`, a literal
-//! model of the rules, replays each line of moves and repeats each proof. The crate prints nothing.
+//! every machine. Each [`Answer`] is checked: `getaway_reference`, a literal model of the rules,
+//! replays the line of moves and repeats the proof. The crate prints nothing.
 
 #[cfg(unix)]
 mod external;
@@ -55,7 +55,8 @@ pub enum BenchmarkError {
     NoCommand,
     #[error(transparent)]
     Planner(#[from] PlannerError),
-    /// Another process described the run in a form that this process cannot use.
+    /// Another process sent a description of a run, or the index of an instance, that this process
+    /// cannot use.
     #[error("the benchmark: {0}")]
     Spec(String),
     #[error(transparent)]

@@ -1,4 +1,5 @@
-//! Records: the longest known line of an instance, and the lowest proven bound with its proof.
+//! Records: the longest known line of an instance, and the lowest proven bound on the final tick of
+//! any line, with its proof.
 
 use std::fmt;
 use std::fs;
@@ -42,7 +43,7 @@ pub struct Merge {
 }
 
 impl Record {
-    /// Parses the text form. The error starts with the number of the invalid line.
+    /// Parses the text form. An error names the invalid line of the text.
     pub fn parse(text: &str) -> Result<Self, String> {
         let mut parts = text.splitn(4, '\n');
         let mut next = |line: usize, start: &str| {
@@ -62,13 +63,14 @@ impl Record {
         Self::parse(&text).map_err(|why| BenchmarkError::Content { path: path.to_owned(), why })
     }
 
-    /// Replays the line and repeats the proof in the literal model, `getaway_reference`. Returns an
-    /// error with the reason if the record is wrong, or if the instance's map cannot be read.
+    /// Replays the line and repeats the proof in the literal model, `getaway_reference`. Fails if
+    /// the record is wrong, the benchmark lacks the instance, or the map cannot be loaded.
     pub fn check(&self, benchmark: &Benchmark) -> Result<(), String> {
         self.check_after(HEADER_LINES, benchmark)
     }
 
-    /// Like [`Self::check`], but counts lines as if only `lines` lines preceded the certificate.
+    /// Like [`Self::check`], but the line numbers in errors assume `lines` lines of text before the
+    /// certificate.
     pub(crate) fn check_after(&self, lines: usize, benchmark: &Benchmark) -> Result<(), String> {
         let instance = benchmark.find(&self.instance).map_err(|error| error.to_string())?;
         let layout = benchmark.layout(instance).map_err(|error| error.to_string())?;
@@ -109,7 +111,8 @@ impl Record {
     }
 
     /// Saves the record in a file named after its instance, replacing an earlier record. Fails if
-    /// the file cannot be written, or exists and is not a record of this instance.
+    /// the file cannot be written, or if an existing file is not a readable record of this
+    /// instance.
     pub fn save(&self, folder: &Path) -> Result<(), BenchmarkError> {
         let path = folder.join(format!("{}.txt", self.instance));
         let track = path.parent().unwrap_or(folder);

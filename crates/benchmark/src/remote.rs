@@ -1,6 +1,7 @@
 //! Runs a solver on instances in other processes.
 //!
-//! Guarantees: this process checks every answer. A process with another build refuses the work.
+//! Guarantees: the process that calls [`run_remotely`] checks every answer. A process with another
+//! build refuses the work.
 
 use std::fs;
 use std::ops::{ControlFlow, Range};
@@ -35,8 +36,9 @@ fn spec(benchmark: &Benchmark, instances: &[&Instance], settings: &Settings) -> 
 }
 
 /// Runs a solver on the instances at these indices. `spec`, a line of JSON from [`run_remotely`],
-/// describes both. Returns the answers as JSON, unchecked. Fails if the line is invalid or from
-/// another build, if an index is too high, or if a temporary file or the shell cannot be used.
+/// describes the solver and the instances. Returns the answers as JSON, unchecked. Fails if `spec`
+/// or a map in it is invalid, if `spec` is from another build, if an index is too high, or if a
+/// temporary file or the shell cannot be used.
 pub fn attempts(spec: &str, indices: &[usize]) -> Result<Vec<String>, BenchmarkError> {
     let spec: Spec = serde_json::from_str(spec).map_err(|error| BenchmarkError::Spec(error.to_string()))?;
     let SpecRun { version, settings, instances } = spec.benchmark;
@@ -63,7 +65,7 @@ struct Remaining<'a, OnAnswer> {
     on_answer: OnAnswer,
 }
 
-/// `done` passes on a `Break` of `on_answer`, and breaks with an error if an index is unknown.
+/// `done` passes on a `Break` from `on_answer`, and breaks with an error if the index is too high.
 impl<B, OnAnswer> Jobs for Remaining<'_, OnAnswer>
 where
     OnAnswer: FnMut(&Instance, Answer) -> ControlFlow<B>,
@@ -86,9 +88,10 @@ where
 }
 
 /// Like [`run`](crate::run) on each of the instances, but the process at the other end of `channel`
-/// runs the solver. Calls `on_answer` with each checked answer, in any order. After `stop` is set,
-/// returns when the next answer arrives. Fails if the solver is invalid, a map cannot be read, or
-/// the other process fails.
+/// runs the solver. Calls `on_answer` with each checked answer, in any order. Once `stop` is set,
+/// no more instances start, errors of the other process are ignored, and the call returns after the
+/// next answer. Fails if the solver is invalid, a map cannot be read or has a wrong hash, or the
+/// other process or the connection to it fails.
 pub fn run_remotely<B>(
     benchmark: &Benchmark,
     instances: &[&Instance],

@@ -1,4 +1,4 @@
-//! The results of a run, in a journal. An interrupted run continues from its journal.
+//! The results of a run, in a journal from which an interrupted run can continue.
 
 use std::path::Path;
 use std::time::Duration;
@@ -19,9 +19,9 @@ const KIND: FileKind = FileKind { name: "benchmark run", version: 1 };
 pub struct Settings {
     pub solver: String,
     pub track: String,
-    /// Maximum processor time per instance in seconds.
+    /// Time limit per instance in seconds.
     pub time_limit_s: f64,
-    /// Maximum address space of an external solver in MiB.
+    /// Maximum address space of each process of an external solver in MiB.
     pub memory_mib: u64,
 }
 
@@ -54,7 +54,8 @@ impl Results {
     }
 
     /// Opens or creates the journal of a run, and returns it with the results so far. Fails if the
-    /// journal is damaged or in use, has other settings, or cannot be written.
+    /// file is damaged or in use, is not the journal of a run with these settings, or cannot be
+    /// read or written.
     pub fn open(folder: &Path, settings: &Settings) -> Result<(Journal, Vec<Self>), BenchmarkError> {
         let mut results = Vec::new();
         let check = |found: Settings| match found == *settings {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::external::execute;
 use crate::{Benchmark, BenchmarkError, Instance, Record};
 
-/// Number of simulated ticks between two checks of the time limit.
+/// Budget in simulated ticks between two checks of the time limit.
 const SLICE_TICKS: u64 = 20_000;
 
 #[derive(Clone, Debug)]
@@ -38,7 +38,7 @@ impl FromStr for Solver {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     pub time: Duration,
-    /// Maximum address space of an external solver in MiB.
+    /// Maximum address space of each process of an external solver in MiB.
     pub memory_mib: u64,
 }
 
@@ -48,7 +48,8 @@ pub struct Answer {
     pub record: Option<Record>,
     /// The reason why the answer does not count; `None` if it counts.
     pub failure: Option<String>,
-    /// Time in seconds: elapsed time for a shell command, processor time for other solvers.
+    /// Time in seconds: for a shell command, the elapsed time; for other solvers, the processor
+    /// time of the thread, or the elapsed time if the system does not report processor time.
     pub seconds: f64,
 }
 
@@ -57,12 +58,13 @@ pub struct Answer {
 pub struct Attempt {
     /// The certificate as text, or the reason why the solver has none.
     pub certificate: Result<String, String>,
-    /// The same time as in [`Answer`].
+    /// Time in seconds, measured as in [`Answer`].
     pub seconds: f64,
 }
 
 /// Runs a solver on an instance, and checks its answer. If the solver fails, the answer contains
-/// the reason. Fails if the map cannot be read, or if a temporary file or the shell cannot be used.
+/// the reason. Fails if the map cannot be loaded, or if a temporary file or the shell cannot be
+/// used.
 pub fn run(
     benchmark: &Benchmark,
     instance: &Instance,
@@ -94,7 +96,8 @@ pub fn attempt(
 }
 
 impl Attempt {
-    /// Replays the line and repeats the proof. If either is wrong, the answer contains the reason.
+    /// Replays the line and repeats the proof. If either is wrong, or if there is no certificate,
+    /// the answer contains the reason.
     pub fn check(self, benchmark: &Benchmark, instance: &Instance, solver: &Solver, limits: Limits) -> Answer {
         let by = match solver {
             Solver::Getaway => format!("getaway {}", env!("CARGO_PKG_VERSION")),
@@ -174,8 +177,8 @@ fn line_only(instance: &Instance, moves: Vec<Move>, final_tick: u16) -> Certific
     }
 }
 
-/// Reads the certificate in a solver's output or, if there is none, the moves in its last complete
-/// line of text.
+/// Reads the certificate in a solver's output. If there is none, reads the moves in the last
+/// non-blank complete line of the output.
 fn parse_answer(text: &str, layout: &Layout, instance: &Instance) -> Result<Certificate, String> {
     if let Some(at) = text.find("{\"certificate\"") {
         return text[at..].parse().map_err(|error| format!("refused: certificate: {error}"));

@@ -30,8 +30,8 @@ fn is_proven(result: &Results) -> bool {
         || result.final_tick.is_some_and(|tick| tick > LAST_TICK)
 }
 
-/// Returns a row for each run, ordered by the numbers of proven and decided instances and then by
-/// the mean rank.
+/// Returns a row for each run. The run with the most proven instances comes first; ties are broken
+/// by the number of decided instances, and then by the mean rank.
 pub fn rows(runs: &[(Settings, Vec<Results>)]) -> Vec<Row> {
     let tick = |run: &[Results], instance: &str| {
         let result = run.iter().find(|result| result.instance == instance);

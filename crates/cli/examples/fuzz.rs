@@ -1,8 +1,9 @@
-//! Long runs of the fuzzers in `tests/fuzzing`; `tests/integration/fuzz.rs` runs them briefly.
+//! Long runs of the fuzzers in `tests/fuzzing`. `tests/integration/fuzz.rs` runs all of them except
+//! `flood` briefly.
 //!
 //! Run `cargo run --release --example fuzz -- messages --count 1000000`. The other targets are
 //! `expressions`, `files`, `frames` and `flood`. A failure of `messages`, `expressions` or `files`
-//! prints a case number N: `--seed N --count 1` repeats it. The time limits assume an idle machine.
+//! names a bot, text or file by its number N: `--seed N --count 1` repeats this case.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -26,13 +27,13 @@ const RUN_EVERY: u64 = 50;
 struct Args {
     /// What to fuzz
     target: Target,
-    /// Number of messages, expressions, files, frames or idle clients
+    /// Number of messages, texts, files, frames or idle clients
     #[arg(long, default_value_t = 1_000_000, default_value_if("target", "flood", "1000"))]
     count: u64,
-    /// Seed of the first case
+    /// Seed of the first case; unused by flood
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Accept late answers, for use on a busy machine
+    /// Accept late answers of the targets messages and expressions, for use on a busy machine
     #[arg(long)]
     untimed: bool,
     /// Path of the getaway program [default: getaway in the same target folder]
@@ -44,10 +45,10 @@ struct Args {
 enum Target {
     /// Messages to the bot
     Messages,
-    /// Expressions for the parser of the search grammar; every 50th valid expression also makes a
-    /// decision
+    /// Texts for the parser of the search grammar; every 50th valid expression is also run as a
+    /// planner for one decision
     Expressions,
-    /// Files with maps or saved games, read by the library and by the program
+    /// Files with maps or saved games, read by the library; the program also reads every 50th
     Files,
     /// WebSocket frames and HTTP requests to a server with running games
     Frames,

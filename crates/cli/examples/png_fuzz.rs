@@ -1,5 +1,6 @@
-//! Feeds broken PNG files to the map loader. The loader must not panic, and must use at most 100 MB
-//! of memory. A returned map must be playable, and unchanged after it is encoded and decoded.
+//! Feeds random, mostly broken PNG files to the map loader. The loader must not panic, and must use
+//! at most 100 MB of memory. A returned map must be playable, and unchanged after it is encoded and
+//! decoded.
 //!
 //! Run `cargo run --release --example png_fuzz -- --count 100000 --seed 1`. Each picture depends
 //! only on its seed. `fuzz/fuzz_targets/png.rs` makes similar checks in a coverage-guided fuzzer.
@@ -22,7 +23,7 @@ mod fuzzing;
 #[global_allocator]
 static COUNTING: counting::Counting = counting::Counting;
 
-/// Feed broken PNG files to the map loader
+/// Feed random, mostly broken PNG files to the map loader
 #[derive(Parser)]
 struct Args {
     /// Number of pictures
@@ -69,7 +70,7 @@ fn check(layout: &Layout) -> Result<(), String> {
     let picture = encode_layout(layout).map_err(|error| format!("the map cannot be encoded: {error}"))?;
     match decode_layout(&picture) {
         Ok(again) if again == *layout => Ok(()),
-        Ok(_) => Err("encoding and decoding gives a different map".to_owned()),
+        Ok(_) => Err("the map changes when it is encoded and decoded".to_owned()),
         Err(error) => Err(format!("the encoded map cannot be decoded: {error}")),
     }
 }

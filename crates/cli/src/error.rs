@@ -11,16 +11,16 @@ use getaway_viewer::{LibraryError, PictureError};
 
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// Invalid usage or input, or an output file that cannot be written: exit code 2.
+    /// Invalid usage or input, or a file or other resource that cannot be used: exit code 2.
     #[error("{0}")]
     Input(String),
-    /// A check failed on valid input: exit code 1.
+    /// A failed check, planner or bot: exit code 1.
     #[error("{0}")]
     Check(String),
     /// Interrupted by the user: exit code 130, which shells use for Ctrl-C.
     #[error("{0}")]
     Interrupted(String),
-    /// Standard output cannot be written to: exit code 2, but 0 and no message for a closed pipe.
+    /// Standard output cannot be written: exit code 2, or 0 without a message for a closed pipe.
     #[error("cannot write to standard output: {0}")]
     Output(#[from] io::Error),
 }
@@ -86,7 +86,7 @@ pub(crate) fn exists(path: &Path) -> CliError {
     CliError::Input(format!("{} already exists (use --force to overwrite it)", path.display()))
 }
 
-/// Maximum size in bytes of rules, memory, certificate and requirements files: more than enough.
+/// Maximum size in bytes of rules, memory, certificate and requirements files.
 pub(crate) const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 pub(crate) fn unreadable(path: &Path, error: &io::Error) -> CliError {

@@ -1,6 +1,6 @@
 //! The command line. A command prints its data to standard output, and an error to standard error.
-//! Exit codes: 0 for success, 1 for a failed check, 2 for invalid usage or input, or output that
-//! cannot be written, and 130 for an interrupt.
+//! Exit codes: 0 for success, 1 for a failed check, planner or bot, 2 for invalid usage or input,
+//! or a file or other resource that cannot be used, and 130 for an interrupt.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -63,7 +63,7 @@ pub fn run_main(arguments: Vec<OsString>, host: Option<&dyn PlannerHost>) -> u8 
     code
 }
 
-/// Reads `-1` as a value, not as an option, so that the error explains which values are valid.
+/// Reads `-1` after an option as its value, so that the error explains which values are valid.
 fn parse(args: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     let allow_negative = |arg: Arg| {
         if arg.get_long().is_some() && arg.get_action().takes_values() { arg.allow_negative_numbers(true) } else { arg }

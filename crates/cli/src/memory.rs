@@ -1,5 +1,5 @@
-//! Files that keep a bot's [`Memory`] between games. [`read`] refuses a file unless its first line
-//! names this kind and version of file, so that [`write`] does not overwrite any other file.
+//! Files that keep a bot's [`Memory`] between games. [`read`] refuses a file whose first line does
+//! not name this kind and version of file, so that [`write`] does not overwrite such a file.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -25,8 +25,8 @@ struct MemoryFile {
     memory: Memory,
 }
 
-/// Returns a new memory if the file is missing. `no_jump` comes from `played`, not from the file.
-/// Fails if the file is not a memory, or if [`write`] cannot write it.
+/// Returns a new memory if the file is missing. The memory's `no_jump` is that of `played`, not of
+/// the file. Fails if the file cannot be read or written, or is not a valid memory.
 pub(crate) fn read(path: &Path, played: &Rules) -> Result<Memory, CliError> {
     let fail = |error: &dyn std::fmt::Display| CliError::Input(format!("{}: {error}", path.display()));
     KIND.check_replaceable(path, TEXT_BYTES_MAX).map_err(|error| CliError::Input(error.to_string()))?;

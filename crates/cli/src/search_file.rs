@@ -1,7 +1,7 @@
 //! The file of `getaway solve --resume`. Its first line contains the kind and version of the file,
 //! the map, the rules, and the number and total time of the runs. The compressed state of the
-//! search and a checksum of the whole content follow. The checksum detects damage and edits, not
-//! forgery, so the command verifies the proof of a continued search.
+//! search follows, and then a checksum of everything before it. The checksum detects damage and
+//! edits, not forgery, so the command verifies the proof of a continued search.
 
 use std::hash::Hasher;
 use std::io::{self, BufReader, BufWriter, ErrorKind, Write};
@@ -55,7 +55,7 @@ pub(crate) struct SearchFile {
 }
 
 impl SearchFile {
-    /// Opens or creates a file. Returns it with the decider that continues the search.
+    /// Opens or creates a file. Returns it with a decider that starts or continues the search.
     pub fn open(path: &Path, world: &World, options: SurvivalOptions) -> Result<(Self, Decider), CliError> {
         let failed = |why: String| CliError::Input(format!("{}{why}", path.display()));
         KIND.check_replaceable(path, FILE_BYTES_MAX).map_err(|error| CliError::Input(error.to_string()))?;

@@ -1,8 +1,10 @@
-//! A bandit that always plays the arm with the highest index, mean + C/t, where t is the number of
-//! plays of the arm so far (Maes, Lupien St-Pierre and Ernst, section III-C).
+//! A bandit that plays each arm once, and then always plays the arm with the highest index,
+//! mean + C/t, where C is a constant and t is the number of plays of the arm so far (Maes, Lupien
+//! St-Pierre and Ernst, section III-C).
 //!
-//! Guarantees: a parallel run records the same plays as a sequential run. The reward of an arm's
-//! t-th play depends only on the arm and t, so threads can compute plays ahead of the bandit.
+//! Guarantees: a parallel run records the same plays, in the same order, as a sequential run. The
+//! reward of an arm's t-th play must depend only on the arm and t, so that threads can compute
+//! plays ahead of the bandit.
 
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
@@ -13,7 +15,8 @@ use rayon::prelude::*;
 /// An arm, and the number of its earlier plays.
 pub(crate) type ArmPlay = (usize, u64);
 
-/// Number of plays computed ahead per thread: enough that threads seldom wait for a slow play.
+/// Maximum number of plays per thread in a batch. Batches are large, because at the end of each
+/// batch, all threads wait for the slowest play.
 const AHEAD_PER_THREAD: usize = 32;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -101,7 +104,8 @@ impl Bandit {
         order
     }
 
-    /// Predicts `count` plays, assuming that each reward equals its arm's mean (0 for a new arm).
+    /// Predicts the next `count` plays, assuming that each reward equals its arm's mean so far (0
+    /// for an arm without plays).
     fn forecast(&self, count: usize) -> Vec<ArmPlay> {
         let mut queue = self.queue.clone();
         let mut ahead: HashMap<usize, Arm> = HashMap::new();
@@ -119,7 +123,8 @@ impl Bandit {
 
     /// Plays on the current rayon pool until there are `plays` plays in total. `play` takes an arm
     /// and the number of its earlier plays, and returns the reward. After each batch, `report`
-    /// receives the newly recorded arms and rewards, and can return `Break` to end the run.
+    /// receives the bandit with the newly recorded arms and rewards, and can return `Break` to end
+    /// the run.
     pub fn run<B>(
         &mut self,
         plays: u64,
@@ -130,7 +135,8 @@ impl Bandit {
     }
 }
 
-/// Computes plays ahead, locally or remotely, and records them in the order of a sequential run.
+/// Chooses plays to compute ahead of the bandit, and records their rewards in the order of a
+/// sequential run.
 pub(crate) struct Speculation<'a> {
     pub(crate) bandit: &'a mut Bandit,
     plays: u64,
@@ -145,8 +151,8 @@ impl<'a> Speculation<'a> {
         Self { bandit, plays, made, known: HashMap::new(), awaited: HashSet::new() }
     }
 
-    /// Returns at most `count` distinct plays that the bandit will probably need next. Returns none
-    /// if the rewards of all forecast plays are known or being computed.
+    /// Returns at most `count` distinct plays that the bandit will probably need next. Returns no
+    /// plays if the rewards of all forecast plays are known or being computed.
     pub(crate) fn next(&mut self, count: usize) -> Vec<ArmPlay> {
         let left = usize::try_from(self.plays - self.made).unwrap_or(usize::MAX);
         let ahead = count.saturating_add(self.known.len() + self.awaited.len()).min(left);
@@ -157,7 +163,8 @@ impl<'a> Speculation<'a> {
         next
     }
 
-    /// Stores a reward, records all plays whose turn has come, and returns their arms and rewards.
+    /// Stores a reward. Records the bandit's next plays as far as their rewards are known, and
+    /// returns their arms and rewards.
     pub(crate) fn record(&mut self, play: ArmPlay, reward: f64) -> Vec<(usize, f64)> {
         self.awaited.remove(&play);
         self.known.insert(play, reward);

@@ -25,13 +25,14 @@ pub struct Play {
     pub split: Split,
     /// The number of the problem within the split, from 0.
     pub number: u64,
-    /// Maximum number of evaluations of complete sequences.
+    /// Maximum number of complete action sequences that the search evaluates.
     pub budget_evals: u64,
 }
 
 pub trait Bank: Send + Sync {
     /// Searches the problem once within the budget, and returns the best score. The score depends
-    /// only on the arguments and the bank's seed. All searches of a problem use the same seed.
+    /// only on the arguments and on the bank's distribution and seed. All searches of a problem use
+    /// the same seed.
     fn play(&self, expression: &Expression, play: Play) -> f64;
 
     fn scale(&self) -> f64;

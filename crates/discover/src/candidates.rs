@@ -1,9 +1,10 @@
 //! Enumerates the candidates: all expressions with a limited number of operators around a leaf
 //! (such as a rollout), in the canonical forms of Maes, Lupien St-Pierre and Ernst.
 //!
-//! `repeat(a, repeat(b, S))` becomes `repeat(a * b, S)`. `select(p, select(q, S))` becomes
-//! `select(p, S)`, because the inner tree only continues the descent of the outer tree. A candidate
-//! never starts with `repeat`, because a search repeats the whole expression until its budget ends.
+//! `repeat(a, repeat(b, S))` becomes `repeat(a * b, S)`, where the product is capped at
+//! [`REPEAT_MAX`]. `select(p, select(q, S))` becomes `select(p, S)`, because the inner tree only
+//! continues the descent of the outer tree. A candidate never starts with `repeat`, because a
+//! search repeats the whole expression until the budget is used up.
 
 use std::collections::HashSet;
 
@@ -38,7 +39,7 @@ impl Vocabulary {
         }
     }
 
-    /// The operators of [`Self::paper`] with fewer constants, and also beams, greedy rollouts,
+    /// The vocabulary of [`Self::paper`] with fewer constants, and also beams, greedy rollouts,
     /// nested rollout policy adaptation and simulated annealing.
     pub fn grown() -> Self {
         let repeats = [2, 10, 100].map(Component::Repeat);
@@ -81,7 +82,7 @@ impl Vocabulary {
     }
 
     /// Returns the canonical forms of the expressions with at most `operators` operators, except
-    /// those that start with `repeat`. Panics if `operators` exceeds [`OPERATORS_MAX`].
+    /// forms that start with `repeat`. Panics if `operators` exceeds [`OPERATORS_MAX`].
     pub fn candidates(&self, operators: usize) -> Candidates {
         assert!(operators <= OPERATORS_MAX, "at most {OPERATORS_MAX} operators");
         let mut expressions = Vec::new();

@@ -19,9 +19,11 @@ use crate::ranking::Comparison;
 use crate::remote::{Cluster, RemotePlay};
 
 const UCT_CONSTANTS: [f64; 9] = [0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.41, 2.0];
-/// Numbers of UCT iterations per step that tuning tries. `None` grows one tree, without steps.
+/// Numbers of UCT iterations per step that tuning tries. `None` stands for UCT without steps: all
+/// iterations start at the initial state.
 const UCT_REPEATS: [Option<u32>; 3] = [None, Some(10), Some(100)];
-/// Plays per thread between two checks of the stop flag, in all stages except the bandit's.
+/// Plays per thread between two checks of the stop flag, in the stages after the bandit's, without
+/// a cluster.
 const CHUNK_PER_THREAD: usize = 16;
 /// Maximum number of points of each [`Convergence`].
 const CURVE_POINTS: usize = 100;
@@ -53,7 +55,7 @@ pub struct Settings {
     pub grammar: String,
     pub operators: usize,
     pub budget_evals: u64,
-    /// Plays per arm, on average.
+    /// The bandit's plays per arm, on average, and the number of training problems for tuning.
     pub plays: u64,
     /// The constant C of the bandit's index, as a multiple of the bank's scale.
     pub c: f64,
@@ -77,7 +79,8 @@ impl Settings {
 #[derive(Clone, Debug)]
 pub struct Progress<'a> {
     pub stage: Stage,
-    /// Number of plays in this stage so far, including plays of earlier runs.
+    /// Number of this stage's plays with known scores, including scores from earlier runs and
+    /// stages.
     pub done: u64,
     /// Number of plays since the previous progress report.
     pub made: u64,
@@ -111,7 +114,8 @@ impl Stage {
 pub enum Budgets {
     /// The budget in the settings.
     Own,
-    /// The budget in the settings, and 1/10, 1/3, 3 and 10 times this budget, for the page's chart.
+    /// The budget in the settings, and for the page's chart 1/10, 1/3, 3 and 10 times this budget.
+    /// Fractions are rounded down, and budgets of 0 are left out.
     Several,
 }
 
@@ -133,7 +137,8 @@ pub struct Ranked {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Convergence {
     pub expression: String,
-    /// Pairs: a total number of plays, and this expression's mean score after that many plays.
+    /// Pairs: the number of plays of all arms so far, and this expression's mean score at that
+    /// time.
     pub points: Vec<(u64, f64)>,
 }
 
@@ -153,8 +158,8 @@ pub struct DiscoveryReport {
     pub plays_in_all: u64,
     /// The algorithms, sorted by mean score on the unseen problems, highest first.
     pub ranking: Vec<Ranked>,
-    /// Compares the best finalist with each named algorithm. The p-values are corrected for the
-    /// comparisons of all finalists with all of these algorithms.
+    /// Compares the best finalist on the unseen problems with each named algorithm. The p-values
+    /// are corrected for the comparisons of all finalists with all named algorithms.
     pub comparisons: Vec<Comparison>,
     #[serde(skip)]
     pub convergence: Vec<Convergence>,
@@ -232,7 +237,7 @@ struct ScoresPlan<'a, R> {
     report: &'a mut R,
 }
 
-/// `done` returns `Break(Ok(()))` if the stop flag is set.
+/// `Break(Ok(()))` means that the stop flag was set.
 impl<R> Jobs for ScoresPlan<'_, R>
 where
     R: FnMut(&[(usize, Play)], &[f64]) -> Result<(), DiscoveryError>,
@@ -270,9 +275,9 @@ pub struct Discovery<'b> {
 }
 
 impl<'b> Discovery<'b> {
-    /// Creates a discovery. Records its results in the file `state`, and continues after those that
-    /// the file already contains. Fails if the file cannot be used, or differs in a setting other
-    /// than `plays`, `unseen` and `finalists`.
+    /// Creates a discovery. If `state` is a path, the discovery records its results in this file,
+    /// and continues after the results that the file already contains. Fails if the file cannot be
+    /// used, or differs in a setting other than `plays`, `unseen` and `finalists`.
     pub fn new(
         settings: Settings,
         arms: Vec<Expression>,
@@ -293,7 +298,7 @@ impl<'b> Discovery<'b> {
         Ok(discovery)
     }
 
-    /// Makes the plays on a cluster, which must have the same problems as the bank.
+    /// Makes the plays on a cluster. The cluster's `spec` must describe the bank of this discovery.
     #[must_use]
     pub fn on_cluster(self, cluster: Cluster<'b>) -> Self {
         Self { cluster: Some(cluster), ..self }
@@ -327,13 +332,14 @@ impl<'b> Discovery<'b> {
         self.settings.plays * self.arms.len() as u64
     }
 
-    /// Returns the number of new plays per second of running time; 0 if there were none.
+    /// Returns the number of new plays per second of running time; 0 if there were no new plays.
     pub fn plays_per_s(&self) -> f64 {
         if self.made == 0 { 0.0 } else { self.made as f64 / self.elapsed.as_secs_f64() }
     }
 
-    /// Runs all stages, calls `progress` after each group of plays, and returns the report. Fails
-    /// if `stop` is set, the file cannot be written, the cluster fails, or threads cannot start.
+    /// Runs all stages ([`Stage::Budgets`] only with [`Budgets::Several`]), calls `progress` after
+    /// each group of plays, and returns the report. Fails if `stop` ends the run early, the file
+    /// cannot be written, the cluster fails, or threads cannot start.
     pub fn run(
         &mut self,
         threads: usize,
@@ -420,8 +426,9 @@ impl<'b> Discovery<'b> {
         }
     }
 
-    /// Returns the finalists, best mean first. Skips an arm whose scores equal a better arm's in
-    /// all plays that both made, because it is probably another form of the same algorithm.
+    /// Returns the finalists, best training mean first. Skips an arm if it and an earlier finalist
+    /// have training problems in common and the same score on each of these: the two arms are
+    /// probably forms of the same algorithm.
     fn leaders(&self) -> Vec<usize> {
         let mut scores = vec![Vec::new(); self.arms.len()];
         for &(arm, score) in &self.history {
@@ -498,7 +505,8 @@ impl<'b> Discovery<'b> {
         Ok(scores.chunks(plays.len().max(1)).map(<[f64]>::to_vec).collect())
     }
 
-    /// Returns the named algorithms, such as tuned UCT, for each rollout policy of the candidates.
+    /// Returns the named algorithms, such as tuned UCT, for each rollout policy that the candidates
+    /// use and the problem has.
     fn named(
         &mut self,
         stop: &AtomicBool,
@@ -518,7 +526,8 @@ impl<'b> Discovery<'b> {
         for (index, (&policy, tuned)) in policies.iter().zip(scores.chunks(count)).enumerate() {
             let mut variants = variants.by_ref().take(count);
             if scores.chunks(count).take(index).any(|earlier| earlier == tuned) {
-                // Equal scores show that the problem lacks this policy and uses random rollouts.
+                // The scores are equal, probably because the problem lacks this policy and uses
+                // random rollouts instead.
                 variants.for_each(drop);
                 continue;
             }
@@ -621,7 +630,8 @@ fn uct(repeats: Option<u32>, c: f64) -> Vec<Component> {
     repeats.map_or(vec![select], |count| vec![Component::Step, Component::Repeat(count), select])
 }
 
-/// Returns the mean and its confidence interval, which has width 0 for fewer than two scores.
+/// Returns the mean (0 without scores) and its confidence interval, which has width 0 for fewer
+/// than two scores.
 fn interval(scores: &[f64]) -> Interval {
     let estimate = average(scores).unwrap_or(0.0);
     mean(scores, CONFIDENCE).unwrap_or(Interval { estimate, low: estimate, high: estimate })

@@ -1,5 +1,5 @@
-//! Finds the best search algorithm for a distribution of problems: a bandit plays thousands of
-//! expressions of the search grammar, and the leaders are ranked on unseen problems (Maes, Lupien
+//! Discovers search algorithms for a distribution of problems: a bandit plays expressions of the
+//! search grammar on training problems, and the leaders are ranked on unseen problems (Maes, Lupien
 //! St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player Games*, arXiv
 //! 1208.4692).
 //!

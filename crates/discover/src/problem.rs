@@ -10,13 +10,13 @@ use thiserror::Error;
 use crate::bank::{Bank, DistributionBank};
 
 pub const PROBLEMS: [(&str, &str); 8] = [
-    ("survival", "this game on generated maps; the score is that of the game"),
+    ("survival", "the pursuit game on generated maps; the score is that of the game"),
     ("morpion-5d", "Morpion Solitaire, lines of five, disjoint; the score is the number of moves"),
-    ("morpion-5t", "the same with touching lines"),
-    ("morpion-4d", "lines of four, disjoint"),
-    ("morpion-4t", "lines of four, touching"),
+    ("morpion-5t", "Morpion Solitaire, lines of five, touching"),
+    ("morpion-4d", "Morpion Solitaire, lines of four, disjoint"),
+    ("morpion-4t", "Morpion Solitaire, lines of four, touching"),
     ("samegame", "SameGame on random boards of 15x15 with five colours"),
-    ("sudoku", "Sudoku of 16x16 with a third of the cells given; the score is the number of filled cells"),
+    ("sudoku", "Sudoku of 16x16 with about a third of the cells given; the score is the number of filled cells"),
     ("regression", "symbolic regression of random formulas; the score is 1 / (1 + mean absolute error)"),
 ];
 

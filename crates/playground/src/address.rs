@@ -1,16 +1,16 @@
-//! Encodes a complete game and the displayed tick as the part of a page's address after `#`.
+//! Encodes a game and the displayed tick as the part of a page's address after `#`, and decodes it.
 //!
 //! The format is `game=DATA&tick=N`, where DATA is the game as gzipped JSON in base64url.
 //!
-//! Guarantees: decoding a damaged address fails or returns the original game, because gzip's
-//! checksum covers the game. Decoding takes bounded memory.
+//! Guarantees: decoding a damaged address fails or returns the original game, unless the damage
+//! goes undetected by gzip's 32-bit checksum of the game. Decoding takes bounded memory.
 
 use std::io::{Read, Write};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use flate2::Compression;
-// The decoder in `flate2::read` also takes bytes after the end of the stream from its reader.
+// The decoder in `flate2::read` may consume bytes of its reader after the end of the gzip stream.
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
@@ -23,8 +23,8 @@ use crate::Game;
 
 const ADDRESS_CHARS_MAX: usize = 16_000;
 const JSON_BYTES_MAX: u64 = 256 << 10;
-/// The gzip header: method, no flags, no time, best compression, unknown system. The decoder
-/// accepts no other header, because gzip's checksum does not cover the header.
+/// The gzip header: magic number, method, no flags, no time, best compression, unknown system.
+/// `decode` accepts no other header, because gzip's checksum does not cover the header.
 const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 255];
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn whole_game_of_random_moves_fits_into_2000_characters() {
-        // Without threats, every game is played to its end.
+        // Without threats, the player is never caught, so each game lasts 2000 moves.
         let options = GeneratorOptions { threats: 0, ..GeneratorOptions::default() };
         for seed in 0..20 {
             let map = generate(&options, seed).expect("a map");
@@ -158,7 +158,7 @@ mod tests {
                 }
                 let damaged = String::from_utf8(damaged).expect("text");
                 match decode(&damaged) {
-                    // The damage changed only the tick, or unused bits of the last compressed byte.
+                    // The damage changed at most the tick or unused bits of the compressed data.
                     Ok(opened) => assert_eq!(opened.game, position.game, "{damaged}"),
                     Err(sentence) => {
                         assert!(sentence.starts_with("This address does not open a game: "), "{sentence}");

@@ -19,11 +19,11 @@ use crate::game::Game;
 use crate::judge::judge;
 use crate::rules::Form;
 
-/// Maximum number of simulated ticks between two reports of a solution.
+/// Budget of the search between two reports of a solution, in simulated ticks.
 const SLICE_TICKS: u64 = 1_000_000;
 /// Number of decisions between two reports of a planner's moves.
 const REPORT_TICKS: usize = 20;
-/// Maximum steps of a verification. The command line allows more, because its users wait longer.
+/// Maximum steps of a verification. The command line allows more.
 const VERIFY_STEPS_MAX: u64 = 10_000_000_000;
 
 /// A position: a game, and the number of moves made before the position.
@@ -51,7 +51,8 @@ struct GenerateRequest {
 #[serde(deny_unknown_fields)]
 struct ReplayRequest {
     game: Game,
-    /// If false and only the moves have changed, the replay starts at the first changed frame.
+    /// If false, and only the moves differ from those of the last `replay` request, the replay
+    /// omits the frames before the first change.
     is_whole: bool,
 }
 
@@ -107,8 +108,8 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Answers the request `name`. `arguments` are in JSON, `attachment` contains the bytes of a
-    /// file, and `report` receives each intermediate answer.
+    /// Answers the request `name`. `arguments` are in JSON, `attachment` contains the bytes of the
+    /// file, if any, and `report` receives each intermediate answer.
     ///
     /// | name | arguments | answer |
     /// |---|---|---|

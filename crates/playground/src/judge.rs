@@ -8,7 +8,7 @@ use serde::Serialize;
 use getaway::game::{Move, State, World};
 use getaway::planner::{Budget, Decider, Outcome, Solution, SurvivalOptions};
 
-/// Budget per move in each round, in simulated ticks. The first round decides most moves.
+/// Budget per move in each round, in simulated ticks.
 const ROUNDS: [u64; 4] = [20_000, 100_000, 1_000_000, 4_000_000];
 const MEMORY_MAX_BYTES: usize = 64 << 20;
 
@@ -63,7 +63,7 @@ impl Search {
         Self { player_move, state, decider, solution }
     }
 
-    /// Even a doomed move gets a second round, which may find a longer line.
+    /// A doomed move gets a second round if a longer line may exist.
     fn is_decided(&self, rounds: usize) -> bool {
         self.solution.is_optimal() || (rounds >= 2 && self.solution.outcome != Outcome::Undecided)
     }

@@ -1,9 +1,10 @@
 //! The engine in a browser: one function, [`Engine::answer`], for all requests of the page.
 //!
-//! Guarantees: an answer depends only on its request, except that a replay omits unchanged frames.
-//! So a page can terminate a worker during a request, and send the request to another worker. An
-//! answer has the same bytes in a browser and in a native program, because work is limited in
-//! simulated ticks or steps, never in time. For invalid input, the error is one sentence.
+//! Guarantees: an answer depends only on its request, except that a replay may omit unchanged
+//! frames. So a page can terminate a worker during a request, and send the request to another
+//! worker. An answer has the same bytes in a browser and in a native program as long as no search
+//! reaches its memory limit: work is limited in simulated ticks or steps, never in time. For
+//! invalid input, the error is one sentence.
 
 mod address;
 mod engine;

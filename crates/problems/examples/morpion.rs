@@ -1,4 +1,5 @@
-//! Prints an expression's mean score on Morpion Solitaire, and any published mean of single passes.
+//! Prints an expression's mean score on Morpion Solitaire. Without `--evaluations`, also prints the
+//! expression's published mean score, if there is one.
 //!
 //! ```text
 //! cargo run --release --example morpion -- \
@@ -6,7 +7,8 @@
 //! ```
 //!
 //! `--seed N` sets the seed of the first game. By default, each search makes one pass of the
-//! expression; with `--evaluations N`, it makes passes until it has made N evaluations.
+//! expression; with `--evaluations N`, it makes passes until it has made N evaluations or nothing
+//! is left to explore.
 
 #[path = "../tests/published/mod.rs"]
 mod published;

@@ -1,4 +1,4 @@
-//! Runs a search on the twenty standard SameGame boards, and prints the sum of the mean scores.
+//! Runs a search on SameGame boards. Prints the mean score on each board and the sum of the means.
 //!
 //! ```text
 //! cargo run --release --package getaway-problems --example samegame -- \
@@ -11,18 +11,22 @@
 //!
 //! The file of boards has one line per row, top row first, and a blank line between boards. The
 //! default is `samegame/boards.txt` in `$GETAWAY_SHARED`, or in `../shared` if that is not set.
+//! This file contains the twenty standard boards.
 //!
 //! A run makes one pass of the expression on each board. `--evaluations N` and `--seconds S` limit
-//! each pass. `--first N` and `--last N` select a range of boards, counted from 1. With `--moves
-//! selective`, groups of three or more blocks of the board's initially most frequent colour can be
-//! removed only when all blocks of this colour are connected or no other groups are left.
+//! each pass. `--first N` and `--last N` set the first and the last board, counted from 1. With
+//! `--moves selective`, groups of three or more blocks of the board's initially most frequent
+//! colour can be removed only when all blocks of this colour are connected or no other groups are
+//! left. Rollouts with `greedy` or one of its variants are exempt from this rule.
 //!
 //! `--without-memory LEVEL` and `--with-memory LEVEL` run a nested search instead, without or with
 //! memory of the best sequence. `--policy` selects the policy of its rollouts: `random`, `greedy`,
-//! or a variant of `greedy`. The policy `greedy` spares the colour that is most frequent when the
-//! rollout starts; the variant `game` spares the one that is most frequent when the game starts.
-//! The variant `connected` stops sparing the colour once its blocks are connected. `game-connected`
-//! does both. `--lanes true` plays 32 rollouts at a time: faster, but with other random numbers.
+//! or a variant of `greedy`. The policy `greedy` removes groups of a *spared* colour only when no
+//! other groups are left. It spares the colour that is most frequent when the rollout starts; the
+//! variant `game` spares the colour that is most frequent when the game starts. The variant
+//! `connected` does not spare the colour while all its blocks are connected. `game-connected`
+//! combines `game` and `connected`. `--lanes true` plays 32 rollouts at a time: faster, but with
+//! other random numbers.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are for Morpion Solitaire")]

@@ -6,7 +6,8 @@
 //! ```
 //!
 //! About a third of the cells are given; `--share S` changes the share, and `--seed N` changes the
-//! grids. The search restarts until the grid is solved or the evaluations are used up.
+//! grids. The search makes passes of the expression until the grid is solved, the evaluations are
+//! used up or nothing is left to explore.
 
 #[path = "../tests/published/mod.rs"]
 #[allow(dead_code, reason = "the published means are for Morpion Solitaire")]
@@ -70,7 +71,7 @@ fn run(options: &Options) {
         solved += u64::from(reward >= sudoku.best_possible());
     }
     println!(
-        "{}: {solved} of {} grids solved, {:.2} +- {:.2} of 256 cells filled, {:.0} +- {:.0} evaluations of at most {}, {:.1} s",
+        "{}: {solved} of {} grids solved, {:.2} +- {:.2} of 256 cells filled, {:.0} +- {:.0} of at most {} evaluations made, {:.1} s",
         options.expression,
         options.grids,
         filled.mean(),

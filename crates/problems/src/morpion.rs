@@ -12,7 +12,7 @@ use getaway::search::{Generator, Problem};
 use crate::distribution::Distribution;
 
 const SIZE: usize = 32;
-/// Maximum number of legal moves in a position, far more than in any known game.
+/// Maximum number of legal moves in a position. A position with more moves causes a panic.
 const MOVES_MAX: usize = 128;
 const LANES: usize = 2 * SIZE;
 const STEPS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];

@@ -2,7 +2,8 @@
 //!
 //! A formula has at most ten symbols and leaves one value on the stack. The reward is 1 / (1 + e),
 //! or 0 if e is not finite, where e is the mean absolute error over twenty points (Maes, Lupien
-//! St-Pierre and Ernst, section IV-B).
+//! St-Pierre and Ernst, *Monte Carlo Search Algorithm Discovery for One Player Games*, section
+//! IV-B).
 
 use getaway::search::{Generator, Problem};
 
@@ -126,7 +127,8 @@ impl Regression {
         Self { points: std::array::from_fn(|index| (x(index), target(x(index)))) }
     }
 
-    /// A random problem and its formula. The points' values are within ±100 and not all equal.
+    /// A random problem, and a formula that solves it. The values at the points are within ±100 and
+    /// not all equal.
     pub fn random(seed: u64) -> (Self, Vec<Symbol>) {
         let mut random = Generator::from_seed(seed);
         let any = Self::of(|x| x);

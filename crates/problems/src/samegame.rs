@@ -345,7 +345,7 @@ impl Board {
         }
     }
 
-    /// Draws a random group, of the colour `spared` only if no other is left or `until` allows it.
+    /// Draws a random group. Includes groups of the colour `spared` only if `until` allows it.
     #[inline]
     fn draw_sparing(&self, spared: u8, until: Until, random: &mut Generator) -> Group {
         let cells = self.cells_of(spared);
@@ -424,7 +424,7 @@ fn everywhere(column: u32) -> u64 {
 
 const SPARED_PRIOR: f64 = -5.0;
 
-/// The condition under which a rollout stops sparing a colour.
+/// The condition under which a rollout may remove groups of the spared colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// No group of another colour is left.
@@ -434,7 +434,7 @@ pub enum Until {
 }
 
 /// A variant of the policy `greedy`. The policy itself spares the colour that is most frequent when
-/// the rollout starts, until no group of another colour is left.
+/// the rollout starts, as long as a group of another colour is left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sparing {
     /// True if the rollout's first board determines the spared colour, false if the game's does.
@@ -541,9 +541,9 @@ impl Problem for SameGame {
         board.spared = board.most_frequent();
     }
 
-    /// Draws groups of the spared colour last, so that they combine into one large group
+    /// Draws groups of the spared colour last, so that they can combine into one large group
     /// (`TabuColorRandom` of Schadd and others, *Single-Player Monte-Carlo Tree Search*, 2008).
-    /// Selective games use the same rule, so their rollouts may remove groups that `actions` omits.
+    /// Does so in selective games, too, so rollouts may remove groups that `actions` omits.
     fn greedy(&self, board: &Board, _: &mut Vec<Group>, random: &mut Generator, _: &mut u64) -> Group {
         board.draw_sparing(board.spared, Until::NoOthers, random)
     }
@@ -576,7 +576,8 @@ impl Distribution for RandomBoards {
         problem.start
     }
 
-    /// Approximately the mean of the best known scores on the twenty standard boards.
+    /// Approximately the published mean score of nested rollout policy adaptation on the twenty
+    /// standard boards.
     fn scale(&self) -> f64 {
         4000.0
     }

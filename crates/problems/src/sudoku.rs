@@ -1,9 +1,9 @@
 //! Sudoku as a game: fill as many cells as possible.
 //!
-//! A move fills the cell that has the fewest possible values; if several do, the first of them. The
-//! value is then impossible in the other cells of the row, column and box. The game ends when a
-//! cell has no possible value, or all cells are filled. The score is the number of filled cells,
-//! including the given cells (Cazenave, *Nested Monte-Carlo Search*, 2009, section 5).
+//! A move fills the first of the cells that have the fewest possible values. The value is then
+//! impossible in the other cells of the row, column and box. The game ends when a cell has no
+//! possible value, or all cells are filled. The score is the number of filled cells, including the
+//! given cells (Cazenave, *Nested Monte-Carlo Search*, 2009, section 5).
 
 use getaway::search::{Generator, Problem};
 
@@ -27,7 +27,8 @@ pub struct Fill {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// For each cell, a bit for each possible value. A filled cell has only the bit of its value.
+    /// For each cell, a bit for each possible value. A filled cell has only the bit of its value,
+    /// or none if the given values conflict.
     possible: [u16; CELLS_MAX],
     is_filled: [bool; CELLS_MAX],
     filled: u16,
@@ -51,7 +52,8 @@ impl Sudoku {
         Ok(Self { order, givens })
     }
 
-    /// Parses one digit per cell, row by row, with `.` or 0 for an empty cell. `order` is 2 or 3.
+    /// Parses one digit per cell, row by row, with `.` or 0 for an empty cell. Ignores whitespace.
+    /// Digits can represent all values only if `order` is 2 or 3.
     pub fn parse(order: usize, text: &str) -> Result<Self, String> {
         let cell = |character: char| match character {
             '.' | '0' => Ok(None),
@@ -66,8 +68,8 @@ impl Sudoku {
         )
     }
 
-    /// A puzzle in which each cell is given with probability `share`. The solution is a cyclic
-    /// pattern with shuffled values, and with rows and columns shuffled so that boxes stay valid.
+    /// A puzzle in which each cell is given with probability `share`. The given values come from a
+    /// cyclic pattern whose values, rows and columns are shuffled such that boxes stay valid.
     pub fn random(order: usize, share: f64, seed: u64) -> Self {
         let mut random = Generator::from_seed(seed);
         let side = order * order;

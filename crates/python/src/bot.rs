@@ -24,7 +24,8 @@ use crate::game::Game;
 use crate::value::{from_rules, from_value, rules_options, to_value_of};
 
 const TEAM: &str = "getaway";
-/// Maximum number of values in a message that is given as a dict: two per tile, and 64 per threat.
+/// Maximum number of values in a message that is given as a dict: two per tile and 64 per threat,
+/// for the maximum numbers of tiles and threats.
 const MESSAGE_VALUES_MAX: usize = 2 * MAX_MESSAGE_SIDE * MAX_MESSAGE_SIDE + 64 * MAX_MESSAGE_THREATS;
 const TURN_POLL: Duration = Duration::from_micros(200);
 
@@ -33,19 +34,22 @@ const TURN_POLL: Duration = Duration::from_micros(200);
 /// Several threads may share a bot, which handles one call at a time.
 ///
 /// Args:
-///     planner: a planner's name (see `planners`), an expression of the search grammar, or a Python
-///         planner: a callable that takes a `State` and returns a move, or its name `MODULE:NAME`.
-///         A class is instantiated once per game, and again when the bot's model of the game
-///         changes, for example when the bot discovers a see-through tile.
-///     budget_ms: time per decision in milliseconds, including parsing the message.
-///     budget_ticks: maximum number of simulated ticks per decision; makes games reproducible if
-///         `budget_ms` is never reached.
+///     planner: a planner's name (see `planners`), `model:FILE`, an expression of the search
+///         grammar, or a Python planner: a callable that takes a `State` and returns a move, or its
+///         name `MODULE:NAME`. The budgets do not limit a Python planner. A class is instantiated
+///         for each game, and again when the planner has failed or the bot has learnt about the
+///         game, for example that a tile is see-through.
+///     budget_ms: time per decision in milliseconds, including parsing the message, but not
+///         converting a dict to JSON.
+///     budget_ticks: limit on the simulated ticks per decision; makes games reproducible if
+///         `budget_ms` is so large that the bot never runs out of time.
 ///     seed: the seed of the random number generator, from 0 to 2**64 - 1.
 ///     no_jump: whether stepping onto a threat's tile loses (the no-jump variant).
 ///     rules: a dict of the rules that differ from the server's.
 ///
 /// Raises:
-///     ValueError: if the planner cannot be found or loaded, or if another argument is invalid.
+///     ValueError: if the planner cannot be found or loaded, or if another argument has an invalid
+///         value.
 #[pyclass(module = "getaway", frozen)]
 pub(crate) struct Bot {
     options: BotOptions,

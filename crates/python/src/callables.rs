@@ -115,7 +115,7 @@ impl Callable {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// If the callable is a class, creates an instance for one game. Returns the instance's number.
+    /// If the callable is a class, creates an instance and returns its number, otherwise `None`.
     fn make(&self, py: Python<'_>) -> PyResult<Option<u64>> {
         let callable = self.lock(py).callable.as_ref().map(|callable| callable.clone_ref(py));
         let Some(class) = callable.filter(|callable| callable.bind(py).is_instance_of::<PyType>()) else {

@@ -42,7 +42,9 @@ impl Board {
         }
     }
 
-    /// The board of a map, game or state. Rejects rules for a game or state, which has its own.
+    /// The board that a game or state uses, or a new board for a `Map` or for a map's name or path.
+    /// With a game or state, fails if `rules` is given, or if `variant` is no-jump but the board is
+    /// not.
     pub fn of(map: &Bound<'_, PyAny>, variant: &Rules, rules: Option<&Bound<'_, PyAny>>) -> PyResult<Arc<Self>> {
         let py = map.py();
         let given = if let Ok(game) = map.cast::<Game>() {
@@ -52,7 +54,7 @@ impl Board {
         };
         if let Some(board) = given {
             if rules.is_some() {
-                return Err(PyValueError::new_err("rules: expected none with a game or state, which has its own"));
+                return Err(PyValueError::new_err("rules: expected none with a game or state, which has rules"));
             }
             if variant.no_jump && !board.world.rules().no_jump {
                 return Err(PyValueError::new_err("no_jump: the given game is of the standard variant"));
@@ -85,7 +87,7 @@ impl Board {
         Ok((map, options))
     }
 
-    /// The board's rules, as the keyword arguments of a constructor.
+    /// The keyword argument `rules` with which a constructor restores the board's rules.
     fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let options = PyDict::new(py);
         options.set_item("rules", other_rules(py, self.world.rules())?)?;
@@ -160,7 +162,8 @@ macro_rules! state_getters {
                 world.threats(&self.state).map(|threat| to_threat(py, world.rules(), &threat)).collect()
             }
 
-            /// The moves to open tiles, then staying; empty if the game is over.
+            /// The moves to tiles that the player may enter, and then staying. Empty if the game is
+            /// over.
             #[getter]
             fn legal_moves(&self, py: Python<'_>) -> PyResult<Vec<Py<PyAny>>> {
                 let moves = self.board.world.moves(&self.state).filter(|_| !self.state.is_over());
@@ -173,7 +176,7 @@ macro_rules! state_getters {
 /// A game's state at the start of a tick.
 ///
 /// States are immutable, and can be compared, hashed, copied and pickled. The constructor can
-/// create any state of a map.
+/// create any state that a game on the map can reach.
 ///
 /// Args:
 ///     map: a map, its name or path, or a game or state whose map, rules and tables are used.
@@ -220,10 +223,10 @@ impl State {
         Ok(Self { board, state })
     }
 
-    /// The state after the current tick, in which the player makes this move.
+    /// The state after one tick in which the player makes this move.
     ///
     /// Raises:
-    ///     ValueError: if the game is over.
+    ///     ValueError: if the game is over or the move is invalid.
     #[pyo3(signature = (player_move, /), text_signature = "($self, move, /)")]
     fn after(&self, player_move: &Bound<'_, PyAny>) -> PyResult<Self> {
         let player_move = from_move("move", player_move)?;
@@ -290,8 +293,8 @@ impl State {
 
 /// A game played step by step.
 ///
-/// Games can be compared, copied and pickled, including their moves. Games are mutable, so they
-/// have no hash, but their states have one.
+/// Games can be compared, copied and pickled; their moves are included. Games are mutable and
+/// cannot be hashed, but their states can.
 ///
 /// Args:
 ///     map: a map, its name or path, or a game or state whose map and rules are used.
@@ -370,7 +373,7 @@ impl Game {
     /// counts), or None to stay. Return the resulting move.
     ///
     /// Raises:
-    ///     ValueError: if the game is over or an action is invalid.
+    ///     ValueError: if the game is over, or the move or an action is malformed.
     #[pyo3(signature = (action = None, /))]
     fn step(&mut self, py: Python<'_>, action: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let command = from_command(action)?;
@@ -380,7 +383,7 @@ impl Game {
         to_move(py, player_move)
     }
 
-    /// Play moves, one per tick, until the game ends. Return the number of moves played.
+    /// Play moves, one per tick. Stop if the game ends. Return the number of moves played.
     #[pyo3(signature = (moves, /))]
     fn play(&mut self, py: Python<'_>, moves: &Bound<'_, PyAny>) -> PyResult<usize> {
         let plan = from_plan("moves", moves)?;

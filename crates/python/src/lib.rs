@@ -1,6 +1,6 @@
-//! The extension module `getaway._getaway`. The doc comments of its items become their docstrings,
+//! The extension module `getaway._getaway`. The doc comments of exported items become docstrings,
 //! which `tools/stub.py` copies to `python/getaway/__init__.pyi`. Searches release the interpreter
-//! lock. Errors become Python exceptions with a clear message, and panics become `RuntimeError`.
+//! lock. Errors become Python exceptions, and panics become `RuntimeError`.
 
 mod bot;
 mod callables;
@@ -14,7 +14,7 @@ mod value;
 
 use pyo3::prelude::*;
 
-/// Coveo's Blitz 2025 car chase, reimplemented exactly, searched, and solved before the first move.
+/// The car chase of Coveo's Blitz 2025: an exact simulator, a search library and a solver.
 #[pymodule]
 mod _getaway {
     use pyo3::prelude::*;
@@ -42,7 +42,7 @@ mod _getaway {
     #[allow(non_upper_case_globals)]
     const __build__: &str = getaway_arena::BUILD;
 
-    /// Imports `json` now. If Ctrl-C interrupted a later import, CPython would keep `json` locked.
+    /// Imports `json` now. If Ctrl-C interrupted a later import, CPython could keep `json` locked.
     #[pymodule_init]
     fn import(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.py().import("json").map(drop)

@@ -15,14 +15,14 @@ use crate::value::read_items;
 
 /// A map: the streets, and the start positions of the player and the threats.
 ///
-/// Two maps are equal if their names, difficulties, streets and start positions are equal. Maps can
-/// be hashed, copied and pickled.
+/// Two maps are equal if they have the same name, difficulty, tiles and start positions, and the
+/// same threats in the same order. Maps can be hashed, copied and pickled.
 ///
 /// Args:
 ///     rows: a drawing, as one string or as one string per row: `#` wall, `.` open,
 ///         `~` see-through, P the player, B bull, G goldfish, S shark, O owl, D deer, H hawk.
 ///     name: the map's name.
-///     difficulty: easy, medium, hard, or empty if unknown.
+///     difficulty: for example easy, medium or hard; empty if unknown.
 ///
 /// Raises:
 ///     ValueError: if the drawing is invalid.
@@ -62,13 +62,14 @@ impl Map {
         Ok(Self { map: map::Map { name, kind, difficulty, layout } })
     }
 
-    /// The map's name. If loaded, the name of its folder, or of its file without `.txt`.
+    /// The map's name. For a map from disk, the name of its folder, or of its text file without the
+    /// extension.
     #[getter]
     fn name(&self) -> &str {
         &self.map.name
     }
 
-    /// The map's difficulty: easy, medium, hard, or empty if unknown.
+    /// The map's difficulty, for example easy, medium or hard; empty if unknown.
     #[getter]
     fn difficulty(&self) -> &str {
         &self.map.difficulty
@@ -100,7 +101,7 @@ impl Map {
         without_gil(py, || self.map.save(folder))?.map_err(map_error)
     }
 
-    /// A picture of the start of a game, or None if the map cannot be played.
+    /// A picture of the start of a game, or None if no game can start on the map.
     #[cfg(feature = "lab")]
     fn _repr_svg_(&self) -> PyResult<Option<String>> {
         catch_panic(|| {
@@ -155,7 +156,7 @@ fn map_error(error: MapError) -> PyErr {
     }
 }
 
-/// The map in this folder or text file, or the bundled map with this name.
+/// Load a map by its path (a folder or text file) or by its name. See `maps` for the names.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.
@@ -165,10 +166,15 @@ pub(crate) fn load_map(py: Python<'_>, map: PathBuf) -> PyResult<Map> {
     Ok(Map { map: read_map(py, &map)? })
 }
 
-/// The names of all maps in a folder, by default of the bundled maps.
+/// The names of all maps in a folder.
+///
+/// The default folder is `maps` in the working directory, or else the nearest `maps` in the Python
+/// executable's folder or the four folders above it. If there is no such folder, return the names
+/// of the bundled maps.
 ///
 /// Raises:
 ///     FileNotFoundError: if the folder does not exist.
+///     ValueError: if the folder cannot be read.
 #[pyfunction]
 #[pyo3(signature = (folder = None))]
 pub(crate) fn maps(py: Python<'_>, folder: Option<PathBuf>) -> PyResult<Vec<String>> {

@@ -8,11 +8,12 @@ use crate::convert::{value_error, without_gil};
 use crate::map::read_map;
 use crate::value::read_items;
 
-/// The search signature: a hash of the planners' moves on these maps, as 16 hexadecimal digits.
+/// The search signature: a hash of search results on these maps, as 16 hexadecimal digits.
 ///
-/// The planners play the standard and the no-jump variant, with a fixed seed and fixed budgets. The
-/// signature changes if code changes alter a move; it does not depend on the machine or the number
-/// of threads. Computing it takes about a second for a dozen maps.
+/// The survival search and a fixed set of planners run on each map, in the standard and in the
+/// no-jump variant, with a fixed seed and fixed budgets. The signature changes if a code change
+/// alters one of their decisions; it does not depend on the machine or the number of threads.
+/// Computing it takes about a second for a dozen maps.
 ///
 /// Raises:
 ///     FileNotFoundError: if a map does not exist.

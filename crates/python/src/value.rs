@@ -12,7 +12,7 @@ use getaway::protocol::MAX_JSON_DEPTH;
 
 use crate::convert::{clearer, is_interruption, repr, type_name, value_error};
 
-/// Maximum number of values in a dict of rules, several times as many as in a complete dict.
+/// Maximum number of values in a dict of rules. A complete dict has fewer than 100.
 const RULES_VALUES_MAX: usize = 1000;
 /// Maximum length of an iterable, so that endless iterables are rejected.
 const ITEMS_MAX: usize = 1 << 20;
@@ -36,8 +36,8 @@ pub(crate) fn to_move(py: Python<'_>, player_move: Move) -> PyResult<Py<PyAny>> 
     Ok(members[player_move as usize].clone_ref(py))
 }
 
-/// For each byte, the move with this letter and true, or `Stay` and false if there is none. A table
-/// is faster than branches, because the letters are unpredictable.
+/// For each byte, the move with this letter and `true`, or `Stay` and `false` if no move has it. A
+/// table is faster than branches, because the letters are unpredictable.
 const LETTERS: [(Move, bool); 256] = {
     let mut moves = [(Move::Stay, false); 256];
     let mut index = 0;
@@ -229,7 +229,7 @@ fn from_threat(world: &World, index: usize, threat: &Bound<'_, PyAny>) -> PyResu
     let style: Style = style.parse().map_err(|error| named(&error))?;
     if let Some(spawn) = world.layout().threats.get(index).filter(|spawn| spawn.style != style) {
         return Err(PyValueError::new_err(format!(
-            "threats[{index}]: expected the map's {}, found a {style}",
+            "threats[{index}]: expected the map's {}, found {style}",
             spawn.style
         )));
     }
@@ -317,9 +317,10 @@ pub(crate) fn to_value<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'p
     })
 }
 
-/// Converts a Python value to JSON. Fails if it is too large, nested too deeply or contains itself.
+/// Converts a Python value to JSON. Fails if the value cannot be JSON, contains more than
+/// `values_max` values, is nested too deeply or contains itself.
 pub(crate) fn from_value(name: &str, value: &Bound<'_, PyAny>, values_max: usize) -> PyResult<Value> {
-    // Count first, to reject a large value at once: converting a million values takes a second.
+    // Count first, so that a large value is rejected before the slow conversion begins.
     JsonReader { name, values_max, values: 0 }.measure(value, 0)?;
     JsonReader { name, values_max, values: 0 }.read(value, 0)
 }
@@ -371,7 +372,8 @@ impl JsonReader<'_> {
             return Ok(Value::String(text.to_str()?.to_owned()));
         }
         if let Ok(dict) = value.cast::<PyDict>() {
-            // Items are copied, because converting one may run Python code that changes the dict.
+            // Items are copied, because converting an item may run Python code that changes the
+            // dict.
             let items = dict.items();
             return items.iter().map(|item| self.field(&item, depth)).collect::<PyResult<_>>().map(Value::Object);
         }
@@ -388,7 +390,7 @@ impl JsonReader<'_> {
         let (key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>) = item.extract()?;
         let Ok(text) = key.cast::<PyString>() else {
             let (name, found) = (self.name, type_name(&key));
-            return Err(PyTypeError::new_err(format!("{name}: expected text as the keys of a dict, found {found}")));
+            return Err(PyTypeError::new_err(format!("{name}: expected strings as the keys of a dict, found {found}")));
         };
         Ok((text.to_str()?.to_owned(), self.read(&value, depth + 1)?))
     }
@@ -404,7 +406,7 @@ impl JsonReader<'_> {
             clearer(value.py(), error, || {
                 let found = type_name(value);
                 PyTypeError::new_err(format!(
-                    "{name}: expected numbers, texts, lists and dicts, found {found}, which is not JSON serializable"
+                    "{name}: expected numbers, strings, lists or dicts, found {found}, which is not JSON serializable"
                 ))
             })
         })?;

@@ -1,7 +1,8 @@
 //! The long audit of proofs: `cargo run --release --package getaway-reference --example audit`.
 //! Solves many small maps, each with its own rules, and verifies the certificates. Then checks that
-//! changed and forged certificates are refused if they are false. After a failure, the exit code
-//! is 1. `--seed S --pairs 1 --changed 0 --forged 0` repeats the check of a single map.
+//! the verifier accepts no changed or forged certificate whose bound a known line exceeds. After a
+//! failure, the exit code is 1. `--seed S --pairs 1 --changed 0 --forged 0` repeats the check of a
+//! single pair of a map and rules.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};

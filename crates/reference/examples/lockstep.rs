@@ -1,8 +1,8 @@
 //! The long lockstep run: compares `getaway::game` with the reference model in random games.
 //!
 //! `cargo run --release --example lockstep -- --ticks 10000000 --seed 1` plays games with the seeds
-//! 1, 2, 3, ... until they have 10,000,000 ticks in total. `--seed S --games 1` plays a single
-//! game. The first divergence ends the run with exit code 1.
+//! 1, 2, 3, ... until they have at least 10,000,000 ticks in total. `--seed S --games 1` plays a
+//! single game. The first divergence ends the run with exit code 1.
 
 use std::io::{IsTerminal, Write, stderr};
 use std::process::ExitCode;

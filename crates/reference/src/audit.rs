@@ -1,7 +1,8 @@
 //! Audits proofs: solves random small maps under random rules with several seeds, verifies every
 //! certificate, and compares the claims of the certificates with one another and with an exhaustive
-//! search. A changed or forged certificate must be refused unless its claim is true. The exhaustive
-//! search never projects states to fewer threats, and shares only [`World`] with the prover.
+//! search, as far as its limit allows. The verifier must refuse a changed or forged certificate if
+//! a known line exceeds the bound. The exhaustive search never projects states to fewer threats,
+//! and shares only [`World`] with the prover.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -22,7 +23,8 @@ pub struct Audit {
     pub solve_ticks: u64,
     /// Maximum number of simulated ticks in an exhaustive search.
     pub search_steps: usize,
-    /// Limit on the verifier's steps. Valid certificates of small maps must verify within it.
+    /// Limit on the verifier's steps per certificate. An unchanged certificate must verify within
+    /// this limit.
     pub verify_steps: u64,
 }
 
@@ -105,8 +107,9 @@ fn streets(dice: &mut Dice, size: i32) -> Layout {
     }
 }
 
-/// Draws random rules. At least a quarter have lazy threats that move in every tick. At least half
-/// have the server's views, patience and rest, because sweeps support only these values.
+/// Draws random rules. With a probability of at least 1/4, lazy threats move in every tick. With a
+/// probability of at least 1/2, the views and the hawks' patience and rest are the server's,
+/// because the prover supports only these values.
 fn rules(dice: &mut Dice) -> Rules {
     let no_jump = dice.one_in(2);
     let mut rules = Rules { no_jump, ..random_rules(dice) };
@@ -132,7 +135,8 @@ fn solve(world: &World, seed: u64, ticks: u64) -> (Solution, Certificate) {
     (solution, certificate)
 }
 
-/// Changes a digit or a letter of a certificate, drops or duplicates a line, or swaps two lines.
+/// Changes a digit or a letter of a certificate, drops or duplicates a line, or swaps two lines. By
+/// chance, the result may equal the original.
 pub fn change(text: &str, dice: &mut Dice) -> String {
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let line = dice.below(lines.len());
@@ -181,16 +185,18 @@ fn forge(honest: &Certificate, threats: usize, dice: &mut Dice) -> Certificate {
 }
 
 impl Audit {
-    /// Low limits for auditing many pairs: a few milliseconds per pair.
+    /// Low limits, so that many pairs can be audited.
     pub const SMALL: Self = Self { solves: 4, solve_ticks: 120_000, search_steps: 20_000, verify_steps: 1_000_000_000 };
 
-    /// Solves [`pair`] repeatedly. Fails on conflicting results, a refused certificate or a panic.
+    /// Solves the map of [`pair`] with several search seeds. Fails on conflicting results, a
+    /// refused certificate or a panic.
     pub fn check(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         self.check_pair(&layout, &rules, counts).map_err(|what| failure(seed, what, &layout, &rules))
     }
 
-    /// Verifies changed certificates. Fails if the verifier panics, or accepts a false certificate.
+    /// Verifies changed certificates. Fails if the verifier panics, or accepts a bound that a known
+    /// line exceeds.
     pub fn check_changed(&self, seed: u64, changes: usize, counts: &mut Counts) -> Result<(), Failure> {
         let (layout, rules) = pair(seed);
         let (world, mut dice) = (world(&layout, &rules), Dice::from_seed(seed));
@@ -209,7 +215,8 @@ impl Audit {
     }
 
     /// Verifies a forged certificate for a random map. For about half of the seeds, the map may be
-    /// larger than those of [`pair`]. Fails if the verifier panics, or accepts a false certificate.
+    /// larger than those of [`pair`]. Fails if the verifier panics, or accepts a bound that a known
+    /// line exceeds.
     pub fn check_forged(&self, seed: u64, counts: &mut Counts) -> Result<(), Failure> {
         let mut dice = Dice::from_seed(seed);
         let (layout, rules) = if dice.one_in(2) { pair(seed) } else { (streets(&mut dice, 4), rules(&mut dice)) };
@@ -297,7 +304,7 @@ fn failure(seed: u64, what: String, layout: &Layout, rules: &Rules) -> Failure {
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { pairs, exhausted, doomed, unproven, by_sweeps, by_search, by_both, .. } = self;
-        writeln!(f, "{pairs} pairs, {exhausted} of them searched exhaustively, {doomed} doomed")?;
+        writeln!(f, "{pairs} pairs, {exhausted} of them decided by exhaustive search, {doomed} doomed")?;
         write!(f, "{} certificates verified: {unproven} without a proof, ", unproven + by_sweeps + by_search)?;
         writeln!(f, "{by_sweeps} by sweeps, {by_search} by search, {by_both} of them after sweeps")?;
         let Self { accepted, refused, exceeded, .. } = self;

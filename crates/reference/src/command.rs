@@ -19,7 +19,7 @@ pub(super) fn destination(
             shared_path_step(layout, rules, player, target).ok_or(ActionError::Unreachable(target))?
         }
     };
-    // A path may lead over a see-through tile, but the server refuses the step onto this tile.
+    // A path may lead over a see-through tile, but the server refuses the step onto such a tile.
     Ok((layout.tile(next) == Tile::Open).then_some(next))
 }
 
@@ -41,7 +41,7 @@ fn target(layout: &Layout, x: f64, y: f64) -> Result<Position, ActionError> {
 /// Rounds like JavaScript's `Math.round`: halves up. `f64::round` rounds halves away from zero.
 fn math_round(value: f64) -> f64 {
     let floor = value.floor();
-    // `(value + 0.5).floor()` would round the largest number below one half to 1.
+    // `(value + 0.5).floor()` would round the largest `f64` below 0.5 to 1.
     if value - floor >= 0.5 { floor + 1.0 } else { floor }
 }
 

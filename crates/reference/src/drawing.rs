@@ -1,7 +1,8 @@
 use getaway::game::{Layout, Position, Spawn, Style, Tile};
 
-/// Parses a drawing: `#` is a wall, `~` is a see-through tile, and all other tiles are open. `P` is
-/// the player, by default at (0, 0), and the initial of a style (`B` for bull) is a threat.
+/// Parses a drawing. `#` is a wall, `~` is a see-through tile, and every other character is an open
+/// tile. `P` marks the player, which is at (0, 0) without a `P`. The capital initial of a style
+/// (`B` for bull) marks a threat.
 pub(super) fn draw(rows: &[&str]) -> Layout {
     let mut layout = Layout {
         width: rows[0].len() as i32,

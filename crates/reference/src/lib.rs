@@ -1,9 +1,9 @@
 //! The slow, literal reference model of the rules, against which [`getaway::game`] is tested.
 //!
 //! The model applies the rules in the server's order, without lookup tables. It uses only basic
-//! types of [`getaway::game`], not its logic, so that the two do not share mistakes. Exceptions:
-//! [`lockstep`] and [`audit`] use both models, and [`verify()`] caches paths and lets `game`
-//! validate the map.
+//! types of [`getaway::game`], not its logic, so that the two models do not share mistakes.
+//! Exceptions: [`lockstep`] and [`audit`] use both models; [`verify()`] caches paths, and lets
+//! `game` validate the map and the rules.
 
 pub mod audit;
 mod command;
@@ -25,12 +25,12 @@ pub use sight::{best_intersections, line_of_sight};
 pub use threat::{Memory, Threat};
 pub use verify::{STEPS_MAX, VerifyError, verify, verify_within};
 
-/// The state of a game between two ticks. Apart from the rules, the server has the same fields.
+/// The state of a game, with its map and rules.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Game {
     pub layout: Layout,
     pub rules: Rules,
-    /// The next tick to be played; the first is 1.
+    /// The next tick, from 1. After a no-jump catch, the tick of the catch.
     pub tick: u16,
     pub player: Position,
     /// The threats in map order.
@@ -39,7 +39,8 @@ pub struct Game {
 
 impl Game {
     pub fn new(layout: &Layout, rules: &Rules) -> Self {
-        // A missing rule is a compile error. Each comment says where the rules below it are used.
+        // A rule that this pattern does not name is a compile error. Each comment says where the
+        // model uses the rules below the comment.
         let Rules {
             // `Game::step`
             no_jump: _,
@@ -81,23 +82,24 @@ impl Game {
         self.threats.iter().any(|threat| threat.position == self.player)
     }
 
-    /// Returns true if the server's check at the start of a tick ends the game.
+    /// Returns true if the server's check at the start of a tick would end the game.
     pub fn over(&self) -> bool {
         self.caught() || self.tick > 2000
     }
 
-    /// Returns the score, 5 points per tick reached. It is final once the game is over.
+    /// Returns the score, which is 5 times `tick`. The score is final once the game is over.
     pub fn score(&self) -> u32 {
         5 * u32::from(self.tick)
     }
 
-    /// Returns the tile to which the action leads, or `None` if the server refuses the action
-    /// silently. Fails with the error that the server would log.
+    /// Returns the tile onto which the action moves the player, or `None` if the server refuses the
+    /// action silently. Fails with the error that the server would log.
     pub fn try_action(&self, action: Action) -> Result<Option<Position>, ActionError> {
         command::destination(&self.layout, &self.rules, self.player, action)
     }
 
-    /// Plays one tick: moves the player, then the threats. Does nothing if the game is over.
+    /// Plays one tick: moves the player and, unless a no-jump catch ends the game, the threats.
+    /// Does nothing if the game is over.
     pub fn step(&mut self, actions: &[Action]) {
         self.step_by(actions, Threat::update);
     }

@@ -1,4 +1,4 @@
-//! Paths and posts for the literal threats, computed from scratch or cached.
+//! Paths and posts for this crate's threats, computed from scratch or cached.
 
 use std::borrow::Cow;
 use std::cell::{Cell, OnceCell};
@@ -40,18 +40,18 @@ impl Navigation for UncachedNavigation<'_> {
     }
 }
 
-/// Runs each of the two path searches at most once per tile, when its result is first needed.
+/// Runs each of the two path searches at most once per tile, when a result is first needed.
 pub(crate) struct CachedNavigation {
     layout: Layout,
     rules: Rules,
-    /// The number of the open tile at each position, at index `y * width + x`; `None` for walls.
+    /// At index `y * width + x`, the number of the open tile at (x, y), or `None` for a wall.
     tiles: Vec<Option<usize>>,
-    /// For each start, the first steps to all targets.
+    /// For each open start tile, the first steps to all open tiles.
     shark: Vec<OnceCell<Steps>>,
-    /// For each target, the first steps from all starts.
+    /// For each open target tile, the first steps from all open tiles.
     shared: Vec<OnceCell<Steps>>,
     posts: Vec<Position>,
-    /// Work since the last call of `take_work`, in the verifier's steps.
+    /// Work since the last call of `take_work`, in steps of the verifier (see `STEPS_MAX`).
     work: Cell<u64>,
 }
 
@@ -93,7 +93,8 @@ impl CachedNavigation {
 
 impl Navigation for CachedNavigation {
     fn shark_step(&self, from: Position, to: Position) -> Option<Position> {
-        // The server's search sorts the list of all tiles once per tile, so count tiles squared.
+        // The server's search sorts its list of tiles once per tile, so its work is counted as the
+        // number of tiles squared.
         let work = self.shark.len();
         let search = || self.steps(work, || shark_path_steps(&self.layout, &self.rules, from));
         self.shark[self.tile(from)?].get_or_init(search)[self.tile(to)?]

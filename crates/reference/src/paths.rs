@@ -86,7 +86,8 @@ pub fn shark_path(layout: &Layout, rules: &Rules, from: Position, to: Position) 
     follow_back(&shark_search(layout, rules, from), from, to)
 }
 
-/// Returns the first tile of [`shark_path`] to every open tile, computed with a single search.
+/// Returns the first tile of [`shark_path`] from the open tile `from` to every open tile, computed
+/// with a single search.
 pub fn shark_path_steps(layout: &Layout, rules: &Rules, from: Position) -> Vec<(Position, Option<Position>)> {
     let came_from = shark_search(layout, rules, from);
     let first = |to| follow_back(&came_from, from, to).and_then(|path| path.first().copied());
@@ -104,8 +105,9 @@ fn follow_back(came_from: &Columns<Option<Position>>, from: Position, to: Positi
     Some(path)
 }
 
-/// Returns, for every tile, the previous tile on the shark path to it. Uses the server's own search
-/// for the server's order, and a plain breadth-first search for other orders.
+/// Returns, for every reachable tile except `from`, the previous tile on the shark path to it. Uses
+/// the server's own search for the server's order, and a plain breadth-first search for other
+/// orders.
 fn shark_search(layout: &Layout, rules: &Rules, from: Position) -> Columns<Option<Position>> {
     if rules.shark_path_order == Rules::BLITZ_2025.shark_path_order {
         listed_search(layout, from)
@@ -128,7 +130,8 @@ fn ordered_search(layout: &Layout, order: [Direction; 4], from: Position) -> Col
     came_from
 }
 
-/// The server's search. Returns, for every tile, the tile that last lowered its cost.
+/// The server's search. Returns, for every tile, the neighbour from which its cost was last
+/// lowered.
 fn listed_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
     let mut came_from = Columns::filled(layout, None);
     let mut cost = Columns::filled(layout, f64::INFINITY);
@@ -143,7 +146,7 @@ fn listed_search(layout: &Layout, from: Position) -> Columns<Option<Position>> {
     }
     while !unseen.is_empty() {
         // Before each pop, the server sorts the list stably by descending cost, and infinite costs
-        // are equal. So it pops the last-listed of the tiles with the lowest cost.
+        // are equal. So each pop takes the last-listed of the tiles with the lowest cost.
         unseen.sort_by(|&a, &b| cost[b].total_cmp(&cost[a]));
         let Some(tile) = unseen.pop() else { break };
         let next_cost = cost[tile] + 1.0;

@@ -4,12 +4,12 @@
 pub(super) fn next(seed: &mut i32, scale: f64) -> f64 {
     let x = libm::sin(f64::from(*seed)) * scale;
     *seed += 1;
-    // Unlike `x.fract()`, this is not negative if `x` is.
+    // Unlike `x.fract()`, this difference is never negative.
     x - x.floor()
 }
 
 /// Picks an entry from the list. Like the server, draws a number even if the list is empty. With
-/// scales other than the server's, the number can round up to 1, which picks the last entry.
+/// some scales other than the server's, the number can round up to 1, which picks the last entry.
 pub(super) fn pick<T: Copy>(seed: &mut i32, scale: f64, list: &[T]) -> Option<T> {
     let index = (next(seed, scale) * list.len() as f64).floor() as usize;
     list.get(index).or(list.last()).copied()

@@ -12,9 +12,9 @@ pub fn line_of_sight(layout: &Layout, from: Position, to: Position) -> bool {
     (left..=right).all(|x| (top..=bottom).all(|y| layout.is_open(Position::new(x, y))))
 }
 
-/// Returns the posts of hawks: up to `hawk_posts` intersections, those with the most visible tiles
-/// first. An intersection is an open tile with at least three open neighbours, and is not on the
-/// map's edge. Intersections with equally many visible tiles are in ascending order of x, then y.
+/// Returns the posts of hawks: the `hawk_posts` intersections that see the most tiles, or all if
+/// there are fewer. An intersection is an open tile that has at least three open neighbours and is
+/// not on the map's edge. The order is by descending number of tiles seen, then by x, then by y.
 pub fn best_intersections(layout: &Layout, rules: &Rules) -> Vec<Position> {
     let mut intersections = Vec::new();
     for x in 1..=layout.width - 2 {

@@ -5,7 +5,7 @@ use super::random::pick;
 use super::sight::line_of_sight;
 use getaway::game::{Direction, Layout, Personality, PhaseClocks, Position, Rules, Spawn, Style, View};
 
-/// A threat with the fields that the server stores.
+/// The state of a threat, and the rules that it follows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Threat {
     /// The rules, which are constants on the server.
@@ -33,7 +33,8 @@ pub struct Memory {
     pub seen: Option<Position>,
     /// Hawk: the intersection to which it is moving.
     pub post: Option<Position>,
-    /// Hawk: counts its moves without a target, from 0, or from `-hawk_rest_moves` after a post.
+    /// Hawk: counts its moves without a target, from 0, or from `-hawk_rest_moves` after it reached
+    /// a post.
     pub idle_rounds: i32,
 }
 
@@ -73,7 +74,8 @@ impl Threat {
         self.stale_player = player;
     }
 
-    /// Counts a tick and returns true if the threat chooses a move in this tick.
+    /// Updates the personality, counts a tick, and returns true if the threat chooses a move in
+    /// this tick.
     pub(crate) fn is_due(&mut self, clock: u16) -> bool {
         self.personality = personality_at(self.rules.phase_clocks, clock);
         self.ticks_since_move += 1;
@@ -106,7 +108,8 @@ impl Threat {
         notices.then_some(player)
     }
 
-    /// Makes a move, which depends on the player only through `noticed`, and not on the clock.
+    /// Chooses a move, and makes it if possible. The choice depends on the player only through
+    /// `noticed`, and does not depend on the clock.
     pub(crate) fn act(&mut self, navigation: &impl Navigation, layout: &Layout, noticed: Option<Position>) {
         if let Some(direction) = self.choose(navigation, layout, noticed) {
             self.take(layout, direction);
@@ -123,7 +126,7 @@ impl Threat {
         }
     }
 
-    /// Chooses a move. The threat's memory changes only here.
+    /// Chooses a move, or `None` to stay. The threat's memory changes only here.
     fn choose(
         &mut self,
         navigation: &impl Navigation,
@@ -238,7 +241,8 @@ impl Threat {
     }
 }
 
-/// True if owls that move at this clock look: on the server, in the first ten of every sixty ticks.
+/// Returns true if owls that move at this clock look: on the server, in the first ten of every
+/// sixty ticks.
 pub(crate) fn owls_look(rules: &Rules, clock: u16) -> bool {
     clock % rules.owl_minute_ticks < rules.owl_window_ticks
 }

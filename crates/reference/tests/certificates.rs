@@ -67,7 +67,7 @@ fn sweeps_after_a_complete_proof_are_ignored() {
             certificate.steps.push(wrong);
             assert_eq!(verify(&certificate, &layout), Ok(()), "map {index}");
             certificate.steps.rotate_right(1);
-            assert!(verify(&certificate, &layout).is_err(), "map {index}: a wrong sweep before the proof");
+            assert!(verify(&certificate, &layout).is_err(), "map {index}: accepted a wrong sweep before the proof");
             changed += 1;
         }
     }
@@ -93,7 +93,7 @@ fn searches_with_many_threats_and_with_jumping_verify() {
         braid_permille: 1000,
     };
     let (layout, certificate) = search(&many_threats, 6, &Rules::NO_JUMP);
-    assert_eq!(verify(&certificate, &layout), Ok(()), "32 threats do not fit into one number");
+    assert_eq!(verify(&certificate, &layout), Ok(()), "a map with 32 threats");
     let small = GeneratorOptions { width: 9, height: 7, threats: 4, braid_permille: 0, ..many_threats };
     let searched = (0..120).filter(|&index| {
         let (layout, certificate) = search(&small, index, &Rules::BLITZ_2025);
@@ -101,7 +101,7 @@ fn searches_with_many_threats_and_with_jumping_verify() {
         certificate.end == ProofEnd::Search
     });
     let searched = searched.count();
-    assert!(searched >= 3, "{searched} maps were decided by searching alone");
+    assert!(searched >= 3, "{searched} proofs ended with a search");
 }
 
 #[test]

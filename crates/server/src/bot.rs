@@ -13,16 +13,16 @@ use getaway::recording::{CommandNote, UnreadableNote, WireNotes, milliseconds, s
 
 pub(super) enum Answer {
     Actions(Vec<Action>),
-    /// No valid command arrived before the deadline.
+    /// No valid command for the tick arrived in time.
     None,
-    /// The bot has disconnected, or has broken a rule and must be disconnected.
+    /// The bot has disconnected, or must be disconnected, for example after a flood of frames.
     Disconnected(Disconnect),
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct CommandCounts {
     pub commands: u32,
-    /// Commands that arrived after their tick was played.
+    /// Commands for earlier ticks, except second commands for the tick that was answered last.
     pub late_commands: u32,
     pub invalid_commands: u32,
 }
@@ -39,8 +39,8 @@ impl<'a> BotConnection<'a> {
         Self { socket, answered_tick: None, counts: CommandCounts::default(), mistakes: Mistakes::default() }
     }
 
-    /// Sends a state. Fails if the connection breaks, or if sending takes longer than
-    /// [`WRITE_TIMEOUT`] because the bot reads too slowly.
+    /// Sends a state. Fails if the connection is broken, or if sending takes longer than
+    /// [`WRITE_TIMEOUT`].
     pub async fn send(&mut self, frame: Utf8Bytes) -> Result<(), Disconnect> {
         match timeout(WRITE_TIMEOUT, self.socket.send(Message::Text(frame))).await {
             Ok(Ok(())) => Ok(()),
@@ -49,8 +49,10 @@ impl<'a> BotConnection<'a> {
         }
     }
 
-    /// Waits for the command for a tick. Disconnects the bot after a second REGISTER, a frame that
-    /// is too long or not JSON, or a flood. Ignores other frames; reports the first of each kind.
+    /// Waits until `deadline` for the command for a tick. Returns [`Answer::Disconnected`] if the
+    /// connection ends, or after a second REGISTER, a frame that is too long or is not valid JSON,
+    /// or [`MAX_FRAMES_PER_TICK`] frames without a valid command for the tick. Ignores other
+    /// frames, and reports the first mistake of each kind.
     pub async fn answer(
         &mut self,
         tick: u32,
@@ -124,7 +126,7 @@ fn frame_text(received: &Option<Result<Message, axum::Error>>) -> String {
     }
 }
 
-/// Records late commands and unreadable frames. Other ignored frames are not recorded.
+/// Records late commands and unreadable frames.
 fn record_ignored(wire: &mut WireNotes, mistake: Mistake, frame: ClientFrame, ms: f64, text: String) {
     match frame {
         ClientFrame::Command(Command { tick, actions }) if mistake == Mistake::LateCommand => {

@@ -38,7 +38,7 @@ pub(super) async fn serve(mut socket: WebSocket, shared: Arc<Shared>) {
     close(socket, code, &reason).await;
 }
 
-/// Reports the reason, unless the client disconnected or all games have been played.
+/// Reports the reason, unless the connection ended or failed, or all games have been played.
 fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     let Disconnect { reason, code } = disconnect;
     if matches!(code, close_code::POLICY | close_code::INVALID | close_code::SIZE | close_code::AGAIN) {
@@ -47,7 +47,7 @@ fn rejected(shared: &Shared, disconnect: Disconnect) -> (CloseCode, String) {
     (code, reason)
 }
 
-/// Waits for the frame that determines the role. Reports the first ignored frame of each kind.
+/// Waits for the frame that determines the role. Reports the first mistake of each kind.
 async fn role(socket: &mut WebSocket, shared: &Shared) -> Result<Role, Disconnect> {
     let (mut rate_limiter, mut mistakes) = (RateLimiter::new(), Mistakes::default());
     loop {
@@ -155,7 +155,7 @@ async fn wait_for_turn<'a>(socket: &mut WebSocket, shared: &'a Shared) -> Result
                     Incoming::Frame(frame) => {
                         let (mistake, what) = early_frame(&frame);
                         if mistakes.is_first(mistake) {
-                            let text = format!("ignored {what} before its game: expected no frame until the first state");
+                            let text = format!("ignored {what} from a waiting bot: expected no frame until the first state");
                             shared.report(Event::ClientNote { text });
                         }
                         rate_limiter.count_frame()?;
@@ -298,7 +298,7 @@ mod tests {
         let server = Server::bind("127.0.0.1", 0, options).await.expect("a free port");
         let address = server.local_addr().expect("an address").to_string();
         let running = tokio::spawn(server.run(|_| Ok::<(), ()>(())));
-        // The bot sends no command, so the game makes no progress.
+        // The bot sends no command, so the first tick takes `TIMEOUT`.
         let player = join(&address, json!({"type": "REGISTER", "teamName": "thinks"})).await;
         let silent_viewer = join(&address, json!({"type": "VIEWER"})).await;
         let silent_bot = join(&address, json!({"type": "REGISTER", "teamName": "waits"})).await;
@@ -315,11 +315,11 @@ mod tests {
                 },
             }
         };
-        // The page reconnects after this code, but not after `AWAY`, which announces a shutdown.
+        // The page reconnects after `ERROR`, but not after `AWAY`, which announces a shutdown.
         let closes = [&close_code::ERROR.to_be_bytes()[..], b"ping timeout"].concat();
         assert!(of_viewer.ends_with(&closes) && of_bot.ends_with(&closes), "{of_viewer:?}; {of_bot:?}");
         assert_eq!(states, 1, "the game makes no progress");
-        // A peer that answers is still pinged long after the silent peers have been dropped.
+        // The viewer that answers pings stays connected after the silent peers have been dropped.
         while pings < 6 {
             let message = timeout(TIMEOUT, viewer.next())
                 .await

@@ -4,7 +4,7 @@ use axum::extract::ws::CloseCode;
 pub(super) struct Disconnect {
     /// The reason, for the log and the close frame.
     pub reason: String,
-    /// The close code for the client, if it is still connected.
+    /// The code for the close frame, which is sent if the client is still connected.
     pub code: CloseCode,
 }
 

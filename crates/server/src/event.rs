@@ -8,7 +8,7 @@ pub enum Event {
         game: u64,
         map: String,
         team: String,
-        /// True if the bot registered with a token.
+        /// True if the bot registered with a non-empty token.
         has_token: bool,
     },
     /// A note for the author of the bot.

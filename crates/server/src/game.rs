@@ -1,5 +1,4 @@
-//! Plays a bot's game on a [`World`]. Viewers and disk errors do not affect the game. A slow,
-//! silent or disconnected bot affects only its own game.
+//! Plays a bot's game on a [`World`]. Viewers and disk errors do not affect the game.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -32,20 +31,20 @@ pub struct GameResult {
     /// Ticks played with a command.
     pub commands: u32,
     pub missed_ticks: u32,
-    /// Commands that arrived after their tick was played.
+    /// Commands for earlier ticks, except second commands for the tick that was answered last.
     pub late_commands: u32,
     pub invalid_commands: u32,
-    /// Set if the bot was disconnected; the remaining ticks were played without it.
+    /// Set if the bot left or was disconnected; the remaining ticks were played without it.
     #[serde(rename = "left")]
     pub disconnect: Option<BotDisconnect>,
-    /// Duration from the first state to the last tick.
+    /// Duration from sending the first state to the end of the last tick.
     pub seconds: f64,
     pub recording: Option<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct BotDisconnect {
-    /// The first tick without the bot.
+    /// The tick in which the connection ended. It was played without a command.
     pub tick: u16,
     pub reason: String,
 }
@@ -60,7 +59,7 @@ pub(super) struct HostedGame<'a> {
     pub viewers: &'a Viewers,
     pub live: &'a LiveReplay,
     pub recording: Option<Recorder>,
-    /// Logs the bot's first mistake of each kind, its disconnect, and a failed recording.
+    /// Reports the bot's first mistake of each kind, its disconnect, and a failed recording.
     pub note: &'a (dyn Fn(String) + Sync),
 }
 
@@ -101,7 +100,7 @@ impl Play<'_> {
         self.game.viewers.publish(frame.clone());
         let mut wire = WireNotes::default();
         let answer = if self.disconnect.is_some() {
-            // Without a bot, the tick has nothing to wait for, so it lets other tasks run here.
+            // Without a bot, this function waits for nothing, so it yields to let other tasks run.
             tokio::task::yield_now().await;
             Answer::None
         } else {
@@ -115,7 +114,7 @@ impl Play<'_> {
         wire.left = self.disconnect.as_ref().map(|(_, disconnect)| disconnect.reason.clone());
         self.game.live.note(&wire);
         self.record(frame, &actions, wire).await;
-        // `play` fails only if the game is over, which the caller checks before each tick.
+        // `World::play` fails only if the game is over, which the caller checks before each tick.
         let _ = self.game.world.play(&mut self.state, &actions);
         if self.disconnect.is_none() && !self.state.is_over() && !self.game.delay.is_zero() {
             sleep(self.game.delay).await;

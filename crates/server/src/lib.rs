@@ -1,9 +1,10 @@
 //! The local game server: speaks the real server's protocol and plays one game at a time. A
-//! connection can affect only its own game, and a game waits only for its bot. The crate prints
-//! nothing: the server reports [`Event`]s.
+//! connection cannot change another bot's game, and a game waits only for its own bot. The crate
+//! prints nothing: the server reports [`Event`]s.
 //!
-//! Each connection has one task. A fair semaphore lets one bot play at a time, and this bot's task
-//! runs the game. Viewers receive states through queues, for which the game never waits.
+//! Each websocket is served by its own task. A fair semaphore lets one bot play at a time, and the
+//! task of that bot runs the game. Viewers receive states through queues; the game never waits for
+//! a viewer.
 
 mod bot;
 mod client;
@@ -55,7 +56,7 @@ pub use options::ServerOptions;
 pub use site::{ENDPOINTS, Endpoint};
 pub use viewer_server::ViewerServer;
 
-/// Maximum number of open files besides connections.
+/// Room in the file table for files other than connections.
 const OTHER_FILES_MAX: usize = 64;
 const CHECKED_RECORDINGS_MAX: u64 = 1000;
 const SHUTDOWN_POLL_INTERVAL: Duration = Duration::from_millis(10);
@@ -67,7 +68,7 @@ fn check_recording(path: PathBuf, existing: Existing) -> Result<(), RecordingErr
         let opened = OpenOptions::new().write(true).open(&path);
         return opened.map(drop).map_err(|source| RecordingError::Write { path, source });
     }
-    // An empty recording removes its file when dropped.
+    // A `RecordingWriter` that wrote no tick removes its file when dropped.
     RecordingWriter::create(path).map(drop)
 }
 
@@ -92,8 +93,9 @@ pub struct Server {
 }
 
 impl Server {
-    /// Binds to a port; port 0 means any free port. Fails if there are no maps, if a recording
-    /// cannot be written, or if the address is unavailable.
+    /// Binds to a port; port 0 means any free port. Fails if there are no maps, if the address is
+    /// unavailable, or if a recording cannot be written. Checks the recordings of at most 1000
+    /// games, and only that of the first game if the number of games is not limited.
     pub async fn bind(host: &str, port: u16, options: ServerOptions) -> Result<Self, ServerError> {
         if options.maps.is_empty() {
             return Err(ServerError::NoMaps);

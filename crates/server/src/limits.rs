@@ -1,12 +1,13 @@
-//! Limits that prevent other clients from affecting a bot's game.
+//! Limits that protect a bot's game from slow, silent and flooding clients.
 
 use std::time::Duration;
 
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
-/// Maximum number of connections, far below Linux's default file limit. Further ones are closed.
+/// Maximum number of connections, far below Linux's default limit of open files. Further
+/// connections are closed.
 pub const MAX_CONNECTIONS: usize = 256;
-/// Maximum number of viewers. Each viewer gets a copy of every state.
+/// Maximum number of viewers. Every state is sent to each viewer.
 pub const MAX_VIEWERS: usize = 64;
 pub const MAX_WAITING_BOTS: usize = 32;
 /// Time limit for a client to send REGISTER or VIEWER, as on the real server.
@@ -14,33 +15,36 @@ pub const REGISTRATION_TIMEOUT: Duration = Duration::from_secs(5);
 /// Time limit of an HTTP connection, unless it becomes a websocket. After this time, the server
 /// sends only the answer to a request that has arrived.
 pub const HTTP_TIMEOUT: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 5 });
-/// Time limit for the last answer of a connection: longer than an analysis or a branch takes.
+/// Time limit for the last answer of a connection. An analysis or a branch takes a few seconds.
 pub const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
-/// Maximum size of a request's head. Browsers send less than 4 KiB.
+/// Maximum size of a request's head. Browsers usually send less than 4 KiB.
 pub const MAX_REQUEST_HEAD_BYTES: usize = 16 << 10;
 pub const MAX_FRAME_BYTES: usize = MAX_CLIENT_FRAME_BYTES;
-/// Maximum number of frames from a bot per tick. A flood would keep the game busy.
+/// Maximum number of frames that the server reads from a bot per tick.
 pub const MAX_FRAMES_PER_TICK: usize = 100;
-/// Limit for clients that are not playing, which need to send only a few frames.
+/// Maximum number of frames per second from a client that is not playing.
 pub const MAX_IDLE_FRAMES_PER_SECOND: u32 = 100;
-/// Time limit for sending a frame. A peer that reads too slowly counts as gone.
+/// Time limit for sending a frame. A peer that reads too slowly is disconnected.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(3);
 pub const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 /// Time for pages to fetch the end of the last game. They poll every 250 ms, but a busy machine can
 /// delay a browser for more than a second, and browsers let hidden pages poll only once per second.
 pub const VIEWER_SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
-/// Interval between pings to viewers and waiting bots. Two unanswered pings end the connection.
+/// Interval between pings to viewers and waiting bots. A peer that has sent nothing for 2.5
+/// intervals is disconnected at the next ping.
 pub const PING_INTERVAL: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(15) };
-/// Maximum size of a viewer's queue: about one game's states. Beyond it, the viewer is dropped.
+/// Maximum size of a viewer's queue: about one game's states on a typical map. A viewer whose queue
+/// is full is dropped.
 pub const MAX_VIEWER_BACKLOG_BYTES: usize = 16 << 20;
 pub const MAX_VIEWER_BACKLOG_STATES: usize = 4096;
-/// Maximum size of the disk's queue: the states of several games. Beyond it, the recording ends.
+/// Maximum size of the states queued for the disk: several games' states on a typical map. If a
+/// state does not fit, the recording ends.
 pub const MAX_RECORDING_BACKLOG_BYTES: usize = 64 << 20;
 /// Maximum number of states queued for the disk: more than a game has.
 pub const MAX_RECORDING_BACKLOG_TICKS: usize = 4096;
 /// Time limit for creating or finishing a recording, so that the next bot does not wait for long.
 pub const RECORDING_TIMEOUT: Duration = Duration::from_secs(2);
-/// Size of a socket's read buffer. Most frames are below 100 bytes.
+/// Size of a websocket's read buffer. Most frames are shorter than 100 bytes.
 pub const READ_BUFFER_BYTES: usize = 4 << 10;
 /// Pause after a failure to accept a connection, for example if file descriptors have run out.
 pub const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(100);

@@ -13,7 +13,7 @@ pub struct ServerOptions {
     pub maps: Vec<Map>,
     pub seed: u64,
     pub tick_time: Duration,
-    /// Pause after each tick, as long as the bot is connected.
+    /// Pause between ticks, as long as the bot is connected.
     pub delay: Duration,
     /// The number of games to play; `None` for no limit.
     pub games: Option<u64>,
@@ -25,7 +25,8 @@ pub struct ServerOptions {
 }
 
 impl ServerOptions {
-    /// An unlimited number of games with the real server's 100 ms per tick.
+    /// Creates options for an unlimited number of games with 100 ms per tick, as on the real
+    /// server.
     pub fn with_maps(maps: Vec<Map>) -> Self {
         Self {
             maps,
@@ -40,7 +41,7 @@ impl ServerOptions {
         }
     }
 
-    /// The map of a game. It depends only on the seed and the game's number.
+    /// The map of a game. It depends only on the maps, the seed and the game's number.
     pub(super) fn map_of_game(&self, number: u64) -> &Map {
         let mut rng = Pcg32::new(self.seed, number);
         // Adjacent streams of the generator start with similar numbers, so skip the first ones.
@@ -57,7 +58,7 @@ impl ServerOptions {
     }
 }
 
-/// `games/a.jsonl.gz` -> `games/a-2.jsonl.gz`.
+/// For example, `games/a.jsonl.gz` becomes `games/a-2.jsonl.gz`.
 fn numbered(path: &Path, number: u64) -> PathBuf {
     let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let known = [".jsonl.gz", ".jsonl"].into_iter().find(|known| name.ends_with(known));

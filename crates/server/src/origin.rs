@@ -1,11 +1,12 @@
-//! Checks that a request comes from a program or from this server's page.
+//! Refuses requests whose headers show that another website's page may have sent them.
 //!
-//! A browser lets every web page send requests to any address, including this machine's. In
-//! requests to an address that the browser trusts, the header `Sec-Fetch-Site` tells how the page
-//! is related to the address. The header `Origin` names the page's origin. Browsers always send it
-//! for websockets and POST, but rarely for GET. Under DNS rebinding, `Origin` matches `Host`, but
-//! `Host` does not name this machine. The unspecified address (`0.0.0.0`, `[::]`) is a valid
-//! `Host`: it reaches this machine, and DNS rebinding cannot use it.
+//! Browsers let a web page send requests, for example for images, to other addresses, including
+//! this machine's. In requests to a trustworthy address (HTTPS or this machine's loopback address),
+//! the header `Sec-Fetch-Site` states how the page is related to the address. The header `Origin`
+//! names the page's origin. Browsers always send `Origin` for websockets and POST, but rarely for
+//! GET. Under DNS rebinding, `Origin` matches `Host`, but `Host` does not name this machine. The
+//! unspecified address (`0.0.0.0`, `[::]`) is a valid `Host`: it reaches this machine, and DNS
+//! rebinding cannot use it.
 
 use std::net::IpAddr;
 
@@ -15,30 +16,31 @@ const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// Names the header's value and the expected value.
+    /// Names the header, its value and the expected value.
     pub reason: String,
     pub remedy: &'static str,
 }
 
 const VALUE_CHARS_MAX: usize = 100;
 
-/// `Origin` must be that of this server's page; a GET or HEAD, including a websocket handshake, may
-/// lack it, because programs send none. `Sec-Fetch-Site`, if present, must be `same-origin` or
-/// `none`. With `on_loopback`, `Host` must name this machine.
+/// `Origin` must match `Host`, as in requests of this server's page. A GET or HEAD, including a
+/// websocket handshake, may lack `Origin`, because programs usually send none. `Sec-Fetch-Site`, if
+/// present, must be `same-origin` or `none`. With `on_loopback`, `Host` must name this machine or
+/// be the unspecified address.
 pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> Result<(), Refusal> {
     let host = single(headers, &header::HOST);
     let host_name = host.ok().flatten().and_then(|host| host.to_str().ok());
     if on_loopback && !host_name.is_some_and(|host| is_loopback(host) || is_unspecified(host)) {
         return Err(Refusal {
             reason: format!("the Host header is {}: expected a name of this machine, such as localhost", quoted(host)),
-            remedy: "connect to localhost, 127.0.0.1 or 0.0.0.0, or serve other names with --host 0.0.0.0",
+            remedy: "connect to localhost, 127.0.0.1 or 0.0.0.0; getaway serve --host 0.0.0.0 accepts other names",
         });
     }
     let site = single(headers, &SEC_FETCH_SITE);
     if !site.is_ok_and(|site| site.is_none_or(|site| site == "same-origin" || site == "none")) {
         return Err(Refusal {
             reason: format!("the Sec-Fetch-Site header is {}: expected same-origin or none", quoted(site)),
-            remedy: "open the address of this server in a tab of its own",
+            remedy: "open the address of this server in a new tab",
         });
     }
     let origin = single(headers, &header::ORIGIN);
@@ -60,7 +62,8 @@ pub(crate) fn check(method: &Method, headers: &HeaderMap, on_loopback: bool) -> 
     })
 }
 
-/// Returns the value of a header, if present. If it has several values, fails with the first.
+/// Returns the value of a header; `None` if the header is missing. If the header occurs more than
+/// once, fails with its first value.
 fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a HeaderValue>, &'a HeaderValue> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -90,7 +93,7 @@ fn is_unspecified(authority: &str) -> bool {
     name_of(authority).parse::<IpAddr>().is_ok_and(|address| address.is_unspecified())
 }
 
-/// The name in `name:port` or `[address]:port`.
+/// The name or address in `name:port` or `[address]:port`; the port may be missing.
 fn name_of(authority: &str) -> &str {
     let name = match authority.strip_prefix('[') {
         Some(rest) => rest.split(']').next(),
@@ -136,7 +139,7 @@ mod tests {
             ("127.0.0.1:8765", &["http://127.0.0.1:8765"], true, true),
             ("localhost:8765", &["http://LOCALHOST:8765"], true, true),
             ("[::1]:8765", &["http://[::1]:8765"], true, true),
-            // Pages of other servers on this machine.
+            // Other, invalid or repeated origins, such as those of other servers on this machine.
             ("127.0.0.1:8765", &["http://127.0.0.1:3000"], true, false),
             ("127.0.0.1:8765", &["http://localhost:3000"], true, false),
             ("127.0.0.1:8765", &["http://localhost:8765"], true, false),

@@ -1,5 +1,5 @@
-//! Records a game in a separate thread, so the game never waits for the disk. Ticks are written in
-//! order, one per line. An error ends the recording with one note, and the game continues.
+//! Records a game in a separate thread, so that ticks do not wait for the disk. Ticks are written
+//! in order, one per line. An error ends the recording with one note, and the game continues.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -54,7 +54,8 @@ impl Recorder {
         &self.path
     }
 
-    /// Queues a tick. Fails if the queue is full, or if an earlier tick could not be written.
+    /// Queues a tick. Fails if the queue is full, or if the writing thread has ended or could not
+    /// be started.
     pub fn write(&self, frame: Utf8Bytes, actions: Vec<Action>, notes: TickNotes) -> Result<(), QueueError> {
         let bytes = frame.as_str().len();
         if self.queued_bytes.load(Ordering::Relaxed) + bytes > MAX_RECORDING_BACKLOG_BYTES {
@@ -116,7 +117,8 @@ impl Sink for RecordingWriter {
     }
 }
 
-/// Writes until the game ends or writing fails. A failure closes the queue, so queueing fails too.
+/// Writes queued ticks until the recording ends or writing fails. A failure closes the queue, so
+/// that [`Recorder::write`] fails too.
 fn write_all(
     mut sink: impl Sink,
     mut queue: mpsc::Receiver<Tick>,

@@ -11,7 +11,7 @@ use super::viewers::Viewers;
 
 pub(super) struct Shared {
     pub options: ServerOptions,
-    /// The permit to play a game. Bots acquire it in order of arrival.
+    /// The permit to play a game. Bots acquire it in the order in which they registered.
     pub turn: Semaphore,
     pub waiting: Semaphore,
     pub games_started: AtomicU64,
@@ -22,7 +22,8 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Returns the next game's number, or `None` after the last. The caller must hold the permit.
+    /// Returns the next game's number, or `None` after the last game. The caller must hold the
+    /// permit of `turn`.
     pub fn next_game(&self) -> Option<u64> {
         let number = self.games_started.load(Ordering::Relaxed) + 1;
         if self.options.games.is_some_and(|games| number > games) {
@@ -39,7 +40,7 @@ impl Shared {
     }
 
     pub fn report(&self, event: Event) {
-        // Sending fails only at shutdown, when the receiver has been dropped.
+        // Sending fails only after `Server::run` has ended, which drops the receiver.
         let _ = self.events.send(event);
     }
 }
@@ -49,7 +50,7 @@ pub(super) async fn wait_for_end(all_played: &mut watch::Receiver<bool>) {
     let _ = all_played.wait_for(|all_played| *all_played).await;
 }
 
-/// Runs `work` on a new thread. If the thread cannot be started, only the receiver fails.
+/// Runs `work` on a new thread. If the thread cannot be started or panics, the receiver fails.
 pub(super) fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
     let (sender, receiver) = oneshot::channel();
     let _ = thread::Builder::new().spawn(move || drop(sender.send(work())));

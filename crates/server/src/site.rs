@@ -1,8 +1,8 @@
 //! Serves HTTP on the port of `getaway view` or `getaway serve`. Every endpoint is in
-//! [`ENDPOINTS`], and every request must pass [`origin::check`]. GET requests receive only
-//! the page, because any website can send a GET request, for example for an image, and browsers
-//! rarely add the website's `Origin` to it. All requests that read games, compute or change
-//! something are POST requests. Requests can name only planners of this library.
+//! [`ENDPOINTS`], and every request must pass [`origin::check`]. Apart from websocket handshakes,
+//! GET requests receive only the page, because any website can send a GET request, for example for
+//! an image, and browsers rarely add the website's `Origin` to it. All other endpoints accept only
+//! POST requests. Requests can name only planners of this library.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use getaway_viewer::{
     Analysis, Branch, GameLibrary, GameStates, LiveReplay, Page, RecordingSource, analysis_budget, body, pack,
 };
 
-/// Sent with every response, against caching, and against framing or embedding by other sites.
+/// Headers that the router adds to every response.
 const FIXED_HEADERS: [(HeaderName, &str); 5] = [
     (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     (header::X_FRAME_OPTIONS, "DENY"),
@@ -129,7 +129,8 @@ impl Site {
         }
     }
 
-    /// The states up to a frame. Fails with 404 for an unknown frame, 409 during a server's game.
+    /// The states up to a frame. Fails with 404 for an unknown game or frame, and with 409 while
+    /// the game of a game server is running.
     fn states(&self, game: u64, index: usize) -> Result<GameStates, Failure> {
         let found = match &self.games {
             Games::Recorded(library) => library.states(game, index),
@@ -200,12 +201,13 @@ async fn games(State(site): State<Arc<Site>>) -> Response {
     site.compute(list).await
 }
 
-/// Adds a recording dropped on the page, named by the header `x-file-name`. Returns its number.
+/// Adds a recording that was dropped on the page. The header `x-file-name` names the recording.
+/// Returns the game's number in the library.
 async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) -> Response {
     let Games::Recorded(library) = &site.games else { return StatusCode::NOT_FOUND.into_response() };
     let name = headers.get("x-file-name").and_then(|name| name.to_str().ok()).unwrap_or("recording").to_owned();
     let Ok(content) = to_bytes(content, DROPPED_MAX_BYTES).await else {
-        let answer = format!("too long: expected at most {} MiB", DROPPED_MAX_BYTES >> 20);
+        let answer = format!("recording too long: expected at most {} MiB", DROPPED_MAX_BYTES >> 20);
         return (StatusCode::PAYLOAD_TOO_LARGE, answer).into_response();
     };
     let library = Arc::clone(library);
@@ -217,7 +219,9 @@ async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) 
     site.compute(add).await
 }
 
-/// The replay of a game from a frame on, in the format of [`body`]. Empty before the first game.
+/// The replay of a game from frame `from` on, in the format of [`body`]. Without a library, answers
+/// with the current game's replay, from the first frame if `game` is another game. This answer is
+/// empty before the first game.
 async fn replay(State(site): State<Arc<Site>>, Path((game, from)): Path<(u64, usize)>) -> Response {
     let packed = move |site: &Site| {
         let (packed, missing) = match &site.games {

@@ -9,7 +9,7 @@ const MAX_CLOSE_REASON_BYTES: usize = 123;
 
 pub(super) enum Incoming {
     Frame(ClientFrame),
-    /// A ping or pong, which the library handles.
+    /// A pong, or a ping, which the library answers.
     Control,
     Disconnected(Disconnect),
 }
@@ -49,11 +49,12 @@ pub(super) async fn close(mut socket: WebSocket, code: CloseCode, reason: &str) 
     while !reason.is_char_boundary(end) {
         end -= 1;
     }
-    // RFC 6455 forbids sending the code "abnormal", which describes peers that are gone.
+    // RFC 6455 forbids sending `ABNORMAL`, which stands for the lack of a close frame.
     let code = if code == close_code::ABNORMAL { close_code::AWAY } else { code };
     let close_frame = Message::Close(Some(CloseFrame { code, reason: reason[..end].into() }));
     let handshake = async {
-        // Sending fails if the peer closed first. The library then answers while `recv` reads.
+        // Sending fails if the peer closed first. The library then answers the peer's close frame
+        // while `recv` reads.
         let _ = socket.send(close_frame).await;
         while let Some(Ok(_)) = socket.recv().await {}
     };

@@ -15,13 +15,14 @@ pub(super) struct Viewers {
 #[derive(Default)]
 struct Inner {
     viewers: Vec<mpsc::Sender<Utf8Bytes>>,
-    /// The latest state, for viewers that join during a game.
+    /// The latest state, which a viewer receives when it joins.
     latest: Option<Utf8Bytes>,
 }
 
 impl Viewers {
-    /// Adds a viewer. Returns a channel with the latest state and all later states, or `None` if
-    /// the limit is reached. The channel is closed if the viewer is too slow.
+    /// Adds a viewer. Returns a channel with the latest state, if any, and all later states, or
+    /// `None` if there are already [`MAX_VIEWERS`] viewers. The channel is closed if the viewer is
+    /// too slow.
     pub fn join(&self) -> Option<mpsc::Receiver<Utf8Bytes>> {
         let mut inner = self.lock();
         inner.viewers.retain(|viewer| !viewer.is_closed());

@@ -1,8 +1,10 @@
-//! Checks the analysis of games that weak planners lose on survivable maps. An exhaustive search
-//! that shares only the simulator with the solver confirms the tick that lost each game.
+//! Checks the analysis of games that weak planners lose on survivable maps. An exhaustive search,
+//! which shares only the simulator with the solver, checks the tick that lost each game, unless the
+//! search reaches a limit of time or states.
 //!
-//! `cargo run --release --package getaway-viewer --example check_analysis -- --games 60 [--maps
-//! DIR] [--seconds 60]`. The exit code is 1 if a check fails, or if too few games are lost.
+//! `cargo run --release --package getaway-viewer --example check_analysis -- [--games 60]
+//! [--seconds 60] [--maps DIR]...`. The exit code is 1 if a check fails, or if fewer games are lost
+//! than requested.
 
 use std::collections::HashSet;
 use std::hash::{Hash, Hasher};
@@ -18,7 +20,7 @@ const PLANNERS: [&str; 3] = ["safest", "sampling", "cautious"];
 /// Budget per decision. It is small, so that the planners play weakly.
 const DECISION_TICKS: u64 = 2_000;
 const MAP_TICKS: u64 = 20_000_000;
-/// Maximum number of states per tick of the exhaustive search: about a gigabyte.
+/// Maximum number of states per tick of the exhaustive search: about a gigabyte of memory.
 const LAYER_STATES_MAX: usize = 3_000_000;
 
 struct Key(u64, State);
@@ -95,7 +97,7 @@ fn play(world: &World, planner: &str, seed: u64) -> Vec<State> {
 
 fn main() -> ExitCode {
     let Some(options) = options() else {
-        eprintln!("usage: check_analysis [--games N] [--seconds S] [--maps DIR]");
+        eprintln!("usage: check_analysis [--games N] [--seconds S] [--maps DIR]...");
         return ExitCode::from(2);
     };
     let library = MapLibrary::with_our_maps(&options.maps);
@@ -131,7 +133,7 @@ fn main() -> ExitCode {
         let (Some(tick), Some(line), Status::Caught) = (analysis.last_savable_tick, &analysis.line, analysis.end)
         else {
             failed += 1;
-            println!("FAILED: {id}: no tick was found: {}", analysis.sentence);
+            println!("FAILED: {id}: no savable tick was found: {}", analysis.sentence);
             continue;
         };
         proven += usize::from(analysis.is_proven);
@@ -149,7 +151,7 @@ fn main() -> ExitCode {
             }
             Some(false) => {
                 failed += 1;
-                "FAILED: a later tick can be saved"
+                "FAILED: survival is possible from the next tick"
             }
             None => {
                 open += 1;
@@ -159,7 +161,7 @@ fn main() -> ExitCode {
         println!("{id}: lost in tick {tick}, proven {}, {verdict}", analysis.is_proven);
     }
     println!(
-        "{lost} lost games: every line replayed, {proven} proven, {confirmed} confirmed by exhaustive search, {open} too large for it, {failed} failed; slowest analysis {:.2} s",
+        "{lost} lost games: {proven} proven, {confirmed} confirmed by exhaustive search, {open} beyond its limits, {failed} failed checks; slowest analysis {:.2} s",
         slowest.as_secs_f64()
     );
     if failed == 0 && lost == options.games { ExitCode::SUCCESS } else { ExitCode::from(1) }

@@ -1,17 +1,18 @@
-//! Finds the cause of a loss: the last tick from which survival was possible (the *last savable
-//! tick*), the decision that lost the game, and a line of moves that survives.
+//! Finds the cause of a loss: the last tick from which a surviving line of moves is found (the
+//! *last savable tick*), this line, and the decision that lost the game.
 //!
-//! If no line survives from a tick, none survives from any later tick of the game. The analysis
-//! therefore searches from single ticks: first backwards from the end in growing strides, then by
-//! bisection.
+//! In a game that follows the rules, if no line survives from a tick, none survives from any later
+//! tick. The analysis therefore searches from single ticks: first backwards from the end in growing
+//! strides, then by bisection.
 //!
 //! The *room left* in a tick is the number of tiles on which the player can be alive [`ROOM_TICKS`]
-//! ticks later. The search for these tiles keeps one state per tile and tick, so it can miss some.
-//! The tile that the player reaches in the game, or else on the line, is counted in any case.
+//! ticks later, or at the end of a game that ends earlier. The search for these tiles keeps one
+//! state per tile and tick, so it can miss some. If the player is alive [`ROOM_TICKS`] ticks later
+//! in the game, or else on the line, its tile is always counted.
 //!
-//! Guarantees: the line, when played, survives to the end. If `is_proven` is true for a lost game,
-//! no line survives from any tick after the last savable tick. With a budget in ticks, the analysis
-//! is deterministic.
+//! Guarantees: the line, when played from the last savable tick, survives to the end. If
+//! `is_proven` is true for a lost game, no line survives from any tick after the last savable tick.
+//! With a budget in ticks, the analysis is deterministic.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,7 @@ const PROBE_MEMORY_MAX_BYTES: usize = 128 << 20;
 const FALL_RATIO: u16 = 3;
 const FALL_MIN: u16 = 9;
 
-/// Default budget of an analysis in simulated ticks: two to three seconds.
+/// Default budget of an analysis in simulated ticks: a few seconds.
 pub const ANALYSIS_TICKS: u64 = 16_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -72,7 +73,7 @@ pub struct Fall {
 pub struct CommandCounts {
     /// Commands that arrived after their tick.
     pub late: usize,
-    /// Ticks in which the bot was connected, but no readable command arrived in time.
+    /// Ticks in which the bot was connected, but no readable command for the tick arrived in time.
     pub missing: usize,
     pub unreadable: usize,
     /// Commands that the server did not play, for reasons that are not recorded.
@@ -86,12 +87,13 @@ pub struct Analysis {
     pub map: Option<String>,
     #[serde(serialize_with = "serialize_end")]
     pub end: Status,
-    /// The tick of the last known state; 2001 if the player survived the game.
+    /// The tick of the last state that was analysed; 2001 if the player survived the game, 0 if no
+    /// state is known.
     pub final_tick: u16,
     /// The last tick from which a surviving line was found; `None` if there is no such tick.
     pub last_savable_tick: Option<u16>,
     /// For a lost game: true if it is proven that no line survives from any tick after the last
-    /// savable tick.
+    /// savable tick, or from any tick at all if no tick is savable.
     #[serde(rename = "proven")]
     pub is_proven: bool,
     /// Moves from `last_savable_tick` on that survive to the end of the game.
@@ -107,8 +109,8 @@ pub struct Analysis {
     /// the player, or from the tile to which this move led.
     #[serde(skip)]
     pub close_threats: Vec<String>,
-    /// The later of the final ticks of the game and of the longest line found; `None` if a line
-    /// survives.
+    /// The later of two ticks: the final tick of the game, and that of the longest line found from
+    /// the first state. `None` if a surviving line was found, or if no state is known.
     pub longest_tick: Option<u16>,
     /// The room left at the start of each tick from `first_tick` on.
     pub room: Vec<u16>,
@@ -168,7 +170,8 @@ impl Analysis {
         Self::new(world, states, &moves, &[], map, &styles, budget)
     }
 
-    /// The surviving line as a branch of the game `states`; `None` if no such line was found.
+    /// The surviving line as a branch of the game `states`; `None` if no such line was found, or if
+    /// `states` lacks the last savable tick.
     pub fn line_replay<'a>(&self, world: &World, mut states: impl Iterator<Item = &'a State>) -> Option<Replay> {
         let tick = self.last_savable_tick?;
         let from = states.find(|state| state.tick() == tick)?;
@@ -539,8 +542,9 @@ impl PlayedGame<'_> {
         boundary.savable.as_ref().map_or(end == 0, |&(index, _)| index + 1 == end)
     }
 
-    /// Probes single states backwards from the end until a surviving line is found. Then bisects
-    /// the range below the lowest undecided state, and after that the range above the highest.
+    /// Probes single states backwards from the end until a surviving line is found or the first
+    /// state has been probed. Then bisects the range below the lowest undecided state, and after
+    /// that the range above the highest.
     fn round(&self, boundary: &mut Boundary, meter: &mut BudgetMeter, probe_ticks: u64, seed: u64) {
         let end = |boundary: &Boundary| boundary.doomed.unwrap_or(self.states.len());
         let low = |boundary: &Boundary| boundary.savable.as_ref().map_or(0, |&(index, _)| index + 1);

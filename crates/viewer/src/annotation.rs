@@ -22,7 +22,7 @@ pub enum IntentKind {
     /// A deer that heads for its spawn because the player is close.
     DeerShy,
     HawkChasing,
-    /// A hawk on its way to the position where it last saw the player.
+    /// A hawk whose target is the position where it last saw the player.
     HawkTracking,
     HawkPatrolling,
     HawkWaiting,
@@ -55,12 +55,12 @@ impl IntentKind {
             Self::BullStraightOn => "goes straight on until a wall",
             Self::BullBlocked => "wall ahead: its seed picks one of the open directions",
             Self::GoldfishWandering => "wanders: its seed picks an open direction for every move",
-            Self::SharkChasing => "hunts: takes the shortest path to where it saw you",
-            Self::OwlLooking => "looks at you and takes the shortest path",
+            Self::SharkChasing => "hunts: takes a shortest path to you",
+            Self::OwlLooking => "looks at you if it moves in this tick, and takes a shortest path",
             Self::OwlReturning => "goes to where you were at its last look",
             Self::OwlWaiting => "waits for its next look at you",
             Self::DeerSingleOption => "takes its only open direction",
-            Self::DeerApproaching => "approaches: takes the open direction closest to you",
+            Self::DeerApproaching => "approaches without turning back: takes the open tile nearest to you",
             Self::DeerShy => "you are near: heads for its spawn",
             Self::HawkChasing => "sees you and chases",
             Self::HawkTracking => "lost sight of you: heads for where it last saw you",
@@ -83,10 +83,12 @@ pub struct Intent {
 pub struct Annotation {
     pub intents: Vec<Intent>,
     /// For each open tile, ordered by x and then by y, the number of ticks until a threat can be on
-    /// it, or `None` if no threat can ever reach it.
+    /// it, or `None` if no threat can ever reach it. Assumes that threats move in the same ticks as
+    /// under the server's rules.
     pub arrivals: Vec<Option<u16>>,
     pub deadly: Vec<Position>,
-    /// True if the player has at least three moves and all but one are fatal.
+    /// True if the game is not over, the player has at least three moves (staying is one of them),
+    /// and all of them but one lead to a catch in this tick.
     pub has_single_safe_move: bool,
 }
 
@@ -179,8 +181,8 @@ fn deer(world: &World, at: Position, home: Position, player: Position) -> Intent
     }
 }
 
-/// The tiles on which a threat would catch the player if the player moved there in this tick. In
-/// the no-jump variant, these include the tiles of the threats.
+/// The tiles on which a threat of the world would catch the player if the player moved there in
+/// this tick. In the no-jump variant, these include the tiles of the threats.
 fn deadly(world: &World, state: &State) -> Vec<Position> {
     let (tick, stale) = (state.tick(), world.player(state));
     let mut tiles = Vec::new();

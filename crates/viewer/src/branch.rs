@@ -12,7 +12,7 @@ use getaway::planner::{Budget, PlannerError, PlannerSpec};
 const ANNOTATED_FRAMES: usize = 60;
 /// A planner's budget per decision, in simulated ticks.
 const DECISION_TICKS: u64 = 20_000;
-/// A planner's budget for a whole branch, in simulated ticks: a few seconds.
+/// A planner's budget for a whole branch, in simulated ticks. Using it up takes a few seconds.
 const BRANCH_TICKS: u64 = 20_000_000;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -23,7 +23,7 @@ pub struct Branch {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BranchError {
-    #[error("invalid moves: expected m and the letters L, R, U, D and .")]
+    #[error("invalid moves: expected m, then moves written as L, R, U, D or \".\"")]
     Moves,
     #[error(transparent)]
     Planner(#[from] PlannerError),

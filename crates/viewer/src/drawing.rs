@@ -90,7 +90,7 @@ pub(crate) enum Paint {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct LayerStyle {
-    /// The real server's pace, which is playback speed 1.
+    /// The pace at playback speed 1.
     pub ticks_per_second: f64,
     pub plan_ticks: usize,
     pub path_ticks: usize,
@@ -100,7 +100,7 @@ pub(crate) struct LayerStyle {
     /// Opacity of the shading on a threat's own tile.
     pub heat_opacity: f32,
     pub trail_opacity: f32,
-    /// Radius to which the trail's dots shrink with age, and how much larger a new dot is.
+    /// Base radius of a dot of the trail, and an extra radius, which shrinks to 0 as the dot ages.
     pub trail_radius: [f32; 2],
     /// Distance from the crossed box on a fatal tile to the tile's edge.
     pub deadly_inset: f32,
@@ -123,6 +123,7 @@ pub(crate) struct Outlines {
     pub body_halo: f32,
     pub body: f32,
     pub pale: f32,
+    /// Added to the width of a part that is drawn as a dark line.
     pub ink_halo: f32,
 }
 

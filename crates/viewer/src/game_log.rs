@@ -1,7 +1,9 @@
-//! A recorded game: for each tick, the state, the commanded move and the move that was played.
+//! A recorded game: for each tick, the state, the commanded move and the move that was played, as
+//! far as they are known.
 //!
-//! Guarantees: if `is_exact` is true for a tick, its state equals the server's. After a
-//! misprediction, visible fields are as recorded, and hidden fields are as predicted.
+//! Guarantees: if `is_exact` is true for a tick, its state follows from the start of the game by
+//! the rules, and agrees with the tick's message. Otherwise, if the state is known, visible fields
+//! are as recorded, and hidden fields are as predicted.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -22,10 +24,10 @@ pub struct LoggedTick {
     pub positions: Positions,
     /// The state at the start of the tick; `None` if the recording cannot be followed to this tick.
     pub state: Option<State>,
-    /// True if the recording is complete and follows the rules up to this tick.
+    /// True if no message from tick 1 to this tick is missing, and all of them follow the rules.
     pub is_exact: bool,
     pub mispredicted: Vec<Misprediction>,
-    /// The move that the recorded actions resolve to.
+    /// The move that the recorded actions resolve to; `None` if `state` is `None`.
     pub commanded: Option<Move>,
     pub played: Option<Move>,
     /// The commands that the server received from the bot in this tick, if recorded.
@@ -45,7 +47,7 @@ pub struct GameLog {
     pub file: String,
     pub team: Option<String>,
     pub notes: Option<GameNotes>,
-    /// The map's name: the recorded name, or the name of a known map with the same layout.
+    /// The map's recorded name. If none is recorded, the name of a known map with the same layout.
     pub map: Option<String>,
     pub world: Arc<World>,
     /// The recorded names of the threats' styles.
@@ -119,7 +121,8 @@ impl GameLog {
     }
 
     /// Adds the notes of another recording of the same game: a server records the commands, and a
-    /// bot records its decisions. Fails if positions differ, or if the recordings share no tick.
+    /// bot records its decisions. Fails if the positions in a tick differ, or if the recordings
+    /// share no tick.
     pub fn merged(self, other: Self) -> Result<Self, OtherGame> {
         let is_server = |log: &Self| log.ticks.iter().any(|tick| tick.wire.is_some());
         let (mut log, other) = if is_server(&other) && !is_server(&self) { (other, self) } else { (self, other) };
@@ -206,8 +209,8 @@ impl GameLog {
         }
     }
 
-    /// The state of the next message. The played move is the one that explains the player's new
-    /// position, even if the bot commanded another.
+    /// The state that the next message shows; `None` if it is impossible. The commanded move counts
+    /// as played, unless no tick is missing and only another move explains the player's position.
     fn successor(&self, state: &State, commanded: Move, message: &GameMessage) -> Option<After> {
         let world = &self.world;
         let found = message.your_character.position;

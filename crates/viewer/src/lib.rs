@@ -1,13 +1,13 @@
-//! Replays: a [`Replay`] holds the annotated frames of a game. It can be packed for the viewer page
-//! and rendered as images.
+//! Replays: a [`Replay`] holds the frames of a game and their annotations. It can be packed for the
+//! viewer page and rendered as images.
 //!
-//! Guarantees: all annotations come from the rules and planners that the bot uses. The page and the
-//! image renderers only draw them, in the style of `page/drawing.json`.
+//! Guarantees: the simulator and the planners that the bot uses compute all annotations. The page
+//! and the image renderers only draw them, in the style of `page/drawing.json`.
 
 mod analysis;
 mod annotation;
 mod branch;
-#[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "only the page and pictures read some fields"))]
+#[cfg_attr(not(feature = "picture"), allow(dead_code, reason = "only pictures and scripts read some fields"))]
 mod drawing;
 mod game_log;
 mod library;

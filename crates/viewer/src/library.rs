@@ -33,7 +33,8 @@ pub struct GameLibrary {
 
 #[derive(Clone, Debug)]
 struct Entry {
-    /// The recording's name without extensions. A number is appended if the name is taken.
+    /// The recording's name without `.jsonl` and `.gz`. A number is appended if the name is `index`
+    /// or is taken.
     name: String,
     game: Result<Arc<LibraryGame>, String>,
 }
@@ -161,13 +162,14 @@ impl GameLibrary {
         Some(pack(replay, number, from))
     }
 
-    /// The analysis of a game as JSON. The first call for a game takes a few seconds.
+    /// The analysis of a game as JSON. The first call for a game takes up to a few seconds.
     pub fn analysis(&self, number: u64) -> Option<String> {
         let game = self.game(number)?;
         Some(to_json(game.analysis.get_or_init(|| Analysis::of_log(&game.log, analysis_budget()))))
     }
 
-    /// A game's states up to frame `index`; `None` if the state of this frame is unknown.
+    /// The states up to frame `index`, from after the last unknown state on; `None` if the state of
+    /// frame `index` is unknown.
     pub fn states(&self, number: u64, index: usize) -> Option<GameStates> {
         let LibraryGame { log, .. } = &*self.game(number)?;
         let ticks = log.ticks.get(..=index).unwrap_or(&log.ticks);

@@ -1,7 +1,8 @@
 //! The replay of the game in progress.
 //!
-//! Guarantees: the game's thread only stores each state and never waits for an annotation. The
-//! thread that requests a frame annotates it for all clients, without holding the game's lock.
+//! Guarantees: the game's thread only stores states and notes, and never waits for an annotation.
+//! The first thread that requests a frame annotates it for all clients, without holding the game's
+//! lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -14,7 +15,7 @@ use getaway::recording::WireNotes;
 
 /// Minimum time between forecasts, because each takes processor time that the bot may need.
 const FORECAST_INTERVAL: Duration = Duration::from_millis(250);
-/// A forecast that still matches the game is kept while it has at least this many future ticks.
+/// A new forecast is computed only when the last one covers fewer future ticks than this.
 const FORECAST_TICKS_MIN: usize = 20;
 
 #[derive(Default)]
@@ -74,7 +75,7 @@ impl LiveReplay {
         }
     }
 
-    /// A copy of the states of game `number` so far; `None` if another game is the current one.
+    /// A copy of the states of game `number` so far; `None` if this is not the current game.
     pub fn states(&self, number: u64) -> Option<GameStates> {
         let game = lock(&self.game);
         let game = game.as_ref().filter(|game| game.number == number)?;
@@ -139,7 +140,7 @@ impl Built {
     }
 }
 
-/// Locks a mutex even if it is poisoned, so that the replay continues after a failed request.
+/// Locks a mutex even if it is poisoned, so that the replay continues after a request panics.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

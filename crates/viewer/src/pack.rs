@@ -1,13 +1,15 @@
 //! The packed format of a replay: a JSON header and binary frames, unpacked by the page.
 //!
-//! A number is stored as a zigzag-encoded varint: its difference from its value in the last packed
-//! frame that contains it, or from 0. So a packed range of frames can be decoded on its own.
+//! Most numbers are stored as zigzag-encoded varints that hold the difference from the number's
+//! value in the last packed frame that contains it, or from 0 if no packed frame does. So a packed
+//! range of frames can be decoded on its own.
 //!
 //! A frame holds a flags byte, the tick, the player's x and y, and each threat's x, y and
 //! direction. An annotation adds, for each threat, the intent's kind and count, the target's x and
 //! y (-1 for none), the path's length, and the path with two bits per step. Then it adds the number
 //! of deadly tiles, their x and y, and for each open tile the ticks until a threat can reach it.
-//! Paths and deadly tiles are not differences. A forecast frame holds positions and directions.
+//! The number of deadly tiles and their coordinates are varints, but not differences. A forecast
+//! frame holds only positions and directions.
 
 use serde::Serialize;
 
@@ -17,7 +19,7 @@ use super::replay::{Frame, GameHeader, Mark, Replay, phases};
 use super::shared_game::Shareable;
 use getaway::game::{LAST_TICK, POINTS_PER_TICK, Status};
 
-/// Stands for the number of ticks until a threat can be on a tile, if none can ever reach it.
+/// The arrival that is stored for a tile that no threat can ever reach.
 const NEVER: i32 = 4096;
 const HAS_ANNOTATION: u8 = 1;
 
@@ -54,7 +56,8 @@ struct Header<'a> {
     forecast: usize,
 }
 
-/// Packs the frames from index `from` on. `game` is the number that the server gave the game.
+/// Packs the frames from index `from` on, and the forecast. Returns the header and the frames.
+/// `game` is the game's number on the page's server; 0 without a server.
 pub fn pack(replay: &Replay, game: u64, from: usize) -> (String, Vec<u8>) {
     let from = from.min(replay.frames.len());
     let layout = &replay.layout;

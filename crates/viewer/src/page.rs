@@ -55,7 +55,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Builds a page. If `playground` is given, the page links to this address of the playground.
+    /// Builds a page. If `playground` is given, games that can be shared have a link to the
+    /// playground at this address.
     pub fn new(source: PageSource, playground: Option<&str>) -> Self {
         let is_served = matches!(source, PageSource::Live { .. } | PageSource::Library);
         let ([before, after], policy) = Self::around(if is_served { "'self'" } else { "'none'" }, playground);

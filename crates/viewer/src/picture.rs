@@ -36,7 +36,7 @@ pub enum PictureError {
     Tick { tick: u32, first: u32, last: u32 },
     #[error("tick {from} is after tick {to}: expected the earlier tick first")]
     Backwards { from: u32, to: u32 },
-    #[error("image too large: expected at most {MAX_SIDE} pixels per side, and at least one per tile")]
+    #[error("invalid image size: expected at least one pixel per tile, and at most {MAX_SIDE} pixels per side")]
     TooLarge,
     #[error("unknown layer {0}: expected plan, paths, arrival, deadly or trail")]
     Layer(String),
@@ -270,7 +270,7 @@ impl<'a> Renderer<'a> {
             .for_each(|threat| draw_threat(&mut canvas, threat));
         let facing = (self.heading(index), self.heading((index + 1).min(frames.len() - 1)));
         self.draw_actor(&mut canvas, "player", (positions.player, next.player), facing, fraction);
-        // The catcher is drawn on top of the player.
+        // Catchers are drawn on top of the player.
         catchers.iter().for_each(|&threat| draw_threat(&mut canvas, threat));
         if !catchers.is_empty() {
             self.draw_ring(&mut canvas, positions.player);

@@ -14,7 +14,7 @@ use getaway::recording::{RecordingError, WireNotes};
 
 /// Maximum number of ticks that are forecast after the last frame.
 pub(super) const FORECAST_TICKS: usize = 60;
-/// Maximum simulated ticks of the forecast's search: a few tens of milliseconds.
+/// Maximum simulated ticks of the forecast's search, which take tens of milliseconds.
 const FORECAST_TICKS_MAX: u64 = 200_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Frame {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum MarkKind {
-    /// A new phase begins, in which the threats move at another pace.
+    /// A new phase begins: the threats' personality changes.
     Phase,
     Jump,
     CloseCall,
@@ -67,7 +67,7 @@ pub struct Replay {
     pub is_live: bool,
     pub note: Option<String>,
     pub header: GameHeader,
-    /// The data for a link to the playground; `None` if the playground cannot show the game.
+    /// The data for a link to the playground; `None` if there is no link.
     pub shareable: Option<Shareable>,
 }
 
@@ -83,10 +83,12 @@ pub struct GameHeader {
     /// The server's time limit for a command, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tick_ms: Option<f64>,
-    /// For each frame, if recorded: the duration of the decision in milliseconds, and its source.
+    /// For each recorded tick, the duration of the decision in milliseconds and its source, or
+    /// `None` if they are not recorded. Empty if no decision is recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub decisions: Vec<Option<(f64, String)>>,
-    /// For each frame, if recorded, the delay of the command in milliseconds.
+    /// For each recorded tick, the milliseconds from sending the state to reading the command, or
+    /// `None` if they are not recorded. Empty if they are not recorded for any tick.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<Option<f64>>,
     /// Pairs of a frame's index and the bot's new conclusions about the rules, as sentences.
@@ -170,8 +172,9 @@ impl Replay {
         replay
     }
 
-    /// Reads a recorded game, and annotates it up to its first missing message or divergence. Fails
-    /// if the file cannot be read, or if its first line is not a playable state.
+    /// Reads a recorded game. Frames from the first missing message or divergence on are not
+    /// annotated, except a last frame in which the game is over. Fails if the file cannot be read,
+    /// if a complete line is not a tick, or if the first line is not a playable state.
     pub fn of_recording(path: impl AsRef<Path>, rules: &Rules) -> Result<Self, RecordingError> {
         let source = RecordingSource::File(path.as_ref().to_owned());
         Ok(Self::of_log(&GameLog::read(&source, Some(rules), &[])?))
@@ -234,7 +237,7 @@ impl ReplayBuilder {
         Self { replay, annotator: Annotator::new(indices.clone()), indices, has_left: false }
     }
 
-    /// Appends an annotated frame for a state that follows the rules.
+    /// Appends an annotated frame.
     pub fn push(&mut self, world: &World, state: &State) {
         let mut positions = positions_of(world, state);
         let unknown_threats = self.replay.styles.len() != positions.threats.len();
@@ -365,7 +368,7 @@ fn marks_of(
     let (before, now) = match frames {
         [.., before, now] => (Some(before), now),
         [now] => (None, now),
-        [] => unreachable!("called when a frame has been added"),
+        [] => unreachable!("called only after a frame has been added"),
     };
     let jumps: Vec<&str> = before.map_or_else(Vec::new, |before| {
         let has_swapped = |&threat: &usize| {

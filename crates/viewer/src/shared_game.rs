@@ -16,7 +16,8 @@ static BUNDLED: LazyLock<Vec<Map>> = LazyLock::new(|| {
     entries.iter().filter_map(|entry| entry.load().ok()).collect()
 });
 
-/// A compact form of a game, serialised as an object with these fields. Empty fields are omitted.
+/// A compact form of a game, serialised as an object with these fields. Empty fields other than
+/// `name` are omitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SharedGame {
@@ -70,7 +71,8 @@ pub struct Shareable {
 }
 
 impl Shareable {
-    /// For a game that follows the rules from its first tick on; `None` if the map is too large.
+    /// Describes a game that follows the rules from its first tick on. Returns `None` if the map is
+    /// too large.
     pub(super) fn of_world(name: &str, world: &World) -> Option<Self> {
         let Layout { width, height, .. } = *world.layout();
         let name: String = name.chars().take(NAME_CHARS_MAX).collect();
@@ -78,8 +80,9 @@ impl Shareable {
         fits.then(|| Self { game: SharedGame::new(&name, world.layout(), world.rules()), move_count: None })
     }
 
-    /// The part of a recorded game that follows the rules. Returns `None` if the recording does not
-    /// begin with the start of the game, if a style is unknown, or if the map is too large.
+    /// Describes the part of a recorded game that follows the rules. Returns `None` if the
+    /// recording does not begin with the start of the game, if a style is unknown, or if the map is
+    /// too large.
     pub(super) fn of_log(log: &GameLog) -> Option<Self> {
         let is_known = log.styles.len() == log.world.threat_count();
         if !is_known || log.ticks.first()?.state.as_ref() != Some(&log.world.start()) {

@@ -1,5 +1,5 @@
-//! Games as SVG that notebooks, browsers and most editors can draw and animate. The SVG has no
-//! script, loads no files, and has no `id` that could clash with one in another drawing.
+//! Games as SVG for notebooks and browsers, with SMIL animations. The SVG has no script, loads no
+//! files, and has no `id` that could clash with one in another drawing.
 
 use std::fmt::Write;
 
@@ -8,7 +8,7 @@ use super::recorded::Positions;
 use super::replay::{phase, positions_of};
 use getaway::game::{Direction, Layout, State, Status, Tile, World};
 
-/// Side of a tile in units of the drawing; a sprite has the same side.
+/// Side of a tile in the drawing's units, and of a sprite's square in the sprite's own units.
 const TILE: i32 = 100;
 const CAPTION: i32 = 100;
 /// Width of a column of tiles in pixels, unless the drawing would exceed `WIDTH_PIXELS_MAX`.
@@ -19,7 +19,7 @@ pub fn svg(world: &World, state: &State, heading: Direction) -> String {
     draw(world, std::slice::from_ref(state), heading, 1.0)
 }
 
-/// Draws consecutive states as an endless animation, `speed` times as fast as the server. Panics if
+/// Draws consecutive states as an endless animation. Speed 1 shows ten ticks per second. Panics if
 /// `states` is empty.
 pub fn svg_animation(world: &World, states: &[State], speed: f64) -> String {
     draw(world, states, Direction::Right, speed)

@@ -1,6 +1,6 @@
 //! Generates cities: streets around blocks of houses. Some streets between two junctions are
 //! closed, some small blocks become plazas, and alleys lead into blocks. Every junction keeps at
-//! least two streets, so alleys are the only dead ends. Braiding extends or fills some of them.
+//! least two streets, so alleys are the only dead ends. Braiding extends or fills alleys.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
@@ -11,11 +11,11 @@ const MIN_BLOCK: i32 = 2;
 const MAX_BLOCK: i32 = 5;
 const BUILT_OVER_ONE_IN: usize = 3;
 const PLAZA_ONE_IN: usize = 8;
-/// Maximum side of a plaza. In a larger plaza, threats could not corner the player.
+/// Maximum side of a plaza, without the streets around it.
 const MAX_PLAZA: i32 = 3;
 const ALLEY_ONE_IN: usize = 2;
 
-/// A block of houses between four streets. Its bounds are inclusive.
+/// A block of houses. Its bounds are inclusive.
 #[derive(Clone, Copy)]
 struct Block {
     left: i32,
@@ -60,7 +60,8 @@ pub(super) fn carve(options: &GeneratorOptions, dice: &mut Dice) -> Streets {
     streets
 }
 
-/// The coordinates of streets on one axis: next to both outer walls, and randomly in between.
+/// The coordinates of streets on one axis: one next to each outer wall and, if the walls are far
+/// enough apart, others at random distances between them.
 fn street_lines(side: i32, dice: &mut Dice) -> Vec<i32> {
     let last = side - 2;
     let mut lines = vec![1];
@@ -115,7 +116,8 @@ fn open_plazas(streets: &mut Streets, blocks: Vec<Block>, dice: &mut Dice) -> Ve
     houses
 }
 
-/// Cuts alleys, then braids some: extends each to the street behind, or fills it if there is none.
+/// Cuts alleys. For a share of them, then extends the alley to the street behind it, or fills the
+/// alley if that street is closed.
 fn cut_alleys(streets: &mut Streets, houses: Vec<Block>, braid_permille: u32, dice: &mut Dice) {
     let mut alleys = Vec::new();
     for block in houses {
@@ -145,7 +147,8 @@ struct Alley {
     direction: Direction,
 }
 
-/// Cuts an alley from a random side, if it borders a street and houses remain beside the alley.
+/// Cuts an alley into the block from a random side. Returns `None` if the street on that side is
+/// closed, or if the block is too narrow to keep houses on both sides of the alley.
 fn cut_alley(streets: &mut Streets, block: Block, dice: &mut Dice) -> Option<Alley> {
     let direction = Direction::ALL[dice.below(4)];
     let is_across = matches!(direction, Direction::Left | Direction::Right);

@@ -3,7 +3,7 @@ use rand_pcg::rand_core::Rng;
 
 /// Stream `index` of PCG32 (O'Neill, *PCG: A Family of Simple Fast Space-Efficient Statistically
 /// Good Algorithms for Random Number Generation*, 2014). Ranges and shuffles are implemented here,
-/// because a crate may change its algorithms in a new version.
+/// because the `rand` crate may change its algorithms in a new version.
 pub(super) struct Dice {
     rng: Pcg32,
 }
@@ -11,7 +11,7 @@ pub(super) struct Dice {
 impl Dice {
     pub fn new(seed: u64, index: u64) -> Self {
         let mut rng = Pcg32::new(seed, index);
-        // Adjacent streams begin with similar numbers, so the first outputs are skipped.
+        // Streams with the same `seed + 2 * index` begin alike, so the first outputs are skipped.
         for _ in 0..16 {
             rng.next_u32();
         }

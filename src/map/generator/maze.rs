@@ -1,7 +1,8 @@
 //! Generates mazes and labyrinths: a spanning tree joins cells at odd coordinates, and braiding
 //! opens dead ends. A maze's tree is uniformly random. About 30% of its cells are dead ends, so
 //! braiding creates many loops. A labyrinth's tree comes from a depth-first search. A labyrinth has
-//! long corridors and few loops, and the player rarely survives there in the no-jump variant.
+//! longer corridors and fewer loops than a maze, and in the no-jump variant, the player survives
+//! there less often.
 
 use super::dice::Dice;
 use super::options::GeneratorOptions;
@@ -78,8 +79,9 @@ fn walk(streets: &mut Streets, dice: &mut Dice) {
     }
 }
 
-/// Opens `permille` thousandths of the dead ends, in random order. Joins pairs of dead ends where
-/// possible, which makes longer loops. Never opens too many, so one dead end too many may remain.
+/// Removes `permille` thousandths of the dead ends, in random order, by opening walls. Where
+/// possible, joins two dead ends. If the last dead end to remove could only be joined to another
+/// dead end, it remains.
 fn braid(streets: &mut Streets, permille: u32, dice: &mut Dice) {
     let mut dead_ends: Vec<Position> =
         streets.open_positions().into_iter().filter(|&cell| streets.open_neighbours(cell) == 1).collect();

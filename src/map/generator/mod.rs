@@ -1,5 +1,5 @@
 //! Generates braided mazes, labyrinths and cities. The same options, seed and index give the
-//! same map, byte for byte, on every machine, because the generator draws only integers with fixed
+//! same map, byte for byte, on every machine, because the generator draws only integers, with fixed
 //! algorithms. All open tiles are connected. No threat starts within 5 steps of the player.
 
 use thiserror::Error;
@@ -19,15 +19,16 @@ use dice::Dice;
 pub use options::{GeneratorKind, GeneratorOptions};
 use streets::{Streets, positions_from};
 
-/// The minimum distance of a threat's spawn from the player, in steps.
+/// The minimum distance between a threat's spawn and the player's on a generated map, in steps.
 pub const MIN_PLAYER_DISTANCE: u16 = 6;
 
 /// The minimum side. On a 7x7 map, a threat can still start 6 steps from the player.
 const MIN_SIDE: i32 = 7;
-/// Streets fill at least a quarter of a map, so a larger map would exceed the limit on open tiles.
+/// Streets usually fill more than a quarter of a map, so most larger maps would exceed the limit on
+/// open tiles.
 const MAX_AREA: i32 = 4 * super::MAX_OPEN_TILES as i32;
 
-/// The error if no map can be generated with the given options.
+/// The error for a map that cannot be generated.
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum GeneratorError {
@@ -56,7 +57,7 @@ pub enum GeneratorError {
         permille: u32,
     },
     /// The options request threats, but have no styles to choose from.
-    #[error("no styles to choose from: expected at least one for {threats} threats")]
+    #[error("no styles to choose from: expected at least one style, or 0 threats instead of {threats}")]
     NoStyles {
         /// Requested number of threats.
         threats: usize,
@@ -79,13 +80,13 @@ pub enum GeneratorError {
     Limits(#[from] LayoutError),
 }
 
-/// Generates the map with this seed and the index 0.
+/// Generates the map with this seed and index 0.
 pub fn generate(options: &GeneratorOptions, seed: u64) -> Result<Map, GeneratorError> {
     generate_nth(options, seed, 0)
 }
 
-/// Generates the map with this seed and index. Its name contains the kind, size, seed and index,
-/// but neither threats nor braid.
+/// Generates the map with this seed and index. The map's name contains the kind, size, seed and
+/// index, but no other options.
 pub fn generate_nth(options: &GeneratorOptions, seed: u64, index: u64) -> Result<Map, GeneratorError> {
     check_options(options)?;
     let mut dice = Dice::new(seed, index);
@@ -137,7 +138,7 @@ fn difficulty(layout: &Layout) -> &'static str {
 fn populate(streets: Streets, options: &GeneratorOptions, dice: &mut Dice) -> Result<Layout, GeneratorError> {
     let GeneratorOptions { width, height, threats, .. } = *options;
     let mut starts = streets.open_positions();
-    // Checked first, because the cost of the next search is quadratic in the number of open tiles.
+    // Checked first, because the next search can take quadratic time in the number of open tiles.
     if starts.len() > super::MAX_OPEN_TILES {
         return Err(LayoutError::TooManyOpenTiles { open_tiles: starts.len() }.into());
     }

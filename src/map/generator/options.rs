@@ -7,7 +7,7 @@ use crate::game::Style;
 pub enum GeneratorKind {
     /// A maze with many branches, which braiding joins into loops. Both sides must be odd.
     Maze,
-    /// A maze of long corridors with few loops, so it is hard to survive. Both sides must be odd.
+    /// A maze with longer corridors and fewer loops than [`Self::Maze`]. Both sides must be odd.
     Labyrinth,
     /// Streets around blocks of houses, with a few plazas, alleys and closed streets.
     City,

@@ -4,9 +4,10 @@ use crate::proof::model::Model;
 use crate::proof::target::Target;
 use crate::search::{BudgetMeter, StopReason};
 
-/// Once a whole sweep has done this much work, its backward pass ends when a segment's first layer
-/// is too wide, because few narrow sweeps start earlier. The limit is `RETURN_LEN` combinations, or
-/// twice as many if at least 1 / `DROPPED_DIVISOR` of the segment's states were dropped.
+/// Once a whole sweep has done more than this work, its backward pass ends when a segment's first
+/// layer is too wide, because few narrow sweeps start before such a layer. The limit is
+/// `RETURN_LEN` combinations, or twice as many if at least 1 / `DROPPED_DIVISOR` of the segment's
+/// states were dropped.
 const RETURN_WORK_MIN: u64 = 1_000_000;
 const DROPPED_DIVISOR: u64 = 20;
 const RETURN_LEN: usize = 10_000;
@@ -129,7 +130,8 @@ impl<const N: usize> Sweep<N> {
         Ok(Some(End::Recorded))
     }
 
-    /// Adds to `front.next` those states of the segment's last layer that lead into `after`.
+    /// Processes a chunk of the segment's last layer: adds its states that lead into `after` to
+    /// `front.next`.
     fn trim(&mut self, model: &Model<N>, target: &mut Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let Some(stored) = self.kept.segment.last() else { return Ok(()) };
         let (after_mask, after) = self.after.as_ref().expect("a layer comes after");

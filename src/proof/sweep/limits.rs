@@ -22,12 +22,16 @@ impl End {
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::proof) struct SweepLimits {
-    /// Maximum combinations after a threat joins on the way. If 0, only the first threat joins.
+    /// Maximum combinations after a threat joins a layer. Does not apply to the first new threat of
+    /// a sweep, nor to threats that join because a known set contains them. If 0, only the first
+    /// threat joins.
     pub join_len: usize,
     pub layer_len: usize,
-    /// Maximum bytes of the checkpoints, and also of the layers between two checkpoints.
+    /// In the forward pass, the maximum bytes of a layer, and of all checkpoints. In the backward
+    /// pass, the maximum bytes of a segment without its last layer.
     pub kept_bytes: usize,
-    /// After the target, the sweep continues up to this tick, to prove a later target out of reach.
+    /// A sweep that reaches the target continues beyond it, at most to this tick, to prove a later
+    /// tick out of reach.
     pub beyond_tick: usize,
     /// The mask of the threats that never join.
     pub left_out: Combination,

@@ -1,5 +1,6 @@
-//! A sweep. Missing threats join when few states are left. The forward pass stores some layers as
-//! *checkpoints*. The backward pass rebuilds the layers between two checkpoints, a *segment*.
+//! A sweep. Missing threats join a narrow sweep when few states are left. The forward pass stores
+//! some layers as *checkpoints*. The backward pass rebuilds one *segment* at a time: the layers
+//! from the latest remaining checkpoint to the part that is already processed.
 
 mod backwards;
 mod limits;
@@ -37,7 +38,7 @@ struct StoredLayer<const N: usize> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 enum Phase {
     Forwards,
-    /// Forwards beyond the target, until the work beyond it exceeds `work_max`.
+    /// Forwards beyond the target, at most until the work beyond it exceeds `work_max`.
     Beyond {
         work_max: u64,
     },
@@ -45,14 +46,15 @@ enum Phase {
         until: usize,
     },
     Backwards,
-    /// The backward pass is complete, or has stopped because earlier ticks are not worth the work.
+    /// The backward pass is complete or has ended early.
     Over,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 struct Begin {
     from: usize,
-    /// The sweep's `from_tick` in the proof. Below `from` if it starts from a reachable layer.
+    /// The sweep's `from_tick` in the proof. Below `from` if the sweep starts from a reachable
+    /// layer.
     origin: usize,
     base: Combination,
 }
@@ -62,10 +64,12 @@ struct Front<const N: usize> {
     tick: usize,
     mask: Combination,
     layer: Layer<N>,
-    /// Backwards: the states kept from the first `done` combinations of the segment's last layer.
+    /// The layer under construction. In the backward pass, this layer holds the states kept from
+    /// the first `done` combinations of the segment's last layer.
     next: Layer<N>,
     done: usize,
-    /// True once missing threats have joined the layer and the known sets have restricted it.
+    /// True once the layer can be stepped: known sets have restricted it, and the missing threats
+    /// that can join have joined.
     is_ready: bool,
     /// True if the deadline interrupted the work on a layer. The next attempt ignores the deadline.
     is_interrupted: bool,
@@ -110,12 +114,13 @@ pub(super) struct Sweep<const N: usize> {
     joins: Vec<Joined>,
     turning: Option<Turning<N>>,
     kept: Kept<N>,
-    /// In the backward pass: the mask and the remaining states of the tick after the current tick.
+    /// In the backward pass: the mask and the remaining states of the layer processed last.
     after: Option<(Combination, Arc<Lookup<N>>)>,
 }
 
 impl<const N: usize> Sweep<N> {
-    /// Unless `known` is 0, the target must have a known set with this mask at the tick `from`.
+    /// Starts at the tick `from` with the threats in `known`: the mask of a known set of this tick,
+    /// or 0.
     pub fn new(target: &Target<N>, from: usize, known: Combination, limits: SweepLimits) -> Self {
         let layer = Layer { keys: vec![0], sets: vec![target.allowed[from]] };
         Self {
@@ -182,8 +187,8 @@ impl<const N: usize> Sweep<N> {
         self.phase != Phase::Forwards
     }
 
-    /// Processes about `slice` combinations, fewer if the sweep ends or the budget is used up. If
-    /// `can_turn` is false, the sweep waits at the target instead of turning back.
+    /// Processes about `slice` combinations, or fewer if the sweep has a result or the budget is
+    /// used up. If `can_turn` is false, the sweep waits at the target instead of turning back.
     pub fn advance(
         &mut self,
         model: &Model<N>,
@@ -234,7 +239,8 @@ impl<const N: usize> Sweep<N> {
                 self.note(model, target);
                 return Ok(Some(End::Empty));
             }
-            // If almost all states of a known set are left, going on would repeat an earlier sweep.
+            // If almost all states of a known set with the same mask are left, going on would
+            // mostly repeat an earlier sweep.
             let is_repeating = self.limits.join_len > 0
                 && can_turn
                 && self.front.tick > self.begin.from
@@ -303,7 +309,8 @@ impl<const N: usize> Sweep<N> {
         self.front.layer.len().max(self.join.len()) > self.limits.layer_len
     }
 
-    /// Restricts the layer to known sets at the sweep's first tick and whenever threats have moved.
+    /// Restricts the layer to the known sets at the sweep's first tick and after threats have
+    /// moved.
     fn narrow(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         if self.front.tick == self.begin.from || model.times.moves[self.front.tick - 1] {
             target.narrow(self.front.tick, self.front.mask, &mut self.join, &mut self.front.layer, meter)?;
@@ -311,8 +318,9 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Adds missing threats: at the sweep's first tick, those in `begin.base` and one more; later,
-    /// those of a known set that covers the layer's threats. Adds others while few states are left.
+    /// Adds missing threats. A narrow sweep adds those in `begin.base` and one more at its first
+    /// tick, later those of a known set that covers the layer's threats, and others while few
+    /// states are left. A whole sweep adds threats only at the model's first tick.
     fn widen(&mut self, model: &Model<N>, target: &Target<N>, meter: &mut BudgetMeter) -> Result<(), StopReason> {
         let limits = self.limits;
         if !limits.is_whole {
@@ -339,8 +347,8 @@ impl<const N: usize> Sweep<N> {
             let is_exact = self.front.tick == model.first_tick;
             let is_known = target.is_known(self.front.tick, slot);
             let can_join = is_exact || !limits.is_whole && (is_known || target.can_join(model, slot, self.front.tick));
-            // The product of combinations and keys overestimates the joined layer, because each
-            // place of the player excludes many keys. So the product is divided by 4.
+            // The product of combinations and keys overestimates the size of the joined layer,
+            // because each place of the player excludes many keys. So the product is divided by 4.
             let keys = if is_exact || is_known { 1 } else { target.closure_len(model, slot, self.front.tick) };
             if !can_join || !(is_first || self.front.layer.len() * keys / 4 <= limits.join_len) {
                 return Ok(());
@@ -354,7 +362,8 @@ impl<const N: usize> Sweep<N> {
         Ok(())
     }
 
-    /// Adds a threat and notes the join. Returns false if the layer would exceed `max_len`.
+    /// Adds a threat, notes the join and applies the known sets. Returns false if the layer would
+    /// have more than `max_len` combinations.
     fn join_slot(
         &mut self,
         model: &Model<N>,

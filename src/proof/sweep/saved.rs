@@ -59,7 +59,7 @@ impl<const N: usize> Sweep<N> {
             work: self.work,
             phase: match self.phase {
                 // The deadline passed after `after` was recorded, before its replacement was ready.
-                // The replacement is not saved, so the restored pass ends here.
+                // The replacement is not saved, so the restored backward pass ends here.
                 Phase::Backwards if self.after.is_none() => Phase::Over,
                 phase => phase,
             },
@@ -115,8 +115,8 @@ impl<const N: usize> Sweep<N> {
 }
 
 impl SavedSweep {
-    /// Returns true if the sweep's threats exist, and the layers that its phase needs are present
-    /// and have ticks in the required order.
+    /// Returns true if the sweep's threats exist, its ticks and counts are in range, and the layers
+    /// that its phase needs are present and have ticks in the required order.
     fn is_consistent<const N: usize>(&self, model: &Model<N>, target: &Target<N>) -> bool {
         let (from, tick, beyond) = (self.begin.from, self.front.tick, self.limits.beyond_tick);
         let is_ascending = |layers: &[SavedLayer]| layers.is_sorted_by(|one, other| one.tick < other.tick);

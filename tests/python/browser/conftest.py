@@ -1,4 +1,4 @@
-"""Fixtures and helpers for tests in a real browser. An error on a page fails the test."""
+"""Fixtures and helpers for tests in a real browser."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ CAUGHT = GAMES / "cul-de-sacs-stroll-until-caught.jsonl.gz"
 @pytest.fixture(scope="session")
 def launch() -> Iterator[Callable[..., Browser]]:
     """Yields a function that starts a browser. All browsers share one Playwright instance, because
-    only one instance can run at a time."""
+    a thread cannot run two."""
     program = next(filter(None, map(shutil.which, CHROMIUM_NAMES)), None)
     if program is None:
         pytest.skip(f"no browser found: expected one of {', '.join(CHROMIUM_NAMES)} on the PATH")
@@ -58,9 +58,10 @@ def browser(launch: Callable[..., Browser]) -> Iterator[Browser]:
 
 @pytest.fixture
 def open_page(browser: Browser, real_server: RealServer, view: View) -> Iterator[OpenPage]:
-    """Yields a function that opens pages. Exceptions on a page fail the test, and so do logged
-    errors and warnings if `logs_matter`. The unused parameters make pytest stop the servers last,
-    because pages may wait for answers."""
+    """Yields a function that opens pages. Uncaught exceptions on a page fail the test. Logged
+    errors and warnings also fail it, unless the page was opened with `logs_matter=False`. The
+    unused parameters make pytest close the pages before it stops the servers, so that no page logs
+    a lost connection."""
     problems: list[str] = []
     contexts = []
 
@@ -111,7 +112,8 @@ def view(getaway_program: Path) -> Iterator[View]:
 
 
 def wait_until(page: Page, expression: str) -> None:
-    """Polls, because Playwright's own wait needs `eval`, which a page's security policy forbids."""
+    """Polls, because Playwright's own wait needs `eval`, which the pages' content
+    security policies forbid."""
     deadline = time.monotonic() + TIMEOUT_MS / 1000
     while not page.evaluate(expression):
         assert time.monotonic() < deadline, f"never true: {expression}"
@@ -133,7 +135,7 @@ def open_game_of_user(page: Page, view: View) -> None:
 
 
 def assert_board_is_clear(page: Page, *others: str) -> None:
-    """Checks that the board is visible without scrolling, and that none of `others` covers it."""
+    """Checks that the board is visible without scrolling, and that none of `others` overlaps it."""
     size = page.viewport_size
     assert size
     boxes = page.evaluate(
@@ -155,7 +157,8 @@ def assert_board_is_clear(page: Page, *others: str) -> None:
 
 
 def load_axe(page: Page) -> None:
-    """Adds axe-core to all pages opened from now on. Skips the test if axe-core is missing."""
+    """Adds axe-core to every document that the page loads from now on. Skips the test if axe-core
+    is missing."""
     axe = Path(pytest.importorskip("axe_playwright_python").__file__).parent / "axe.min.js"
     page.context.add_init_script(axe.read_text())
 
@@ -183,7 +186,7 @@ def drop(page: Page, file: Path, name: str) -> None:
 
 
 def stay(url: str) -> Iterator[int]:
-    """Plays a game on the server without moving; yields each tick before it sends a command."""
+    """Plays one game on a server without moving. Yields each tick before sending its command."""
     with connect(url, compression=None) as bot:
         bot.send(json.dumps({"type": "REGISTER", "teamName": "stayer"}))
         for frame in bot:

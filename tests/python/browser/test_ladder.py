@@ -1,4 +1,4 @@
-"""Tests of the pages that `getaway ladder` writes, opened from the disk in a real browser."""
+"""Tests of the pages that `getaway ladder` writes, opened from disk in a real browser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests a replay that is embedded in a notebook's page."""
+"""Tests a replay that is embedded in a page, as in a notebook."""
 
 from __future__ import annotations
 

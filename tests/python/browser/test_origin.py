@@ -1,4 +1,4 @@
-"""A page from another site cannot use a local server, whatever host name or request it uses."""
+"""Tests that a foreign site's page cannot open a websocket to a local server or run a planner."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPEN_SOCKET = """(url) => new Promise((done) => {
 
 
 class BlankPage(BaseHTTPRequestHandler):
-    """Serves a page that may open any socket, because it has no content security policy."""
+    """Serves an empty page without a content security policy, so that no policy blocks requests."""
 
     def do_GET(self) -> None:
         body = b"<!doctype html><title>foreign</title>"
@@ -63,17 +63,18 @@ def test_foreign_pages_cannot_open_a_websocket(
     port = url.rsplit(":", 1)[1]
     page = rebound_browser.new_page()
     refused = []
-    # The server refuses foreign pages, whether their host is 0.0.0.0 or a name.
+    # A foreign page cannot open a socket, whether its host is 0.0.0.0 or a name.
     for name in ("0.0.0.0", REBOUND):
         page.goto(f"http://{name}:{foreign_port}/")
         for host in ("0.0.0.0", "127.0.0.1", "localhost"):
             assert page.evaluate(OPEN_SOCKET, f"ws://{host}:{port}/") == "refused", f"{name} to {host}"
             refused.append(f"http://{name}:{foreign_port}")
-    # DNS rebinding: the browser loads the server's page through a foreign name of this machine.
+    # DNS rebinding: the foreign name resolves to this machine, so the browser takes the server for
+    # the foreign site.
     page.goto(f"http://{REBOUND}:{port}/")
     assert page.evaluate(OPEN_SOCKET, f"ws://{REBOUND}:{port}/") == "refused"
     assert page.evaluate("fetch('/replay/0/0', { method: 'POST' }).then(({ status }) => status)") == 403
-    # The server's own page may open a socket, under every name of this machine.
+    # The server's own page may open a socket under each of these names of this machine.
     for host in ("0.0.0.0", "127.0.0.1", "localhost"):
         page.goto(f"http://{host}:{port}/")
         assert page.evaluate(OPEN_SOCKET, f"ws://{host}:{port}/") == "open", host
@@ -97,7 +98,7 @@ def plan(state):
     return "."
 """
 PATHS = ["/branch/1/0/m/canary:plan", "/branch/1/0/m/survival", "/analysis/1", "/replay/1/0", "/games", "/open", "/"]
-# Sends many kinds of requests that a page can send, and waits for the answers.
+# Sends requests of many kinds to each URL, and returns their outcomes.
 ATTEMPTS = """async (urls) => {
   const attempt = (start) => new Promise((done) => { start(done); setTimeout(() => done("nothing"), 3000); });
   const loaded = (element, attribute, url) => attempt((done) => {
@@ -176,12 +177,13 @@ def test_nothing_that_a_foreign_page_sends_reaches_a_planner(
         for name, host in (("127.0.0.1", "127.0.0.1"), (REBOUND, "localhost"), (REBOUND, "0.0.0.0")):
             page.goto(f"http://{name}:{foreign_port}/")
             results += page.evaluate(ATTEMPTS, [f"http://{host}:{port}{path}" for path in PATHS])
-        assert not (folder_with_canary / "reached").exists(), "a foreign page has run a module"
+        assert not (folder_with_canary / "reached").exists(), "a foreign page made the server import a module"
         assert not {"open", "basic 200", "cors 200"} & set(results), results
-        # Browsers hide most refusals from Playwright, so `answers` has only some of the responses.
+        # Playwright may not see all refusals, so `answers` may lack some of the responses.
         assert answers and {"image", "script", "document", "fetch", "eventsource"} <= asked, asked
         for answer in answers:
-            # A GET to 0.0.0.0 hides its origin. The server may send the page, but nothing else.
+            # A GET to 0.0.0.0 may not say which site sent it. The server may then send its page,
+            # but nothing else.
             is_plain_page = "0.0.0.0" in answer.url and answer.request.method == "GET"
             expected = {403, 404, 405} | ({200} if answer.url.rstrip("?").endswith(f":{port}/") else set()) if is_plain_page else {403}
             assert answer.status in expected, f"{answer.request.method} {answer.url}: {answer.status}"

@@ -1,4 +1,4 @@
-"""Tests of the playground in a real browser. Some compare it with the library."""
+"""Tests of the playground in a real browser."""
 
 from __future__ import annotations
 
@@ -185,7 +185,8 @@ def test_drawn_map_is_saved_as_png_and_text(page: Page, url: str, getaway_progra
     start(page, url)
     page.get_by_role("tab", name="Map").click()
     page.locator("#draw-new").click()
-    # The lower threat is drawn first, but the saved files must list the threats row by row.
+    # The lower threat is drawn first, but the game must list the threats row by row, as a map that
+    # is read from a file does.
     for key in [*["ArrowDown"] * 8, "5", "Enter", *["ArrowUp"] * 6, "4", "Enter", *["ArrowRight"] * 9, "3", "Enter"]:
         page.locator("#editor-canvas").press(key)
     page.locator("#editor-play").click()

@@ -1,4 +1,4 @@
-"""Short runs of `playground_runs.py`, which compares the playground with the native program."""
+"""Short runs of two commands of `playground_runs.py`: `native` and `addresses`."""
 
 from __future__ import annotations
 

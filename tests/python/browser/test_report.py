@@ -1,4 +1,4 @@
-"""Tests of the HTML reports of `getaway eval` and `getaway battle` in a real browser."""
+"""Tests of the HTML reports of `getaway eval`, `battle` and `tournament` in a real browser."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_every_chart_is_drawn_for_every_planner(page: Page, evaluation: tuple[Pa
     assert drawn[0][0] > 500 and drawn[0][1] == 0, "survival loses no game"
     assert drawn[1][1] > 150, "random loses every game"
     starts = [(curve.get_attribute("d") or "").partition("H")[0] for curve in curves.all()]
-    assert len(set(starts)) == len(PLANNERS), "curves of equal planners would hide each other"
+    assert len(set(starts)) == len(PLANNERS), "each curve starts in its own place, so that equal curves do not hide each other"
     page.locator("#distributions summary").click()
     for chart in ("#scores", "#times"):
         expect(page.locator(f"{chart} svg")).to_have_count(len(PLANNERS))
@@ -115,7 +115,7 @@ def score_and_end(row: Locator) -> tuple[str, str]:
 
 
 def watched(page: Page) -> FrameLocator:
-    """Returns the viewer in the report once it shows a game."""
+    """Waits until the report's viewer shows a game, and returns the viewer's iframe."""
     viewer = page.frame_locator("#watch-frame")
     expect(viewer.locator("#tick")).not_to_have_text("–")
     return viewer

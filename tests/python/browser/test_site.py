@@ -1,4 +1,4 @@
-"""Tests of the documentation's website, opened from the disk in a real browser."""
+"""Tests of the documentation's website, opened from disk in a real browser."""
 
 from __future__ import annotations
 

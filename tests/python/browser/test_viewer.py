@@ -30,7 +30,7 @@ def open_replay(page: Page, url: str) -> None:
 
 
 def read_view(page: Page) -> Any:
-    """Returns the frame's tick and positions, and where the canvas drew the threats, in tiles."""
+    """Returns the displayed tick and positions, and where the canvas drew the threats, in tiles."""
     wait_for_frame(page)
     return page.evaluate(
         """() => {
@@ -204,7 +204,7 @@ def test_live_page_repeats_a_failed_request(open_page: OpenPage, real_server: Re
     expect(page.locator("#message")).to_contain_text("Waiting for a game.")
     page.route("**/replay/**", lambda route: route.abort(), times=1)
     for _ in stay(url):
-        # The server sends no further state until it receives a command.
+        # The server waits up to 60 s for a command before it sends another state.
         wait_until(page, "window.viewer?.replay?.last >= 0")
         break
 

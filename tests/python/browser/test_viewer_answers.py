@@ -1,4 +1,4 @@
-"""Tests of the viewer: why a game was lost, branches, several games, and late or lost commands."""
+"""Tests of the viewer: the analysis of games, branches, lists of games, and live games."""
 
 from __future__ import annotations
 
@@ -140,7 +140,8 @@ def test_human_plays_a_map_from_the_start_on_one_board(page: Page, view: View) -
 
 
 def test_line_replaces_a_move_onto_a_threat(page: Page, view: View, tmp_path: Path) -> None:
-    # Without jumping, this move ends the game within its tick, so two frames have the same tick.
+    # Without jumping, the move onto the threat ends the game within its tick, so two frames have
+    # the same tick.
     ring = tmp_path / "ring.txt"
     ring.write_text("#######\n#Pg...#\n#.###.#\n#.....#\n#######\n")
     page.goto(view(str(ring), "--planner", "human", "--no-jump"))
@@ -236,7 +237,8 @@ def test_address_names_the_game_and_survives_a_reload(page: Page, view: View) ->
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder with two recordings of the same name, and a file that is not a recording."""
+    """A folder with `a/` and `b/`, which hold recordings of the same name. `b/` also holds a file
+    that is not a recording."""
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         shutil.copy(CAUGHT, tmp_path / name / CAUGHT.name)
@@ -310,7 +312,8 @@ def test_readable_files_are_opened_if_others_are_dropped_with_them(open_page: Op
 
 @pytest.fixture(scope="module")
 def wire_recording(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A recording with an unreadable, a missing and a late command, and a disconnection."""
+    """A recording with an unreadable command, a late command, ticks without a command, and a
+    disconnection."""
     file = tmp_path_factory.mktemp("wire") / "wire.jsonl.gz"
     command = [str(getaway_program), "serve", "--port", "0", "--games", "1", "--json", "--tick-ms", "1000", "--record", str(file), "roundabout"]
     server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -1,4 +1,4 @@
-"""Every control of the viewer page works, and the page opens and draws fast enough."""
+"""Tests of the viewer page's controls, and of the time that the page takes to open and draw."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from conftest import ROOT, RealServer
 
 from .conftest import CAUGHT, GAMES, OpenPage, View, drop, open_analysed, open_game_of_user, stay, tick, wait_for_frame, wait_until
 
-#: Maps each control of the page (an id or an attribute) to the name of the test that uses it.
+#: Maps the page's controls (ids or attributes) to the names of tests that use them. Controls in
+#: the lists of threats, filters and games are left out.
 CONTROLS = {
     "banner-close": "test_banner_can_be_closed",
     "library-filter": "test_folder_is_a_list_that_sorts_filters_and_compares",
@@ -249,7 +250,8 @@ def test_address_can_be_changed_while_the_page_is_open(page: Page, view: View) -
     wait_until(page, "viewer.tick === 77")
     page.evaluate("location.hash = '#tick=99999'")
     wait_until(page, "viewer.tick === 108")
-    # The page must follow the new address even if a frame overwrites it before `hashchange` fires.
+    # The page must follow the new address even if `updateHash` overwrites the address before
+    # `hashchange` fires.
     page.evaluate("(location.hash = '#tick=50', viewer.updateHash())")
     wait_until(page, "viewer.tick === 50")
     wait_until(page, "location.hash === '#tick=50'")
@@ -313,7 +315,8 @@ def test_marks_of_hundreds_of_jumps_are_told_apart(page: Page, view: View) -> No
         "(viewer.replay.header.marks = [...viewer.replay.frames.keys()].map((index) => ({ index, kind: 'jump', text: 'passes through the owl' })),"
         " viewer.timeline.key = '', viewer.refresh())"
     )
-    # Clusters span less than 14 pixels and start at least 14 apart: their centres are over 7 apart.
+    # Clusters span less than 14 pixels, and their starts are at least 14 pixels apart, so their
+    # centres are more than 7 pixels apart.
     for width in (1280, 390):
         page.set_viewport_size({"width": width, "height": 844})
         wait_for_frame(page)
@@ -329,7 +332,7 @@ def test_marks_of_hundreds_of_jumps_are_told_apart(page: Page, view: View) -> No
 
 @pytest.fixture(scope="module")
 def whole_game(getaway_program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of a reproducible game of 2,000 ticks, on the bundled map with the largest pages."""
+    """The page of a reproducible game of 2,000 ticks on the largest bundled map."""
     folder = tmp_path_factory.mktemp("whole")
     recording, page = folder / "game.jsonl.gz", folder / "game.html"
     for command in (["play", "metropolis", "--budget-ticks", "100000", "--save", str(recording)], ["view", str(recording), "--html", str(page)]):
@@ -352,8 +355,9 @@ def test_page_of_a_whole_game_is_small_and_opens_at_once(page: Page, whole_game:
         wait_until(page, "window.openedMs > 0")
         opened_ms = page.evaluate("openedMs")
         metrics = {metric["name"]: 1000 * metric["value"] for metric in session.send("Performance.getMetrics")["metrics"]}
-        # Other programs may delay the page, so the time in which its main thread waited for a
-        # processor does not count. The result is at least the processor time of all its threads.
+        # Other programs may delay the page, so the time in which the page's main thread waited for
+        # a processor does not count. The result is at least the processor time of all threads of
+        # the page's process.
         interrupted_ms = metrics["TaskDuration"] - metrics["ThreadTime"]
         used_ms = metrics["ProcessTime"] - used_before_ms
         used_before_ms = metrics["ProcessTime"]
@@ -369,7 +373,7 @@ def test_all_layers_are_drawn_within_a_frame_at_the_highest_speed(page: Page, wh
     for layer in ("paths", "arrival", "deadly"):
         page.locator(f"input[name={layer}]").check()
     page.locator("#speed").select_option("100")
-    # Measures the work per frame. At speed 100 and 60 Hz, a frame spans 1,000 / 60 ticks.
+    # Speed 1 is 10 ticks per second, so at speed 100 and 60 Hz, a frame spans 1,000 / 60 ticks.
     times = page.evaluate(
         """() => {
           const times = [];

@@ -1,4 +1,4 @@
-"""`getaway.cluster` gives the same numbers and files locally and on a Ray cluster."""
+"""Tests of `getaway.cluster` on this machine and on Ray clusters."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_worker_runs_the_solver_of_the_benchmark() -> None:
 
 
 def error_with_module(folder: Path, ray_module: str, address: str) -> str:
-    """Runs a command with a module that shadows the real Ray; returns its standard error."""
+    """Runs `getaway eval` with `ray_module` in place of Ray; returns the standard error."""
     (folder / "ray.py").write_text(ray_module)
     environment = {**os.environ, "PYTHONPATH": str(folder)}
     command = [sys.executable, "-m", "getaway", "eval", "--map", "snail", "--ray", address]
@@ -156,7 +156,7 @@ def test_ladder_takes_its_games_from_the_cluster(two_nodes: Any, tmp_path: Path,
     first = {row["name"]: row for row in cluster.ladder(league, entrants, MAPS, **options)["entrants"]}
     assert first["random"]["games"] >= 10 and first["mine"]["games"] >= 10 and first["mine"]["failed"] == 0
     assert "failed in 3 games in a row" in first["quits"]["state"]["set_aside"]
-    # Games that were played both here and on the cluster must have the same moves.
+    # Games that were played both locally and on the cluster must have the same moves.
     here = cluster.ladder(tmp_path / "here", entrants, MAPS, budget_ticks=60, samples=6, threads=1)
     assert [row["name"] for row in here["entrants"]] == list(first)
     games = played(league)
@@ -174,7 +174,8 @@ def played(league: Path) -> dict[tuple[str, str, int], str]:
 
 def test_interrupted_ladder_ends_at_once_and_resumes(two_nodes: Any, tmp_path: Path) -> None:
     league = tmp_path / "league"
-    # The slow bot takes about a minute per game, so its games are unfinished at the interrupt.
+    # Empty lines are not commands, so the slow bot fails about 12 s after the start of each game.
+    # The interrupt comes during its first game.
     slow = "slow=pipe:while read -r message; do sleep 0.03; echo; done"
     command = [sys.executable, "-m", "getaway", "ladder", str(league), "--map", "snail", "--samples", "3", "--ray", two_nodes[0]]
     process = subprocess.Popen([*command, "--add", "random", "--add", slow], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -197,7 +198,7 @@ def test_killed_worker_costs_only_time(two_nodes: Any, tmp_path: Path) -> None:
 
 @contextmanager
 def killed_worker() -> Iterator[None]:
-    """Kills a worker while the block runs. Fails if no worker was running."""
+    """Kills one worker while the block runs. Fails if no worker is found within `TIMEOUT_S`."""
     killed: list[int] = []
 
     def kill() -> None:
@@ -232,7 +233,7 @@ def run_solver(out: Path, solver: str, *options: str) -> list[str]:
 
 
 def answers(out: Path) -> tuple[list[dict[str, Any]], dict[str, bytes]]:
-    """Returns the results of a run without times and checksums, and its records by name."""
+    """Returns a run's results, with times and checksums cleared, and its records by file name."""
     lines = (out / "results.jsonl").read_text().splitlines()
     results = [{**json.loads(line), "seconds": 0, "check": ""} for line in lines]
     return sorted(results, key=json.dumps), {path.name: path.read_bytes() for path in out.rglob("*.txt")}

@@ -15,7 +15,6 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 def test_notebook_runs_and_is_stored_without_its_outputs(path: object) -> None:
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     assert not any(cell.get("outputs") for cell in notebook.cells)
-    # The notebooks read the folder `maps/`, so they run in the root of the checkout.
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
 
 

@@ -1,4 +1,5 @@
-"""Adapters and examples for learning libraries. A test is skipped if its library is missing."""
+"""Tests of adapters and examples for learning libraries. A test is skipped if the library that it
+needs is missing."""
 
 from __future__ import annotations
 
@@ -127,6 +128,7 @@ def test_examples_write_models_that_play_the_same_games(example: str, options: l
         getaway.Bot(f"model:{file}", budget_ms=60_000).play(game)
         ticks.append(game.tick)
     assert min(ticks) > 5 and "no jumping: mean final tick" in done.stdout
-    # The models of the other examples are hardly trained, so rounding may change their moves.
+    # `evolve.py` reports games of the rounded weights that it saves. The other examples report
+    # games of unrounded weights, which may choose other moves.
     if example == "evolve.py":
         assert f"the server's rules: mean final tick {np.mean(ticks):.1f} on 2 maps" in done.stdout

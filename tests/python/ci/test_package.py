@@ -15,7 +15,7 @@ import pytest
 from conftest import ROOT, TIMEOUT_S
 
 WEBSOCKET = '''
-"""A short websocket client that handles neither fragments nor frames above 64 KB."""
+"""A short websocket client that handles neither fragments nor payloads of 64 KiB or more."""
 import base64, os, socket, struct
 
 class Client:

@@ -15,7 +15,8 @@ pub(super) enum Received {
 }
 
 pub(super) trait Channel: Send {
-    /// Sends a message without waiting. Only [`Self::receive`] reports a lost connection.
+    /// Sends a message without waiting. Drops the message if too much output is unsent. Only
+    /// [`Self::receive`] reports a lost connection.
     fn send(&mut self, message: &str);
 
     /// Waits until `deadline` for a complete message. Keeps any further input for the next call.

@@ -1,4 +1,4 @@
-//! Plays games with external bots under the server's rules for time and messages.
+//! Plays games with external bots, with a time limit per tick and the server's rules for messages.
 
 use std::fs;
 use std::io;
@@ -197,7 +197,7 @@ impl ExternalHost {
     }
 
     fn start_piped(&self, game: ExternalGame<'_>) -> io::Result<(Process, PipeChannel)> {
-        // Without an address, a program that supports both transports uses its standard streams.
+        // Without `SERVER_URL`, a program that supports both transports uses its standard streams.
         let environment = [("SERVER_URL", String::new()), ("SEED", game.seed.to_string())];
         let mut process = Process::start(&game.bot.command, Streams::Piped, &environment)?;
         let channel = PipeChannel::new(process.child())?;
@@ -228,7 +228,7 @@ struct Play<'a> {
     silent_ticks: u32,
     sent_garbage: bool,
     answered_tick: Option<u32>,
-    /// True if the bot has not answered the last state that was sent, so it may still be busy.
+    /// True if the bot did not answer the last finished tick in time, so it may still be busy.
     is_behind: bool,
     /// The time at which the current state was sent.
     sent: Instant,
@@ -404,7 +404,8 @@ impl<'a> Play<'a> {
         Some(Vec::new())
     }
 
-    /// Returns the next message, or `Nothing` at the deadline or if the bot exceeds a limit.
+    /// Waits for a message like [`Channel::receive`], but also returns `Nothing` if the bot exceeds
+    /// a limit.
     fn receive(&mut self, channel: &mut dyn Channel, deadline: Instant) -> Result<Received, Stopped> {
         loop {
             if (self.is_stopped)() {

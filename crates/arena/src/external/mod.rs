@@ -1,14 +1,16 @@
 //! External bots: programs in any language that play in place of a planner.
 //!
-//! `exec:COMMAND` starts a program that connects to a websocket, as in the competition. The address
-//! is in the environment variable `SERVER_URL`, and replaces `{url}` in the command.
+//! `exec:COMMAND` starts a program that connects to a websocket, as in the competition. The
+//! websocket's address is in the environment variable `SERVER_URL`, and replaces `{url}` in the
+//! command.
 //! `pipe:COMMAND` starts a program that reads messages from standard input and writes commands to
 //! standard output, as lines of JSON.
 //!
 //! Guarantees: after the first tick, a bot has `tick_time` per tick, by default the server's
-//! 100 ms. A bot that crashes, falls silent or sends garbage loses the game, and the game's record
-//! names the reason. On Linux no process started by a bot outlives the bot's games, even if this
-//! program is killed; elsewhere, processes that leave the bot's process group survive.
+//! 100 ms. A bot that fails (see [`FailureKind`]) loses the game, and the game's record names the
+//! reason. On Linux, no process started by a bot outlives the bot's games, even if this program is
+//! killed. On other Unix systems, processes that leave the bot's process group may survive. On
+//! Windows, all processes of a bot may survive.
 
 mod bridge;
 mod channel;
@@ -35,9 +37,9 @@ pub(crate) use game::ExternalHost;
 pub use game::{ExternalGame, ExternalTick, PlayedGame, play_external};
 pub use program::{Program, ProgramEnd};
 
-/// Time limit for a program to start and connect, and again to register. A piped program instead
-/// has this time to start and send its first command. The limit is twice the server's registration
-/// timeout, because a program also needs time to start.
+/// Time limit for a program to start and connect, and again to register. A new piped program
+/// instead has this time, plus `tick_time`, to start and send its first command. The limit is twice
+/// the server's registration timeout, because a program also needs time to start.
 pub const STARTUP_TIME: Duration = Duration::from_secs(10);
 /// A bot that sends no command for this many consecutive ticks loses: 2 s at the server's pace.
 pub const SILENT_TICKS_MAX: u32 = 20;
@@ -61,15 +63,17 @@ pub struct ExternalOptions {
     /// The time limit per tick. If the command is late, the tick is played without it.
     pub tick_time: Duration,
     /// True to start a new process for every game. Otherwise a piped program plays one game after
-    /// another, and is restarted only after a failure, or if it did not answer the last state of a
-    /// game in time. A websocket program is always restarted.
+    /// another until it fails, exits, or does not answer the last state of a game in time. A
+    /// websocket program always plays a single game.
     pub restart: bool,
     /// The folder for the bots' logs, one file per game. If `None`, logs are discarded, except that
     /// the record of a failed game keeps one line of its log.
     pub logs: Option<PathBuf>,
-    /// Maximum total memory of a bot's processes in MiB; exceeding it is a failure.
+    /// Maximum total memory of a bot's processes in MiB, checked only on Linux. Exceeding this
+    /// limit is a failure.
     pub memory_mb_max: Option<u64>,
-    /// Maximum processor time of a bot's processes per game; exceeding it is a failure.
+    /// Maximum processor time of a bot's processes per game, checked only on Linux. Exceeding this
+    /// limit is a failure.
     pub cpu_ms_max: Option<u64>,
 }
 
@@ -151,11 +155,12 @@ pub enum FailureKind {
     Crash,
     /// The bot exited without an error, or closed its connection, before the game was over.
     Disconnect,
-    /// The bot did not connect or register, or sent no command for [`SILENT_TICKS_MAX`] ticks.
+    /// The bot did not connect or register in time, or sent neither a command nor garbage for
+    /// [`SILENT_TICKS_MAX`] ticks.
     Silence,
     /// The bot broke the protocol, for example with invalid JSON or too many messages per tick.
     Garbage,
-    /// The bot exceeded a limit of [`ExternalOptions`].
+    /// The bot exceeded the limit of [`ExternalOptions`] on memory or on processor time.
     Limit,
 }
 

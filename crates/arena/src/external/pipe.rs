@@ -1,4 +1,4 @@
-//! A bot that reads messages from standard input and writes commands to standard output, as lines.
+//! A channel to a bot over the bot's standard input and output, with one message per line.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
 use std::process::Child;
@@ -15,14 +15,15 @@ pub(super) struct PipeChannel {
 }
 
 impl PipeChannel {
-    /// Takes the standard input and output of a process, which must be pipes.
+    /// Takes the standard input and output of `child`. Both must be pipes.
     pub fn new(child: &mut Child) -> io::Result<Self> {
         let input = child.stdin.take().expect("standard input is a pipe");
         let output = child.stdout.take().expect("standard output is a pipe");
         Ok(Self { stream: Stream::new(input, output)?, line: Vec::new() })
     }
 
-    /// Discards received messages; returns false if the stream is closed or broken.
+    /// Discards all complete messages that have arrived. Returns false if the stream has ended or a
+    /// line is too long.
     pub fn clear(&mut self) -> bool {
         let now = Instant::now();
         loop {
@@ -37,7 +38,7 @@ impl PipeChannel {
 
 impl Channel for PipeChannel {
     fn send(&mut self, message: &str) {
-        // If the bot has too many unread messages, this message is dropped.
+        // The message is dropped if too many messages are unread or the bot has closed its input.
         let _ = self.stream.write(format!("{message}\n").as_bytes());
     }
 

@@ -1,4 +1,4 @@
-//! The process tree of a bot, and its log.
+//! A bot's process tree and log.
 
 use std::ffi::OsStr;
 use std::io::{self, PipeReader, PipeWriter, Read, Write};
@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use super::{LOG_BYTES_MAX, LOG_TAIL_CHARS, POLL_INTERVAL, Stopped};
 
-/// Time to wait for a bot's killed processes to exit. Afterwards, the arena stops waiting, but the
-/// supervisor continues to kill them.
+/// Time limit for the supervisor to kill a bot's processes and exit. After that, the arena stops
+/// waiting, but on Linux the supervisor continues to kill them.
 const KILL_TIME: Duration = Duration::from_millis(500);
-/// Time limit for reading the end of a log, because a surviving process may hold the log open.
+/// Time limit for reading the rest of a log. A surviving process may hold the log open.
 const LOG_TIME: Duration = Duration::from_millis(100);
 
-/// A running bot, represented by the shell that supervises it. On Windows, the shell only runs the
-/// bot's command.
+/// A bot's processes, represented by the shell that supervises them. On Windows, the shell only
+/// runs the bot's command.
 #[derive(Debug)]
 pub(super) struct Process {
     child: Child,
@@ -35,7 +35,8 @@ pub(super) enum Streams {
     Piped,
 }
 
-/// A shell that runs `command`, and a pipe. Closing the pipe kills the bot and its descendants.
+/// Returns a shell that runs `command`, and a pipe. When the pipe closes, the shell kills the bot
+/// and its descendants. On systems other than Linux, it kills only the bot's process group.
 #[cfg(unix)]
 fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     use std::os::fd::AsRawFd;
@@ -48,7 +49,6 @@ fn supervisor(command: &str) -> io::Result<(Command, Option<PipeWriter>)> {
     shell.process_group(0);
     let prepare = move || {
         rustix::io::fcntl_setfd(&end, rustix::io::FdFlags::empty())?;
-        // On systems without subreapers, only the bot's process group is killed.
         #[cfg(target_os = "linux")]
         let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
         Ok(())
@@ -84,7 +84,8 @@ impl Process {
             Streams::Piped => shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(log_start),
         };
         let child = shell.spawn()?;
-        // The shell's `Command` holds the writing end of the log, which would keep the log open.
+        // `shell` holds a writing end of the log's pipe. The log ends when all writing ends are
+        // closed.
         drop(shell);
         let log = Arc::new(Mutex::new(Vec::new()));
         let shared = Arc::clone(&log);
@@ -120,21 +121,23 @@ impl Process {
         }
     }
 
-    /// Kills the bot and its descendants without waiting.
+    /// Tells the supervisor to kill the bot and its descendants, and does not wait for it. On
+    /// Windows, kills only the shell.
     pub fn release(&mut self) {
         if self.released.is_some() {
             return;
         }
         self.released = Some(Instant::now());
         match self.release_pipe.take() {
-            // A process that was forked at the same time may hold the pipe open, so write a line
-            // before closing the pipe. Writing fails if the supervisor has already exited.
+            // Another child process may hold the pipe open between fork and exec, so write a line
+            // before closing the pipe. Writing may fail if the supervisor has already exited.
             Some(mut release_pipe) => drop(release_pipe.write_all(b"\n")),
             None => drop(self.child.kill()),
         }
     }
 
-    /// Kills the bot and its descendants, and waits briefly for the rest of the log.
+    /// Calls [`Self::release`], and waits briefly for the supervisor to exit and for the rest of
+    /// the log.
     pub fn kill(&mut self) {
         self.release();
         let end = self.released.map_or_else(Instant::now, |released| released + KILL_TIME);
@@ -168,8 +171,9 @@ fn collect_log(mut output: PipeReader, log: &Mutex<Vec<u8>>) {
     }
 }
 
-/// The last line of a log, shortened, to be appended to an error; empty for an empty log. Skips the
-/// lines that Node.js and Java print after an error, such as the stack trace.
+/// Returns the last line of a log, shortened, as a suffix `: LINE` for an error. Returns an empty
+/// string if the log has no text. Skips the lines that Node.js and Java print after an error, such
+/// as the stack trace, unless the log has no other lines.
 pub(super) fn last_log_line(log: &str) -> String {
     let mut lines = log.lines().rev().filter(|line| !line.trim().is_empty());
     let last = lines.clone().next().unwrap_or_default();

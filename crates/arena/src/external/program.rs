@@ -7,7 +7,8 @@ use super::process::{Process, Streams, exit_words, last_log_line};
 use super::usage::UsageMeter;
 use crate::game::Cost;
 
-/// A program that connects to a server. Dropping it kills it and, on Linux, all descendants.
+/// A shell command that was started. Dropping this value kills the command and, on Linux, all its
+/// descendants.
 #[derive(Debug)]
 pub struct Program {
     process: Process,
@@ -16,10 +17,11 @@ pub struct Program {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramEnd {
-    /// The cost of all the program's processes; zero on systems other than Linux.
+    /// The cost of all the program's processes, as last sampled; zero on systems other than Linux.
     pub cost: Cost,
     pub log: String,
-    /// A description: the exit status or "still running", then the last line of the log.
+    /// The exit status or "still running", followed by the log line that most likely names an
+    /// error, if any.
     pub words: String,
 }
 
@@ -27,21 +29,21 @@ impl Program {
     /// Starts a shell command with these environment variables; an empty value unsets a variable.
     ///
     /// # Errors
-    /// When the shell cannot be started.
+    /// When the shell, its pipes or the thread that reads the log cannot be created.
     pub fn start(command: &str, environment: &[(&str, impl AsRef<OsStr>)]) -> io::Result<Self> {
         let process = Process::start(command, Streams::Logged, environment)?;
         let usage = UsageMeter::new(process.id());
         Ok(Self { process, usage })
     }
 
-    /// Returns the exit status if the program has exited.
+    /// Returns the exit status if the program has exited. Also updates the cost.
     pub fn status(&mut self) -> Option<ExitStatus> {
         self.usage.poll();
         self.process.status()
     }
 
     /// Waits at most `limit` for the program to exit. Returns the exit status if it has exited.
-    /// Does not measure the cost: use [`Self::status`] for this.
+    /// Does not update the cost, unlike [`Self::status`].
     pub fn wait(&mut self, limit: Duration) -> Option<ExitStatus> {
         self.process.wait(limit, &|| false).unwrap_or_default()
     }

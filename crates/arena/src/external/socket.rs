@@ -1,4 +1,4 @@
-//! A websocket connection: from a bot, as on the real server, or from the bridge to a server.
+//! A websocket connection from a bot, as on the real server, or from the bridge to a server.
 
 use std::io::ErrorKind;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
@@ -21,7 +21,7 @@ use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
 const HANDSHAKE_TIME: Duration = Duration::from_secs(3);
 const CLOSE_TIME: Duration = Duration::from_millis(300);
-/// Maximum total size of unsent messages; further messages are dropped.
+/// Capacity of the buffer for messages to a bot. A message that does not fit is dropped.
 const UNSENT_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Debug)]
@@ -38,7 +38,8 @@ impl Port {
         Ok(format!("ws://{}", self.0.local_addr()?))
     }
 
-    /// Waits for the bot; returns `None` at `deadline`, when the process exits, or if stopped.
+    /// Waits for the bot to connect. Returns `None` if `deadline` passes, the process exits or
+    /// `is_stopped` returns true before that.
     pub fn accept(
         &self,
         process: &mut Process,
@@ -135,7 +136,8 @@ fn refuse_pages(port: u16) -> impl Callback {
 
 impl Channel for SocketChannel {
     fn send(&mut self, message: &str) {
-        // Ignores errors: the next call sends unsent data, and `receive` reports a lost connection.
+        // Ignores errors: the next `send` sends buffered data, and `receive` reports a lost
+        // connection.
         let _ = self.0.send(Message::text(message));
     }
 

@@ -1,7 +1,7 @@
-//! Byte streams to and from a bot over any transport, with arrival times.
+//! Byte streams to and from a bot (or, for the bridge, a server), with arrival times.
 //!
-//! Guarantees: a read never waits past its deadline, and returns only bytes that arrived before it.
-//! A reader that runs late can still read such bytes, but only about `MAX_CLIENT_FRAME_BYTES` per
+//! Guarantees: a read never waits past its deadline, and returns only bytes that arrived by then. A
+//! reader that runs late can still read such bytes, but only about `MAX_CLIENT_FRAME_BYTES` per
 //! deadline, so a flood cannot keep the reader busy. A write never waits.
 
 use std::io::{self, BufRead, ErrorKind, Read, Write};
@@ -13,7 +13,8 @@ use std::time::Instant;
 use getaway::protocol::MAX_CLIENT_FRAME_BYTES;
 
 const CHUNK_BYTES_MAX: usize = 4096;
-/// Maximum number of unread chunks; a bot that sends more is blocked.
+/// Maximum number of unread chunks. While the queue is full, no more bytes are read from the bot,
+/// and a bot that continues to write is eventually blocked.
 const UNREAD_CHUNKS_MAX: usize = 256;
 const UNREAD_MESSAGES_MAX: usize = 64;
 
@@ -23,7 +24,7 @@ struct Chunk {
     arrived: Instant,
 }
 
-/// A connection with one thread per direction, because system reads and writes have no deadline.
+/// A connection with one thread per direction, because reads and writes on a pipe have no deadline.
 #[derive(Debug)]
 pub(super) struct Stream {
     to_bot: SyncSender<Vec<u8>>,
@@ -32,14 +33,16 @@ pub(super) struct Stream {
     read: usize,
     arrived: Instant,
     deadline: Instant,
-    /// Number of bytes that can still be read after the deadline.
+    /// Number of bytes that may still be read after the deadline. The last chunk may exceed this
+    /// number.
     late_bytes_left: usize,
-    /// The TCP connection, if any. `drop` shuts it down, which ends the threads.
+    /// The TCP connection, if any. Dropping the stream shuts it down, which ends the threads.
     connection: Option<TcpStream>,
 }
 
 impl Stream {
-    /// Connects to a bot. The threads end after the bot has exited and the stream is dropped.
+    /// Creates a stream that writes to the bot's `input` and reads its `output`. The threads end at
+    /// the latest when the stream is dropped and the bot's ends of both are closed.
     pub fn new(input: impl Write + Send + 'static, output: impl Read + Send + 'static) -> io::Result<Self> {
         let (to_bot, messages) = mpsc::sync_channel(UNREAD_MESSAGES_MAX);
         let (chunks, from_bot) = mpsc::sync_channel(UNREAD_CHUNKS_MAX);
@@ -57,7 +60,7 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Sets the deadline. Reads fail with [`ErrorKind::WouldBlock`] if no bytes arrived before it.
+    /// Sets the deadline. Reads fail with [`ErrorKind::WouldBlock`] instead of waiting any longer.
     pub fn set_deadline(&mut self, deadline: Instant) {
         (self.deadline, self.late_bytes_left) = (deadline, MAX_CLIENT_FRAME_BYTES);
     }
@@ -106,7 +109,8 @@ impl Read for Stream {
 }
 
 impl Write for Stream {
-    /// Queues the bytes; fails with [`ErrorKind::WouldBlock`] if the queue is full.
+    /// Queues the bytes. Fails with [`ErrorKind::WouldBlock`] if the queue is full, and with
+    /// [`ErrorKind::BrokenPipe`] if an earlier write has failed.
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self.to_bot.try_send(bytes.to_vec()) {
             Ok(()) => Ok(bytes.len()),
@@ -123,7 +127,7 @@ impl Write for Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let Some(connection) = &self.connection {
-            // Fails only if the other side has already closed the connection.
+            // Ignores the error, because the connection may already be closed.
             let _ = connection.shutdown(Shutdown::Both);
         }
     }
@@ -199,7 +203,7 @@ mod tests {
         let mut stream = Stream::new(io::sink(), io::repeat(b'.')).unwrap();
         stream.set_deadline(Instant::now() + Duration::from_secs(60));
         io::copy(&mut (&mut stream).take(1 << 21), &mut io::sink()).unwrap();
-        // The queue is now full of bytes that arrived before the next deadline.
+        // The queue now holds bytes that arrived before the next deadline.
         stream.set_deadline(Instant::now());
         let mut after = Vec::new();
         assert_eq!(stream.read_to_end(&mut after).unwrap_err().kind(), ErrorKind::WouldBlock);

@@ -4,7 +4,7 @@ use super::FailureKind;
 use crate::game::GameRecord;
 use crate::series::{Games, Series};
 
-/// A bot that misses at least this share of its ticks is reported as late.
+/// A bot without failures that misses at least this share of its ticks is reported as late.
 pub const LATE_SHARE: f64 = 0.05;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -22,11 +22,12 @@ pub struct ExternalSummary {
     pub invalid_commands: u64,
     /// The first failure of each kind, with its map, sample (from 1), tick and description.
     pub failures: Vec<String>,
-    /// The failures in words, or, without failures, a note if the bot was often late.
+    /// A description of the failures. Without failures, a note if the bot missed at least
+    /// [`LATE_SHARE`] of its ticks.
     pub trouble: Option<String>,
 }
 
-/// Number of games that a bot lost because of one kind of failure.
+/// The number of games in which a bot failed in one particular way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FailureCount {
     pub kind: FailureKind,
@@ -78,7 +79,7 @@ impl ExternalSummary {
         }
     }
 
-    /// The number of failed games for each kind of failure that occurred.
+    /// The number of games for each kind of failure that occurred.
     pub fn failure_counts(&self) -> Vec<FailureCount> {
         let games = [self.crashed, self.disconnected, self.silent, self.garbage, self.over_limit];
         let count = |(kind, games)| FailureCount { kind, games };
@@ -89,7 +90,8 @@ impl ExternalSummary {
         self.failure_counts().iter().map(|count| count.games).sum()
     }
 
-    /// True if at least half of the games failed, so the results say little about the bot's play.
+    /// True if the bot failed in at least half of its games, so the results say little about its
+    /// play.
     pub fn is_broken(&self) -> bool {
         self.failed() > 0 && 2 * self.failed() >= self.games
     }

@@ -1,9 +1,9 @@
-# Runs the bot command $1. Kills the bot's descendants when the bot exits, and all bot processes
-# when the arena closes its end of the pipe at descriptor $2. If the arena is killed, the kernel
-# closes this end.
+# Runs the bot command $1. Kills the bot's processes when the arena writes a line to its end of the
+# pipe at descriptor $2 or closes this end. If the arena is killed, the kernel closes this end.
 #
-# On Linux this shell is a subreaper: orphaned descendants become its children. On other systems
-# only the process group is killed.
+# On Linux this shell is a subreaper: orphaned descendants become its children. The shell also kills
+# the descendants that remain when the bot exits. On other systems, this shell kills only its own
+# process group, and only when the arena writes to or closes the pipe.
 exec 4<"/dev/fd/$2" 3>&2 2>/dev/null
 children= session=
 read -r self rest </proc/self/stat && [ "$self" = $$ ] && children=/proc/$$/task/$$/children
@@ -16,7 +16,8 @@ read -r self rest </proc/self/stat && [ "$self" = $$ ] && children=/proc/$$/task
   until [ "$killed" ]; do
     read -r self name state parent rest </proc/self/stat
     [ "$parent" = $$ ] && [ -r "$children" ] || kill -9 0
-    # Kills the bot if it has been started; the loop below kills the other descendants.
+    # Kills the shell's other children, such as the bot. Repeats until there is one, because the bot
+    # may not have been started yet. The loop below kills the remaining descendants.
     read -r found <"$children"
     for pid in $found; do
       [ "$pid" = "$self" ] || { kill -9 "-$pid" "$pid"; killed=yes; }
@@ -29,8 +30,8 @@ exec 4<&-
 code=$?
 exec </dev/null >/dev/null 3>&-
 
-# Kills the remaining children in rounds. Stops when two rounds in a row list the same children and
-# all of them had already exited in the first of the two.
+# Kills the remaining children in rounds, at most 10000. Stops earlier if all children in a round
+# have exited and the next round finds the same children.
 round=0 ended= before=
 while [ -r "$children" ] && [ $((round += 1)) -le 10000 ]; do
   found=

@@ -1,15 +1,15 @@
-//! Processor time and memory of a bot's processes, from `/proc`; zero on other systems.
+//! Processor time and memory of a bot's processes, from `/proc`; zero on systems other than Linux.
 
 use std::fs;
 use std::time::{Duration, Instant};
 
 use crate::game::Cost;
 
-/// Interval between two samples. A sample of a few processes takes a few tenths of a millisecond.
+/// Minimum age of a sample before [`UsageMeter::poll`] takes a new one.
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(50);
 /// Maximum number of processes per sample, and of threads per process whose children are counted.
 const PROCESSES_MAX: usize = 256;
-/// The unit of processor time in `/proc`: a hundredth of a second on Linux.
+/// The unit of processor time in `/proc`, for the usual `USER_HZ` of 100.
 const TICK_MS: u64 = 10;
 
 #[derive(Debug)]
@@ -64,7 +64,7 @@ fn sample(supervisor: u32) -> Cost {
     cost
 }
 
-/// The processes that the threads of a process have started.
+/// The children of all threads of a process, for at most [`PROCESSES_MAX`] threads.
 fn children(process: u32) -> Vec<u32> {
     let threads = fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten().flatten().take(PROCESSES_MAX);
     let lists: Vec<String> =

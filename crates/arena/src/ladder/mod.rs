@@ -1,15 +1,16 @@
-//! A ladder: rates entrants, which may be added and retired at any time, and always plays the most
-//! informative game next.
+//! A ladder rates entrants, which can be added and retired at any time. The first games of new
+//! entrants have priority. Otherwise the ladder plays the game that it expects to be the most
+//! informative.
 //!
-//! All entrants play the same sequence of *units*: unit u is a map and a seed. Two entrants are
-//! compared on every unit that both have played, so one game serves in many comparisons. A pair of
+//! All entrants play the same sequence of *units*: each unit is a map and a seed. Two entrants are
+//! compared on the units that both have played, so one game serves in many comparisons. A pair of
 //! entrants is closed when sequential tests have decided it, or when the entrants only repeat
 //! earlier games. After its first games, an entrant plays only for open pairs with entrants at most
 //! two places away in the ranking.
 //!
-//! Guarantees: every finished game is in the journal before it counts. The state depends only on
-//! the journal. With one thread, a budget in simulated ticks and no external bots, the games depend
-//! only on the settings and the requests, so a kill at any moment does not change the result.
+//! Guarantees: every finished game is in the journal before it counts. The standing depends only on
+//! the journal. With one thread, a budget in simulated ticks and no external bots, the next game
+//! depends only on the options and the journal, so a kill at any moment does not change the result.
 //! Memory grows with the number of games.
 
 mod page;
@@ -79,7 +80,8 @@ pub(crate) enum Event {
 pub enum EntrantState {
     Active,
     Retired,
-    /// The entrant failed in too many games in a row. The text is the reason and the last failure.
+    /// The entrant failed in too many games in a row. The text gives the reason and the last
+    /// failure.
     SetAside(String),
 }
 
@@ -153,7 +155,7 @@ pub(crate) struct Ladder {
     games: u64,
     recent: Vec<LadderGame>,
     ratings: Vec<Interval>,
-    /// Number of games at which the ratings are next computed.
+    /// Total number of games at which the ratings are next recomputed.
     ratings_due: u64,
 }
 
@@ -178,8 +180,8 @@ impl Ladder {
     }
 
     /// The name of a new entrant: its given name, or its shortest name with hyphens in place of
-    /// invalid characters. If the name is taken, it gets the first free version, from `@2`, which
-    /// replaces any version that it already has.
+    /// invalid characters. If the name is taken, the entrant gets the first free version of the
+    /// name, from `@2`. A version number that the name already has is replaced.
     pub fn free_name(&self, entrant: &Entrant) -> String {
         let name = valid_name(&shown_names(std::slice::from_ref(entrant)).remove(0));
         let is_taken = |name: &str| self.members.iter().any(|member| member.name == name);
@@ -205,7 +207,7 @@ impl Ladder {
         self.requests.contains(request)
     }
 
-    /// Applies an event; fails if it contradicts earlier events.
+    /// Applies an event; fails if it contradicts the ladder's maps or earlier events.
     pub fn apply(&mut self, event: Event) -> Result<(), String> {
         match event {
             Event::Add { name, spec, at, request } => {
@@ -237,10 +239,10 @@ impl Ladder {
 
     fn apply_game(&mut self, game: &GameRecord) -> Result<(), String> {
         let Some(entrant) = self.members.iter().position(|member| member.name == game.planner) else {
-            return Err(format!("a game of {}, which was not added", game.planner));
+            return Err(format!("found a game of {}, which is not an entrant", game.planner));
         };
         let map = self.maps.iter().position(|map| *map == game.map);
-        let map = map.ok_or_else(|| format!("a game on {}, which is not a map of this ladder", game.map))?;
+        let map = map.ok_or_else(|| format!("found a game on {}, which is not a map of this ladder", game.map))?;
         let unit = game.sample as usize * self.maps.len() + map;
         let member = &mut self.members[entrant];
         member.pending.remove(&unit);
@@ -274,7 +276,8 @@ impl Ladder {
         is_failing.then(|| format!("failed in {FAILURES_MAX} games in a row; last: {last}"))
     }
 
-    /// Chooses the next game and marks it as in progress; `None` if no further game is informative.
+    /// Chooses the next game and marks it as in progress. Returns `None` if no further game is
+    /// informative: neither a new entrant nor an open pair of neighbours has a unit left to play.
     pub fn next(&mut self) -> Option<Job> {
         let entrant = self.newcomer().or_else(|| self.open_entrant())?;
         let unit = self.members[entrant].next_unit();
@@ -297,8 +300,8 @@ impl Ladder {
         news.min().map(|(_, index)| index)
     }
 
-    /// Selects the open pair with the most informative next unit; returns its entrant with fewer
-    /// games.
+    /// Selects the open pair of neighbours with the most informative next unit, and returns the
+    /// entrant that has to play this unit.
     fn open_entrant(&self) -> Option<usize> {
         let mut best: Option<(f64, usize)> = None;
         for (left, right) in self.neighbours() {
@@ -336,8 +339,9 @@ impl Ladder {
         &self.pairs[one.max(other)][one.min(other)]
     }
 
-    /// Recomputes the ratings after enough new games. The required number grows with the total
-    /// number of games, and depends only on the events.
+    /// Recomputes the ratings if they are due. They are due when an entrant is added, and again
+    /// after as many games as there are entrants, or after 2% more games if that is later. The
+    /// schedule depends only on the events.
     fn rate(&mut self) {
         if self.games >= self.ratings_due {
             self.ratings = self.current_ratings();

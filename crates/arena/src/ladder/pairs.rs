@@ -22,22 +22,23 @@ pub enum PairResult {
     Worse,
     /// Neither entrant is better by the margin of the test.
     Equal,
-    /// The entrants only repeat earlier pairs of games.
+    /// The tests are undecided, and the entrants only repeat earlier pairs of games.
     Exhausted,
 }
 
-/// The results of the units that both entrants have played, counted in the order of units.
+/// The results of the units that both entrants have played, processed in the order of units.
 #[derive(Debug)]
 pub(super) struct PairState {
     by_map: Vec<WinDrawLoss>,
     counts: WinDrawLoss,
-    /// The first unit that is not counted yet.
+    /// The first unit that has not been processed yet.
     next_unit: usize,
     /// Distinct pairs of games, as hashes of map and moves.
     seen: HashSet<u64>,
-    /// Number of counted units since the last new pair of games.
+    /// Number of units processed since the last new pair of games.
     repeats: usize,
-    /// The tests for "the earlier entrant is better" and for "the later entrant is better".
+    /// The decisions of two tests: is the entrant that was added earlier better, and is the entrant
+    /// that was added later better?
     tests: [SprtDecision; 2],
 }
 
@@ -47,7 +48,7 @@ impl PairState {
         Self { by_map: vec![counts; maps], counts, next_unit: 0, seen: HashSet::new(), repeats: 0, tests }
     }
 
-    /// Counts further units, up to the first unit that either side has not played.
+    /// Processes further units, up to the first unit that either entrant has not played.
     pub fn update(&mut self, left: &[Option<Played>], right: &[Option<Played>]) {
         let both = |unit: usize| Some(((*left.get(unit)?)?, (*right.get(unit)?)?));
         while let Some((left, right)) = both(self.next_unit) {
@@ -87,7 +88,7 @@ impl PairState {
         self.result() != PairResult::Open
     }
 
-    /// Wins, ties and losses of the earlier entrant in distinct pairs of games.
+    /// Wins, ties and losses, in distinct pairs of games, of the entrant that was added earlier.
     pub fn counts(&self) -> WinDrawLoss {
         self.counts
     }

@@ -1,4 +1,5 @@
-//! Runs a ladder: threads play games, and a loop reads requests and reports the results.
+//! Runs a ladder: threads or another process play the games, and a loop reads requests and reports
+//! the results.
 
 use std::collections::HashSet;
 use std::iter;
@@ -21,13 +22,14 @@ use getaway::game::World;
 use getaway::map::Map;
 use getaway::planner::PlannerHost;
 
-/// Together with [`REPORT_INTERVAL`], keeps the page less than a second out of date.
+/// Interval between checks for work, requests and results.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const REPORT_INTERVAL: Duration = Duration::from_millis(500);
 /// Interval between attempts to write events whose first write failed, for example on a full disk.
 const RETRY_INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of games in progress in another process: the larger of `AHEAD_MIN` and the games
-/// so far / `AHEAD_DIVISOR`. A larger number would base the choice of games on outdated results.
+/// Maximum number of games in progress in another process: the number of games so far divided by
+/// `AHEAD_DIVISOR`, but at least `AHEAD_MIN`. More games in progress would mean that games are
+/// chosen on the basis of outdated results.
 const AHEAD_MIN: usize = 64;
 const AHEAD_DIVISOR: usize = 20;
 
@@ -35,7 +37,8 @@ pub struct LadderOptions<'a> {
     /// The folder of the ladder, created if missing.
     pub folder: &'a Path,
     pub maps: &'a [Map],
-    /// `samples` is the maximum number of games per map and entrant. Requests add the planners.
+    /// `samples` is the maximum number of games per map and entrant. `planners` should be empty,
+    /// because requests add the entrants.
     pub series: SeriesOptions,
     pub external: ExternalOptions,
     pub host: Option<&'a dyn PlannerHost>,
@@ -50,7 +53,8 @@ pub enum LadderPlayers {
 }
 
 pub enum LadderNews<'a> {
-    /// A game, in the order of the journal. Games of earlier runs come first.
+    /// A finished game. Games are reported in the order of the journal, so games of earlier runs
+    /// come first.
     Game {
         /// Its number, from 1.
         number: u64,
@@ -67,7 +71,8 @@ struct Shared {
     series: Arc<Series>,
     /// Events that could not be written yet. No game is started until all of them are written.
     unsaved: Vec<Event>,
-    /// The ids of refused requests. A request is not answered again if its file cannot be removed.
+    /// The ids of refused requests. If the file of such a request cannot be removed, the request is
+    /// still not answered again.
     refused: HashSet<String>,
     /// Saved games that have not been reported yet.
     news: Vec<NumberedGame>,
@@ -82,13 +87,15 @@ struct NumberedGame {
     record: GameRecord,
 }
 
-/// Runs a ladder until `stop` is set or the time is up. Without a time limit, it also ends when no
-/// further game would be informative. Calls `report` in this thread, and returns the standing.
+/// Runs a ladder until `stop` is set or the time is up. Without a time limit, the run also ends
+/// when no further game would be informative. Calls `report` on the calling thread, and returns the
+/// standing.
 ///
 /// # Errors
-/// When another process runs the ladder, the ladder was created with other settings, its folder
-/// cannot be used, a map or entrant is invalid, there are neither entrants nor a time limit, a game
-/// is aborted, threads cannot start, or the process that plays the games fails.
+/// When another process runs the ladder, the ladder was created with other settings, its folder or
+/// journal cannot be used, a map or entrant is invalid, there are neither entrants nor a time
+/// limit, a game is aborted, a bot's log cannot be written, threads cannot start, or the process
+/// that plays the games fails.
 pub fn run_ladder(
     options: &LadderOptions<'_>,
     players: LadderPlayers,
@@ -140,7 +147,8 @@ pub fn run_ladder(
         result
     });
     let mut shared = shared.into_inner().unwrap_or_else(PoisonError::into_inner);
-    // Retry the unsaved events, and report the games that `watch` has not reported.
+    // Try once more to write the unsaved events, and report the games that `watch` has not
+    // reported.
     shared.save_again();
     let standing = shared.ladder.standing();
     for NumberedGame { number, record } in std::mem::take(&mut shared.news) {
@@ -183,7 +191,7 @@ fn play_games(shared: &Mutex<Shared>, host: &ExternalHost, is_stopped: &dyn Fn()
 fn play_remotely(channel: Channel, spec: &str, shared: &Mutex<Shared>, is_stopped: &dyn Fn() -> bool) {
     let mut games = RemoteGames { shared, is_stopped, in_progress: 0 };
     if let Err(error) = channel.run(spec, &mut games) {
-        // After a stop request, the process may exit early, which is not an error.
+        // After a stop, an early exit of the process is not an error.
         if !is_stopped() {
             lock(shared).error = Some(error.into());
         }
@@ -309,7 +317,8 @@ impl Shared {
         }
     }
 
-    /// Writes an event to the journal and applies it; if writing fails, keeps it for later.
+    /// Writes an event to the journal and applies it. If writing fails, or if earlier events are
+    /// unsaved, keeps the event for later.
     fn save(&mut self, event: Event) {
         if !self.unsaved.is_empty() {
             self.unsaved.push(event);

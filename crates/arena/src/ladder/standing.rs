@@ -12,7 +12,8 @@ use crate::stats::{Interval, WinDrawLoss};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LadderStanding {
     pub games: u64,
-    /// Number of pairs of active entrants, at most two places apart, that are [`PairResult::Open`].
+    /// Number of [`PairResult::Open`] pairs of active entrants that are at most two places apart in
+    /// the ranking by which the ladder chooses games.
     pub open_pairs: usize,
     /// The active entrants, best rating first, and then the other entrants, best rating first.
     pub entrants: Vec<LadderRow>,
@@ -47,7 +48,8 @@ pub struct LadderRow {
     pub decision_p50_ms: f64,
     pub decision_p99_ms: f64,
     pub decision_max_ms: f64,
-    /// The result against the active entrant one place below; `None` if there is none.
+    /// The result against the active entrant one place below; `None` for the last active entrant,
+    /// and for entrants that are not active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<PairResult>,
 }

@@ -57,7 +57,8 @@ struct Line<E> {
 }
 
 /// Stores a request for the current or next run of a ladder, and returns the path of its file.
-/// Removing the file withdraws the request. Creates a missing folder.
+/// Removing the file before the request is carried out withdraws the request. Creates a missing
+/// folder.
 ///
 /// # Errors
 /// When the folder cannot be created or written.
@@ -76,7 +77,7 @@ pub fn request(folder: &Path, request: LadderRequest) -> Result<PathBuf, LadderE
     Ok(path)
 }
 
-/// A request whose file is in the folder. The id is the name of the file.
+/// A request that waits in the folder's inbox. The id is the name of the request's file.
 pub(super) struct Waiting {
     pub id: String,
     pub request: LadderRequest,
@@ -131,8 +132,8 @@ impl Store {
 
     /// Removes the file of a request that was carried out or refused.
     pub fn remove(&self, id: &str) {
-        // If this fails, the request is not repeated: the journal holds its id if it was carried
-        // out, and the run remembers its id if it was refused.
+        // If this fails, the run still does not answer the request again: the journal holds the ids
+        // of the requests that were carried out, and the run remembers the ids of refused requests.
         let _ = fs::remove_file(self.folder.join("inbox").join(id));
     }
 }

@@ -1,4 +1,4 @@
-//! Measures how often statistics and verdicts agree with a known true score difference.
+//! Measures how often statistics and verdicts are right when the true score difference is known.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -28,7 +28,7 @@ pub struct Calibration {
     pub differences: Hits,
     /// Intervals of the win share, whose true value is one half.
     pub win_shares: Hits,
-    /// Intervals of the left planner's mean score, counted only if its true value is known.
+    /// Intervals of the left planner's mean score, counted only if the true mean is known.
     pub scores: Hits,
     /// Number of tournaments with the wrong verdict *better* or *worse*.
     pub false_verdicts: u32,
@@ -102,7 +102,7 @@ fn verdict_of(comparison: &Comparison) -> Verdict {
     comparison.verdict(["left", "right"], MARGIN_DEFAULT)
 }
 
-/// Counts of verdicts in tournaments whose left planner is better by exactly the margin.
+/// Counts of verdicts in tournaments whose left planner is, on average, better by the margin.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct MarginCalibration {
     pub tournaments: u32,
@@ -112,7 +112,7 @@ pub struct MarginCalibration {
     pub worse: u32,
     /// Number of verdicts that plan at least one and at most [`FURTHER_MAX`] further pairs.
     pub promised: u32,
-    /// Number of these verdicts that became *better* when the further pairs were played.
+    /// Number of these verdicts that became *better* after the further pairs were played.
     pub kept: u32,
     /// Total number of further pairs that these verdicts planned.
     pub pairs_promised: u64,
@@ -156,7 +156,8 @@ pub struct SyntheticPair {
     survival: (f64, f64),
     /// Probability that the right planner plays the same game as the left planner.
     tie: f64,
-    /// Number of different games that the left and the right planner play per map; 0 for no limit.
+    /// Maximum number of different games per map of the left and of the right planner; 0 for no
+    /// limit.
     games: [usize; 2],
     /// True if the limits in `games` apply only to every other map.
     is_mixed: bool,
@@ -170,7 +171,7 @@ pub const SYNTHETIC: [SyntheticPair; 10] = [
     SyntheticPair { name: "copies on maps from easy to hopeless", survival: (0.0, 1.0), ..COPY },
     SyntheticPair { name: "copies, one sample", samples: 1, survival: (0.0, 1.0), ..COPY },
     SyntheticPair { name: "copies, few maps and many samples", maps: 6, samples: 60, survival: (0.1, 0.9), ..COPY },
-    SyntheticPair { name: "copies that mostly play alike", tie: 0.8, ..COPY },
+    SyntheticPair { name: "copies that mostly play identical games", tie: 0.8, ..COPY },
     SyntheticPair { name: "no randomness", samples: 20, survival: (0.2, 0.8), games: [1, 1], ..COPY },
     SyntheticPair {
         name: "no randomness, maps from easy to hopeless",
@@ -200,7 +201,8 @@ impl SyntheticPair {
     }
 
     /// Like `calibrate`, but the right planner loses additional games, so that the true mean score
-    /// difference equals the margin. If a verdict plans at most [`FURTHER_MAX`] pairs, plays them.
+    /// difference equals the margin. If a verdict plans at most [`FURTHER_MAX`] further pairs,
+    /// plays these pairs.
     pub fn calibrate_margin(&self, tournaments: u32, seed: u64) -> MarginCalibration {
         let mut found = MarginCalibration { tournaments, ..MarginCalibration::default() };
         let mut random = Pcg64Mcg::seed_from_u64(seed);
@@ -263,7 +265,7 @@ impl SyntheticPair {
     }
 }
 
-/// Makes the right planner lose a game in tick 2 with the probability `loss`.
+/// Makes the right planner lose a game in tick 2 with probability `loss`.
 struct Handicap {
     loss: f64,
 }
@@ -296,7 +298,7 @@ fn renamed(game: GameRecord) -> GameRecord {
     GameRecord { map: format!("new {}", game.map), ..game }
 }
 
-/// A map, and the games of each planner that has a limited number of different games.
+/// A map, and the games of each planner that plays a limited number of different games.
 struct SyntheticMap {
     index: usize,
     survival: f64,
@@ -423,7 +425,7 @@ impl RealPair {
 /// Planners in [`REAL`] whose games do not depend on the seed.
 const DETERMINISTIC: [&str; 4] = ["safest", "cautious", "paranoid", "lookahead"];
 
-/// The games of each deterministic planner, one per map.
+/// The games of each deterministic planner, one game per map.
 type KnownGames = BTreeMap<&'static str, Vec<GameRecord>>;
 
 fn play(maps: &[Map], planner: &str, samples: u32, seed: u64, threads: usize) -> Vec<GameRecord> {

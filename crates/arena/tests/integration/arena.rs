@@ -77,7 +77,7 @@ fn planner_is_rarely_found_better_than_itself() {
     let found = matches.iter().filter(|result| result.p_value <= 0.05).count() as f64;
     let expected: f64 = matches.iter().map(|result| false_positive_rate(result.counts.decisive(), 0.05)).sum();
     assert!(expected > 1.0 && expected <= 0.05 * MATCHES as f64, "{expected}");
-    assert!((found - expected).abs() <= 4.0 * expected.sqrt(), "{found} false alarms, expected {expected}");
+    assert!((found - expected).abs() <= 4.0 * expected.sqrt(), "{found} false positives, expected {expected}");
     let all = Comparison::of(pairs.into_iter());
     assert!(all.p_value > 0.001, "{all:?}");
     assert!(all.win_share.low < 0.5 && 0.5 < all.win_share.high, "{all:?}");

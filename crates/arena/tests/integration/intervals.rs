@@ -1,7 +1,8 @@
 //! A short version of the example `calibration`. Over all synthetic tournaments between equal
 //! planners, 93% to 97% of the 95% intervals must contain the true value, and the sign test and the
-//! verdicts *better* and *worse* must be wrong in at most 5.5% of tournaments. If the difference
-//! equals the margin, the promised number of further games must be enough in at least 75% of cases.
+//! verdicts *better* and *worse* must be wrong in at most 5.5% of tournaments. If the true
+//! difference equals the margin, the planned number of further games must suffice in at least 75%
+//! of cases.
 
 use crate::calibration::{Calibration, MarginCalibration, REAL, SYNTHETIC};
 use crate::common;
@@ -9,7 +10,7 @@ use crate::common;
 #[test]
 fn intervals_and_tests_of_synthetic_tournaments_are_calibrated() {
     const TOURNAMENTS: u32 = 400;
-    // Four standard errors of a rate of 5%.
+    // Four standard errors of a rate of 5% in this number of tournaments.
     let slack = 4.0 * (0.05_f64 * 0.95 / f64::from(TOURNAMENTS)).sqrt();
     let all: Vec<Calibration> = SYNTHETIC.iter().map(|pair| pair.calibrate(TOURNAMENTS, 1)).collect();
     for (pair, found) in SYNTHETIC.iter().zip(&all) {
@@ -39,7 +40,6 @@ fn verdicts_at_the_margin_are_calibrated() {
 
 #[test]
 fn played_tournaments_of_equals_are_calibrated() {
-    // Few are enough: if repeated games counted as independent, most would give false positives.
     const TOURNAMENTS: u32 = 5;
     let maps = common::our_maps();
     let pairs = REAL.iter().filter(|pair| pair.name.contains("random"));

@@ -124,10 +124,11 @@ fn equal_planners_are_found_equal_or_exhausted() {
     add(folder.path(), &["a=safest", "b=safest"]);
     let standing = run(folder.path(), LadderPlayers::Threads(1), |_, _| ()).expect("a standing");
     assert_eq!((standing.entrants[0].next, standing.open_pairs), (Some(PairResult::Exhausted), 0));
-    assert!(standing.games <= 20, "{} games of planners that repeat themselves", standing.games);
+    assert!(standing.games <= 20, "{} games of planners that repeat their games", standing.games);
 }
 
-/// Simulates a process that plays up to `games_max` games. Before each, it requests `batch` more.
+/// Simulates a process that plays up to `games_max` games. Before each game, it requests up to
+/// `batch` further games.
 fn process(batch: usize, games_max: usize) -> LadderPlayers {
     let (input, mut from_process) = io::pipe().expect("a pipe");
     let (to_process, output) = io::pipe().expect("a pipe");
@@ -140,7 +141,7 @@ fn process(batch: usize, games_max: usize) -> LadderPlayers {
             writeln!(from_process, "{{\"want\": {batch}}}").ok()?;
             let more: Vec<Value> = serde_json::from_str(&line()?).expect("games");
             waiting.extend(more);
-            // Plays the last game first, so that results arrive out of order.
+            // Plays the last game received first, so that results can arrive out of order.
             let Some(game) = waiting.pop() else { break };
             let records = series.play_lines(&Value::from(vec![game.clone()]).to_string(), None).expect("a record");
             writeln!(from_process, "{{\"played\": [{game}, {}]}}", records[0]).ok()?;

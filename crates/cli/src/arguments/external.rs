@@ -17,20 +17,20 @@ const MAX_MEMORY_MB: u64 = 1 << 20;
 #[derive(Args)]
 #[command(next_help_heading = "External bots")]
 pub(crate) struct BotArgs {
-    /// Time limit of an external bot per tick, in milliseconds; if the bot is
-    /// {n}late, the tick is played without a command
+    /// Time limit of an external bot per tick after its start, in milliseconds;
+    /// {n}if the bot is late, the tick is played without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     tick_ms: u64,
     /// Write the output of external bots into this folder, one file per game;
     /// {n}for pipe: bots, only their standard error
     #[arg(long, value_name = "DIR", value_parser = PathBufValueParser::new().try_map(folder))]
     logs: Option<PathBuf>,
-    /// Maximum total memory of an external bot's processes; a bot that exceeds
-    /// {n}it fails [default: no limit]
+    /// Maximum total memory of an external bot's processes in MiB (Linux only);
+    /// {n}a bot that exceeds it fails [default: no limit]
     #[arg(long, value_name = "MB", value_parser = integer::<u64>(1..=MAX_MEMORY_MB))]
     bot_memory_mb: Option<u64>,
-    /// Maximum processor time of an external bot per game, in milliseconds; a
-    /// {n}bot that exceeds it fails [default: no limit]
+    /// Maximum processor time of an external bot per game, in milliseconds (Linux
+    /// {n}only); a bot that exceeds it fails [default: no limit]
     #[arg(long, value_name = "MS", value_parser = integer::<u64>(1..=MAX_TICK_MS))]
     bot_cpu_ms: Option<u64>,
 }
@@ -40,7 +40,7 @@ fn folder(path: PathBuf) -> Result<PathBuf, &'static str> {
 }
 
 impl BotArgs {
-    /// Returns the options for a single game, with a new process of the bot.
+    /// Returns options that start a new process of the bot for every game.
     pub fn options(&self) -> ExternalOptions {
         let &Self { tick_ms, ref logs, bot_memory_mb, bot_cpu_ms } = self;
         ExternalOptions {

@@ -15,14 +15,15 @@ pub struct MapArgs {
 }
 
 impl MapArgs {
-    /// Returns the maps of every `--maps DIR`, then the bundled maps. Fails if a DIR has no maps.
+    /// Returns the library of every `--maps DIR` and then the maps of
+    /// [`MapLibrary::with_our_maps`]. Fails if a DIR has no maps or cannot be listed.
     pub fn library(&self) -> Result<MapLibrary, CliError> {
         self.check()?;
         Ok(MapLibrary::with_our_maps(&self.dirs))
     }
 
     /// Returns the maps with these names or paths. If `names` is empty, returns the maps of every
-    /// `--maps DIR`, or the bundled maps if the option is not given.
+    /// `--maps DIR`, or those of [`MapLibrary::with_our_maps`] if the option is not given.
     pub fn load(&self, names: &[String]) -> Result<Vec<Map>, CliError> {
         let library = self.library()?;
         if !names.is_empty() {
@@ -36,7 +37,8 @@ impl MapArgs {
         Ok(self.library()?.find(name_or_path)?)
     }
 
-    /// Fails if a folder has no maps. The error suggests a nearby folder with maps, if one exists.
+    /// Fails if a folder has no maps or cannot be listed. If the folder has no maps, but its
+    /// subfolder `maps` or its parent has some, the error says so.
     fn check(&self) -> Result<(), CliError> {
         let has_maps = |dir: &Path| MapLibrary::new([dir]).list().map(|entries| !entries.is_empty());
         for dir in &self.dirs {

@@ -14,7 +14,8 @@ impl PlaygroundArgs {
     }
 }
 
-/// Accepts web addresses and paths, but no other scheme, such as `javascript:`, and no fragment.
+/// Accepts `http` and `https` addresses, and paths without a colon, which excludes other schemes
+/// such as `javascript:`. Fragments are invalid.
 fn address(text: &str) -> Result<String, String> {
     let is_page = text.starts_with("https://") || text.starts_with("http://") || !text.contains(':');
     if is_page && !text.is_empty() && !text.contains(['#', '\n']) {

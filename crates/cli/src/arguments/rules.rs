@@ -14,7 +14,7 @@ pub(crate) struct RulesArgs {
     /// No-jump variant: stepping onto a threat's tile loses the game
     #[arg(long = "no-jump")]
     forbids_jumps: bool,
-    /// JSON file with the rules of play; missing fields have the server's values
+    /// JSON file with the rules of play; missing fields take the server's values
     #[arg(long = "rules", value_name = "FILE")]
     file: Option<PathBuf>,
 }

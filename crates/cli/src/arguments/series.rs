@@ -8,7 +8,7 @@ use super::{ANY, BudgetArgs, ExternalArgs, PlaygroundArgs, RulesArgs, SeriesMapA
 use crate::CliError;
 use crate::output::{OutputArgs, note};
 
-/// A reproducible budget with which `survival` plays as well as with 75 ms.
+/// A limit in simulated ticks, not in time, so that results are reproducible.
 const DEFAULT_BUDGET: Budget = Budget::ticks(20_000);
 pub(crate) const MAX_SAMPLES: u64 = 100_000;
 pub(crate) const MAX_THREADS: u64 = 1024;
@@ -84,8 +84,8 @@ pub(crate) struct SeriesArgs {
     pub report: Option<PathBuf>,
     #[command(flatten)]
     pub output: OutputArgs,
-    /// Smallest mean score difference that matters, in points; entrants
-    /// {n}that differ by less count as equal
+    /// Smallest mean score difference that matters, in points; a verdict of
+    /// {n}equal needs a 90% interval within this distance of zero
     #[arg(long, value_name = "POINTS", default_value_t = MARGIN_DEFAULT as u32, value_parser = integer::<u32>(1..=10_000))]
     margin: u32,
     /// Exit with 0 even if an external bot failed or was often late

@@ -16,9 +16,8 @@ use crate::arguments::{ANY, MapArgs, RulesArgs, integer};
 use crate::output::{Progress, ending, one_line};
 
 const MOVES_SHOWN: usize = 60;
-/// With this limit, the command takes at most five seconds, including reading and printing.
 const TIME_LIMIT_DEFAULT_MS: u64 = 4000;
-/// The room left is printed for this many ticks around the last savable tick.
+/// Maximum number of ticks, around the last savable tick, whose room left is printed.
 const CURVE_TICKS: usize = 10;
 
 const EXAMPLES: &str = "Examples:

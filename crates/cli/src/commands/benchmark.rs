@@ -64,7 +64,8 @@ struct RunArgs {
     /// The track: real-like, mazes, crowds, large or changed-rules
     #[arg(long, value_name = "T")]
     track: String,
-    /// Maximum processor time per instance in seconds
+    /// Time limit per instance in seconds: of elapsed time for planners, and of
+    /// {n}processor time for other solvers
     #[arg(long, value_name = "S", value_parser = integer::<u64>(1..=1_000_000))]
     time_limit: u64,
     /// Maximum address space of each process of an external solver, in MiB
@@ -112,7 +113,8 @@ struct InstancesArgs {
     /// Folder to create
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    /// Seed of fresh instances [default: write the public instances]
+    /// Seed of fresh instances, which do not include the track real-like
+    /// {n}[default: write the public instances]
     #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY))]
     seed: Option<u64>,
 }
@@ -298,8 +300,8 @@ fn table(args: &TableArgs, out: &mut impl Write) -> Result<(), CliError> {
     file.map_or(Ok(()), |file| file.write(cactus(&runs).as_bytes()))
 }
 
-/// Merges a record into the known record of its instance. Returns the merged record and what has
-/// improved, or `None` if nothing has.
+/// Merges a record into the known record of its instance, if there is one. Returns the merged
+/// record and a description of the improvement, or `None` if nothing has improved.
 fn improved(records: &Path, new: Record) -> Result<Option<(Record, &'static str)>, String> {
     let path = records.join(format!("{}.txt", new.instance));
     if !path.is_file() {

@@ -1,5 +1,6 @@
-//! Guarantees: the files depend only on the dataset's settings, not on threads, a cluster or
-//! interruptions. The command never changes files that do not belong to the dataset.
+//! Guarantees: if the planners are deterministic for a given seed, the files depend only on the
+//! dataset's settings, not on threads, a cluster or interruptions. The command never changes files
+//! that do not belong to the dataset.
 
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
@@ -54,15 +55,15 @@ pub(crate) struct DatasetArgs {
     /// Planner that plays the games; repeatable: each game uses one at random
     #[arg(long = "planner", value_name = "NAME|EXPRESSION", default_value = "cautious")]
     planners: Vec<String>,
-    /// Share of moves that are random, from 0 to 1; random moves make the
+    /// Probability that a move is random, from 0 to 1; random moves make the
     /// {n}states more diverse
     #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = parse_permille)]
     random_moves: u32,
     /// Maximum simulated ticks per decision of a planner
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
     budget_ticks: u64,
-    /// Maximum simulated ticks of the search that judges a move; if it needs
-    /// {n}more, the verdict is undecided
+    /// Maximum simulated ticks of the search that judges a move; if the search
+    /// {n}needs more, the verdict is undecided
     #[arg(long, value_name = "N", default_value_t = 20_000, value_parser = integer::<u64>(ANY))]
     label_ticks: u64,
     /// Form of the observations
@@ -139,7 +140,7 @@ pub(crate) fn run(args: &DatasetArgs, invocation: &Invocation<'_>, out: &mut imp
     if args.json {
         return Ok(write_line(out, &Report { folder: &name, states: args.states, shards, kept })?);
     }
-    let kept = if kept > 0 { format!(", {kept} of them from an earlier run") } else { String::new() };
+    let kept = if kept > 0 { format!(", {kept} of them from earlier runs") } else { String::new() };
     Ok(writeln!(out, "{name}: {} in {}{kept}", count(args.states as usize, "state"), count(shards, "shard"))?)
 }
 
@@ -176,7 +177,8 @@ impl Shards<'_> {
         self.folder.join(format!("shard-{shard:05}.npy"))
     }
 
-    /// Returns false if the shard's file is missing. Fails if the file's size or header is wrong.
+    /// Returns false if the shard's file is missing. Fails if the file cannot be read, or its size
+    /// or header is wrong.
     fn has(&self, shard: usize) -> Result<bool, CliError> {
         let (path, header) = (self.path(shard), self.dataset.shard_header(shard));
         if path.symlink_metadata().is_err() {
@@ -230,7 +232,7 @@ impl Shards<'_> {
             progress.inc(1);
             !stop.load(Ordering::Relaxed)
         };
-        // `par_bridge` takes the shards in order, so an interrupted run lacks mostly the last ones.
+        // `par_bridge` takes shards in order, so an interrupted run mostly lacks the last shards.
         pool.install(|| {
             missing.iter().par_bridge().try_for_each(|&shard| {
                 if stop.load(Ordering::Relaxed) {

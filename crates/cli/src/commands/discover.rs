@@ -33,7 +33,7 @@ const EXAMPLES: &str = "Examples:
   getaway discover --problem morpion-4d --budget-evals 50 --plays 2 --operators 2 --unseen 20
   getaway discover --problem survival --no-jump --resume discovery.jsonl --report discovery.html";
 
-/// Find the best search algorithm for a problem: a bandit tries thousands of expressions
+/// Look for the best search algorithm for a problem: a bandit tries thousands of expressions
 ///
 /// The leaders are then ranked on unseen problems, against random sampling, iterative sampling,
 /// {n}nested Monte Carlo search and UCT.
@@ -44,7 +44,7 @@ pub(crate) struct DiscoverArgs {
     /// {n}regression
     #[arg(long, value_name = "NAME", default_value = "survival")]
     problem: String,
-    /// Budget of each play: number of complete sequences that a candidate evaluates
+    /// Budget of each play: maximum number of complete sequences that a candidate evaluates
     #[arg(long, value_name = "B", default_value_t = 1000, value_parser = integer::<u64>(1..=MAX_BUDGET_EVALS))]
     budget_evals: u64,
     /// Mean number of plays per candidate
@@ -54,11 +54,12 @@ pub(crate) struct DiscoverArgs {
     /// {n}score depends on the problem; a lower C abandons weak candidates earlier
     #[arg(long, value_name = "C", default_value_t = 5.0, value_parser = parse_exploration)]
     exploration: f64,
-    /// Maximum number of operators around a rollout
+    /// Maximum number of operators around a leaf, such as a rollout
     #[arg(long, value_name = "K", default_value_t = 4, value_parser = integer::<usize>(0..=OPERATORS_MAX as u64))]
     operators: usize,
-    /// Grammar of the candidates: `paper` follows Maes et al. (2012), and `grown` adds beams,
-    /// {n}nested rollout policy adaptation, simulated annealing and the policy `greedy`
+    /// Grammar of the candidates: `paper` follows Maes et al. (2012); `grown` has fewer constants,
+    /// {n}but adds beams, nested rollout policy adaptation, simulated annealing and the policy
+    /// {n}`greedy`
     #[arg(long, value_enum, default_value_t = Grammar::Paper)]
     grammar: Grammar,
     /// Seed of the problems and the searches
@@ -70,7 +71,7 @@ pub(crate) struct DiscoverArgs {
     /// Number of unseen problems for the ranking
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer::<u64>(1..=MAX_UNSEEN))]
     unseen: u64,
-    /// Number of leaders to rank
+    /// Maximum number of leaders to rank
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = integer::<usize>(1..=1000))]
     finalists: usize,
     /// With --problem survival: columns and rows of the maps [default: 15x13]
@@ -94,7 +95,7 @@ pub(crate) struct DiscoverArgs {
     /// Append each play to this file as a line of JSON, and resume from it; created if missing
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
-    /// Write a self-contained HTML page, including the ranking at other budgets
+    /// Write a self-contained HTML page, including mean scores at other budgets
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     #[command(flatten)]

@@ -20,7 +20,7 @@ const EXAMPLES: &str = "Examples:
   getaway eval --map roundabout --map harbour --planner safest --report report.html
   getaway eval --maps path/to/maps --no-jump --budget-ms 20 --resume results.jsonl";
 
-/// Evaluate planners on every map with many seeds, on all cores
+/// Evaluate planners on several maps and seeds, in parallel
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct EvalArgs {

@@ -49,7 +49,7 @@ pub(crate) struct LadderArgs {
     folder: PathBuf,
     /// Add an entrant: a name, an expression, exec:COMMAND, pipe:COMMAND, or
     /// {n}a planner in Python as MODULE:NAME; NAME=PLANNER names it, and a
-    /// {n}name that is taken becomes NAME@2; repeatable
+    /// {n}name that is taken becomes NAME@2, NAME@3 and so on; repeatable
     #[arg(long = "add", value_name = "NAME|EXPRESSION")]
     added: Vec<String>,
     /// Retire the entrant with this name; repeatable
@@ -169,7 +169,7 @@ struct Folder<'a> {
     playground: Option<&'a str>,
     /// True until the games of earlier runs have been read from the journal.
     is_loading: bool,
-    /// The error of the last write, if that failed. While this is set, no other error is reported.
+    /// The error of the last write; `None` if the write succeeded.
     problem: Option<String>,
 }
 
@@ -227,7 +227,8 @@ impl<'a> Folder<'a> {
         ladder_page(standing, &text)
     }
 
-    /// Reports a failed write. The ladder continues, because only the journal is essential.
+    /// Reports a failed write, unless the previous write failed too. The ladder continues, because
+    /// only the journal is essential.
     fn note_problem(&mut self, written: Result<(), CliError>, progress: &Progress) {
         let problem = written.err().map(|error| error.to_string());
         if let Some(text) = problem.as_ref().filter(|_| self.problem.is_none()) {

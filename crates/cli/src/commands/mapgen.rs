@@ -21,7 +21,7 @@ const EXAMPLES: &str = "Examples:
   getaway mapgen --count 1 --seed 7 --size 30x20 --threats 4 --kind city --styles shark --out city
   getaway maps --maps generated";
 
-/// Generate maps; the same seed gives the same files on every machine
+/// Generate maps; the same options give the same files on every machine
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct MapgenArgs {
@@ -58,7 +58,7 @@ pub(crate) struct MapgenArgs {
 
 #[derive(Clone, Copy, ValueEnum)]
 enum Kind {
-    /// Maze with many branches; its dead ends are opened to form loops
+    /// Maze with many branches; --braid opens dead ends to form loops
     Maze,
     /// Maze of long corridors with few loops, where survival is hard
     Labyrinth,

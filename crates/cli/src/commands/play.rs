@@ -42,20 +42,22 @@ pub(crate) struct PlayArgs {
     planner: String,
     #[command(flatten)]
     budget: BudgetArgs,
-    /// Maximum slack of survival's plans: with slack N, the player could
-    /// {n}stand still for N threat moves and survive [default: 4]
+    /// Maximum slack of survival's plans: with slack N, the player could at
+    /// {n}any time stand still for N threat moves and survive them [default: 4]
     #[arg(long, alias = "patience", value_name = "N", value_parser = integer::<u8>(0..=8))]
     slack: Option<u8>,
     #[command(flatten)]
     rules: RulesArgs,
-    /// Seed of the random number generator
+    /// Seed of the planner's random number generator; external bots get the
+    /// {n}seed in the environment variable SEED
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
     /// Save the game, one line per tick; gzipped if FILE ends in .gz
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
-    /// Treat the server's rules as unknown: the bot reads FILE, if it
-    /// {n}exists, learns the rules, and writes them to FILE
+    /// Do not give the bot the rules (except --no-jump): the bot starts with
+    /// {n}the rules in FILE or, if FILE does not exist, with the server's, and
+    /// {n}writes what it learns to FILE
     #[arg(long, value_name = "FILE")]
     memory: Option<PathBuf>,
     #[command(flatten)]
@@ -74,7 +76,7 @@ struct Report {
     #[serde(flatten, with = "rules_fields")]
     rules: Rules,
     score: u32,
-    /// The tick in which the game ended: 2001 if it is complete.
+    /// The tick of the final state: that of the catch, or 2001 after a complete game.
     final_tick: u16,
     caught: bool,
     #[serde(skip)]

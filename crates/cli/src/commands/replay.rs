@@ -19,7 +19,7 @@ const EXAMPLES: &str = "Examples:
   getaway replay games/1.jsonl last.jsonl.gz
   getaway replay --no-jump practice.jsonl  a recorded game of the no-jump variant";
 
-/// Verify recorded games: replay them and report the first field that differs
+/// Verify recorded games: replay each and report the first field that differs
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct ReplayArgs {

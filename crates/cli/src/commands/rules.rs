@@ -28,7 +28,7 @@ pub(crate) struct RulesCommandArgs {
     #[arg(long, value_name = "N", value_parser = integer::<u64>(ANY), conflicts_with = "files")]
     seed: Option<u64>,
     /// Number of parameters in which the variant differs from the server's rules
-    /// {n}[default: 1 with --seed]
+    /// {n}[default: 1 with --seed, otherwise 0]
     #[arg(long, value_name = "K", value_parser = integer::<usize>(0..=CHANGES_MAX), conflicts_with = "files")]
     changes: Option<usize>,
     /// List how a rules file differs from the server's rules, or a second file from the first

@@ -41,7 +41,7 @@ pub(crate) struct ServeArgs {
     /// {n}tick is played without a command
     #[arg(long, default_value_t = 100, value_name = "MS", value_parser = integer::<u64>(1..=MAX_PAUSE_MS))]
     tick_ms: u64,
-    /// Pause after each tick, in milliseconds
+    /// Pause after each tick while the bot is connected, in milliseconds
     #[arg(long, default_value_t = 0, value_name = "MS", value_parser = integer::<u64>(0..=MAX_PAUSE_MS))]
     delay_ms: u64,
     /// Exit after this many games [default: no limit]

@@ -42,17 +42,18 @@ pub(crate) struct SolveArgs {
     maps: MapArgs,
     #[command(flatten)]
     rules: RulesArgs,
-    /// Time limit per map in milliseconds, not counting the time to compute the map's tables
+    /// Time limit of the search per map, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1000, value_parser = integer::<u64>(ANY))]
     time_limit_ms: u64,
-    /// Seed of the search; the same seed finds the same moves unless the time limit is reached
+    /// Seed of the search; the same seed finds the same moves, unless the time limit is reached or
+    /// --resume continues a search
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
     /// Write the moves and the proof of the bound to this file, for `getaway verify`; one map only
     #[arg(long, value_name = "FILE")]
     certificate: Option<PathBuf>,
-    /// Save the search in this file every two minutes and at the end, and continue it if the file
-    /// exists; one map only
+    /// Save the search in this file about every two minutes and at the end; if the file exists,
+    /// continue the search in it; one map only
     #[arg(long, value_name = "FILE")]
     resume: Option<PathBuf>,
     #[command(flatten)]
@@ -138,7 +139,7 @@ fn solve(
         if file.time_before().is_some() {
             progress.set_message(format!("{name}: score {}, verifying the bound", score(solution.final_tick)));
             getaway_reference::verify(&proof(), &map.layout).map_err(|error| {
-                CliError::Check(format!("{name}: the file of --resume led to a proof that is refused: {error}"))
+                CliError::Check(format!("{name}: the proof of the search in the --resume file was refused: {error}"))
             })?;
         }
     }
@@ -157,9 +158,9 @@ fn solve(
     })
 }
 
-/// Solves a map in slices within the time limit. Between slices, calls `report` with the score and
-/// the bound; an error from `report` ends the search. Returns the solution, and how long it took to
-/// decide the outcome; `None` if the outcome is undecided.
+/// Solves a map in slices within the time limit. Between slices, calls `report` with the decider,
+/// the score and the bound; an error from `report` ends the search. Returns the solution and the
+/// time after which the outcome was decided: `None` if it is undecided.
 fn decide(
     args: &SolveArgs,
     world: &World,

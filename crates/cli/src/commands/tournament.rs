@@ -83,7 +83,7 @@ fn write_result(result: &Tournament, entrants: &EntrantResults, out: &mut impl W
     ];
     writeln!(out)?;
     write_table(headings, &[1], result.standing.iter().map(standing_row), out)?;
-    writeln!(out, "\nrow against column: wins - ties - losses in distinct pairs")?;
+    writeln!(out, "\nrow against column: wins - ties - losses in distinct pairs; * marks p <= 0.05")?;
     write_cross_table(result, out)?;
     let tests: Vec<Vec<String>> = result.pairs.iter().filter_map(sprt_row).collect();
     if !tests.is_empty() {

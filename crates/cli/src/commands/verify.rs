@@ -1,4 +1,5 @@
-//! A second model of the rules checks certificates. It shares no game logic with the prover.
+//! Checks certificates with a second model of the rules. The model shares no game logic with the
+//! prover.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -27,21 +28,21 @@ const EXAMPLES: &str = "Examples:
 /// Check a certificate: replay its moves, and repeat its proof in a literal model of the rules
 ///
 /// The output names the rules of the certificate. With --no-jump or --rules, a certificate for
-/// {n}other rules is rejected. The check gives up after 100,000,000,000 steps.
+/// {n}other rules of play is refused. The check gives up after 100,000,000,000 steps.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct VerifyArgs {
-    /// The certificate that `getaway solve --certificate` wrote
+    /// Certificate written by `getaway solve --certificate`
     #[arg(value_name = "FILE")]
     certificate: PathBuf,
-    /// The map, by name or path
+    /// Map, by name or path
     #[arg(value_name = "MAP")]
     map: String,
     #[command(flatten)]
     maps: MapArgs,
     #[command(flatten)]
     rules: RulesArgs,
-    /// Print a JSON object with the score, the bound, the rules and the time
+    /// Print one JSON object
     #[arg(long)]
     json: bool,
 }

@@ -42,7 +42,7 @@ const EXAMPLES: &str = "Examples:
 
 const HUMAN: &str = "human";
 
-/// Watch a recorded game, or a planner playing a map
+/// Watch recorded games, or a planner playing a map
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 #[command(group = ArgGroup::new("animation").args(["gif", "video"]))]
@@ -61,7 +61,8 @@ pub(crate) struct ViewArgs {
     /// {n}arrow keys; NAME=PLANNER names it
     #[arg(long, value_name = "NAME|EXPRESSION", default_value = DEFAULT_NAME)]
     planner: String,
-    /// Seed of the planner's random number generator
+    /// Seed of the planner's random number generator; external bots get the
+    /// {n}seed in the environment variable SEED
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer::<u64>(ANY))]
     seed: u64,
     #[command(flatten)]
@@ -72,8 +73,8 @@ pub(crate) struct ViewArgs {
     /// Do not open a browser
     #[arg(long)]
     no_open: bool,
-    /// Write a self-contained HTML page instead of serving one; for several
-    /// {n}games, a folder with one page per game and an index.html
+    /// Write a self-contained HTML page instead of serving one; for a folder or
+    /// {n}several recordings, a folder with one page per game and an index.html
     #[arg(long, value_name = "OUT.html|FOLDER")]
     html: Option<PathBuf>,
     /// Write a PNG image of one tick instead
@@ -97,11 +98,11 @@ pub(crate) struct ViewArgs {
     /// Speed of the animation; 1 is ten ticks per second
     #[arg(long, value_name = "X", requires = "animation", default_value_t = 1.0, value_parser = speed)]
     speed: f64,
-    /// Comma-separated layers to draw in images: plan, paths, arrival,
-    /// {n}deadly, trail
+    /// Comma-separated layers to draw in images and videos: plan, paths,
+    /// {n}arrival, deadly, trail
     #[arg(long, value_name = "LAYERS", default_value = "plan,trail")]
     layers: Layers,
-    /// Use the dark theme for images
+    /// Use the dark theme for images and videos
     #[arg(long)]
     dark: bool,
     #[command(flatten)]
@@ -150,9 +151,9 @@ pub(crate) fn run(args: &ViewArgs, host: Host<'_>, out: &mut impl Write) -> Resu
     Ok(writeln!(out, "{}", one_line(&file.path().display().to_string()))?)
 }
 
-/// Several sources, or one with `--with`, are recordings or folders of them. A single source is a
-/// map unless it ends in `.jsonl` or `.jsonl.gz`, or is a file that does not end in `.txt`, or is a
-/// folder without `layout.png`.
+/// Several sources, or one with `--with`, are recordings or folders of them. A single source
+/// without `--with` is a map unless its path ends in `.jsonl` or `.jsonl.gz`, or it is a file whose
+/// path does not end in `.txt`, or a folder without `layout.png`.
 fn source(args: &ViewArgs) -> Result<Source, CliError> {
     let is_recording = |path: &Path| {
         let name = path.to_string_lossy();
@@ -190,7 +191,8 @@ fn page(args: &ViewArgs, source: &Source, host: Host<'_>) -> Result<Page, CliErr
     Ok(Page::new(PageSource::Analysed(&Replay::of_log(&log), &analysis, line.as_ref()), playground))
 }
 
-/// Returns the games and the read errors of these files. Fails if no file can be read.
+/// Returns the games of `paths`, and the errors of files that cannot be read. Fails if no file can
+/// be read, or if the recording of `--with` cannot be merged with the only one in `paths`.
 fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> {
     let (rules, maps) = (args.rules.given()?, known_maps(&args.maps)?);
     if let Some(with) = args.with.as_deref() {
@@ -218,7 +220,7 @@ fn library(args: &ViewArgs, paths: &[PathBuf]) -> Result<GameLibrary, CliError> 
 }
 
 fn write_gallery(args: &ViewArgs, paths: &[PathBuf], folder: &Path, out: &mut impl Write) -> Result<(), CliError> {
-    let failed = |error| CliError::Input(format!("cannot make the folder {}: {error}", folder.display()));
+    let failed = |error| CliError::Input(format!("cannot create the folder {}: {error}", folder.display()));
     let games = library(args, paths)?;
     fs::create_dir_all(folder).map_err(failed)?;
     let index = args.output.file(folder.join("index.html"))?;
@@ -264,7 +266,7 @@ fn ensure_ffmpeg(path: &Path) -> Result<(), CliError> {
     let found = ffmpeg.arg("-version").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
     match found {
         Ok(status) if status.success() => Ok(()),
-        _ => Err(CliError::Input(format!("cannot make {name}: ffmpeg is not installed (try --gif)"))),
+        _ => Err(CliError::Input(format!("cannot make {name}: cannot run ffmpeg (try --gif)"))),
     }
 }
 
@@ -352,7 +354,7 @@ fn show(args: &ViewArgs, source: &Source, host: Host<'_>, out: &mut impl Write) 
             let (world, mut player) = world_and_player(args, map, host)?;
             let (world, live) = (Arc::new(world), Arc::clone(&live));
             live.begin(&map.name, Entrant::parse(&args.planner).label(), Arc::clone(&world));
-            // If `play` fails, the page shows the game up to that tick.
+            // If `play` fails, the page shows the states before the failure.
             let play = move || player.play(&world, |state| live.push(state), |wire| live.note(wire));
             let started = thread::Builder::new().name("player".to_owned()).spawn(play);
             started.map_err(|error| CliError::Input(format!("cannot start a thread: {error}")))?;

@@ -1,5 +1,5 @@
-//! Output files. A command fails before it starts its work if a file cannot be written, or exists
-//! and `--force` is not given. A failed write keeps an existing file and leaves no partial file.
+//! Output files. Commands check the output files of their options before their main work, so that a
+//! mistake in a path does not cost the result.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
@@ -20,8 +20,8 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// Returns the output file at `path`. Call this before computing its content. Fails if the file
-    /// cannot be written, or if it exists and `--force` is not given.
+    /// Returns the output file at `path`. Call this before computing its content. Fails like
+    /// [`OutputFile::check`]; an existing file may be replaced only with `--force`.
     pub fn file(self, path: impl Into<PathBuf>) -> Result<OutputFile, CliError> {
         let file = OutputFile { path: path.into(), overwrite: self.force };
         file.check()?;
@@ -33,7 +33,7 @@ impl OutputArgs {
     }
 }
 
-/// A file that is written completely or not at all, unless it is a device.
+/// A file that is written completely or not at all, unless it is a device or pipe.
 #[derive(Clone, Debug)]
 pub(crate) struct OutputFile {
     path: PathBuf,
@@ -50,7 +50,8 @@ impl OutputFile {
         &self.path
     }
 
-    /// Writes a temporary file and renames it. Without `--force`, fails if the target exists.
+    /// Writes a temporary file and renames it, but writes to a device or pipe directly. Fails if
+    /// the file exists and may not be replaced.
     pub fn write(&self, content: &[u8]) -> Result<(), CliError> {
         self.try_write(content).map_err(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => exists(&self.path),
@@ -69,13 +70,15 @@ impl OutputFile {
         renamed.map(drop).map_err(|error| error.error)
     }
 
-    /// Returns the file to write: if the path is a symbolic link, the file that the link points to.
+    /// Returns the file to write: the path or, if this is a link to an existing file that may be
+    /// replaced, the link's target.
     fn target(&self) -> PathBuf {
         let linked = if self.overwrite { fs::canonicalize(&self.path).ok() } else { None };
         linked.unwrap_or_else(|| self.path.clone())
     }
 
-    /// Fails if the file cannot be written, or if it exists and may not be replaced.
+    /// Fails if the path is a folder, if the file exists and may not be replaced, or if its folder
+    /// is not writable. Does not check whether a device or pipe is writable.
     pub fn check(&self) -> Result<(), CliError> {
         if self.path.symlink_metadata().is_ok() && !self.overwrite {
             return Err(exists(&self.path));

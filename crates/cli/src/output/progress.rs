@@ -24,7 +24,8 @@ impl Progress {
         Self::resumed(total, unit, 0)
     }
 
-    /// Starts at `before` steps, done by an earlier run. The estimated time left ignores them.
+    /// Starts at `before` steps, done by an earlier run. The estimated time left depends only on
+    /// the speed of this run.
     pub fn resumed(total: u64, unit: &'static str, before: u64) -> Self {
         let style = style(&format!("{{pos}}/{{len}} {unit} {{wide_bar}} {{msg}}  {{left}}"));
         let left = move |state: &ProgressState, out: &mut dyn fmt::Write| {
@@ -78,7 +79,8 @@ fn style(template: &str) -> ProgressStyle {
     ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
-/// Estimates the time left from the mean time per step. Returns `None` before the first step ends.
+/// Estimates the time left from the mean time per step of this run. Returns `None` before the first
+/// of these steps ends.
 fn time_left(before: u64, done: u64, total: u64, elapsed: Duration) -> Option<Duration> {
     let steps = done.checked_sub(before).filter(|&steps| steps > 0)?;
     let seconds = elapsed.as_secs_f64() / steps as f64 * total.saturating_sub(done) as f64;

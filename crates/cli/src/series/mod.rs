@@ -140,8 +140,8 @@ impl<'a> SeriesRun<'a> {
         Ok(Self { args, invocation, map_arguments, series, games: Games::new(), report, interrupted: false })
     }
 
-    /// Plays the games that the file of `--resume` does not contain. `status` is called before the
-    /// first game and after each game. It returns the text of the progress bar, or `Break` to stop.
+    /// Plays all games except those in the file of `--resume`. Calls `status` before the first game
+    /// and after each game; `status` returns the text of the progress bar, or `Break` to stop.
     pub fn play(&mut self, status: impl FnMut(&Series, &Games) -> ControlFlow<(), String>) -> Result<(), CliError> {
         self.play_wanted(&|_| true, status)
     }

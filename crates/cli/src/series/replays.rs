@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use crate::CliError;
 use crate::output::Progress;
 
-/// Number of final frames with the threats' plans, which take up most of a replay's space.
+/// Number of final frames with annotations, which take up most of a replay's space.
 const ANNOTATED_FRAMES: usize = 200;
 /// Maximum total size of the replays. Replays that would exceed it are left out.
 const REPLAYS_MAX_BYTES: usize = 12 << 20;
@@ -90,7 +90,7 @@ fn replay(world: &World, game: &GameRecord, budget: Option<Budget>) -> Option<St
         .map(|failure| format!("The bot failed in tick {} ({}: {}). ", failure.tick, failure.kind, failure.detail));
     let plans = if states.len() > ANNOTATED_FRAMES {
         format!(
-            "The threats' plans, their earliest arrivals and the close calls are kept for the last {ANNOTATED_FRAMES} ticks only."
+            "Annotations, such as the threats' plans and the close calls, are kept for the last {ANNOTATED_FRAMES} ticks only."
         )
     } else {
         String::new()

@@ -49,9 +49,9 @@ impl fmt::Display for Counts {
         let Self { frames, requests, connections, games, fuzz_games, ticks } = self;
         write!(
             f,
-            "{frames} frames and {requests} requests on {connections} connections, {fuzz_games} games played by them; "
+            "{frames} frames and {requests} requests on {connections} connections, which played {fuzz_games} games; "
         )?;
-        write!(f, "{games} complete games meanwhile, from a command to the next state {}", Times(ticks))
+        write!(f, "{games} games of the reference bot, time from a command to the next state: {}", Times(ticks))
     }
 }
 
@@ -154,7 +154,7 @@ pub async fn run(seed: u64, count: u64) -> Result<Counts, String> {
 pub struct Flood {
     /// Number of idle clients that try to keep a connection open.
     pub sockets: usize,
-    /// Number of attempts to connect. Rejected clients try again.
+    /// Number of attempts to connect. A client that is rejected or disconnected tries again.
     pub connections: u64,
     /// The sorted tick times of a game without (`quiet`) and with (`flooded`) idle clients.
     pub quiet: Vec<Duration>,
@@ -166,15 +166,16 @@ impl fmt::Display for Flood {
         let Self { sockets, connections, quiet, flooded } = self;
         write!(
             f,
-            "a tick of a game alone: {}; with {sockets} open sockets and {connections} connections: {}",
+            "a tick of a game alone: {}; with {sockets} idle clients and {connections} attempts to connect: {}",
             Times(quiet),
             Times(flooded)
         )
     }
 }
 
-/// Plays one game alone, and one while `sockets` idle clients keep connections open. A client sends
-/// nothing, part of a request, a complete WebSocket request, or a viewer's registration.
+/// Plays one game alone, and one while `sockets` idle clients try to keep connections open. A
+/// client sends nothing, part of a request, or a WebSocket request, with or without a viewer's
+/// registration.
 pub async fn flood(sockets: usize) -> Result<Flood, String> {
     const DELAY: Duration = Duration::from_millis(2);
     // Opens files to enlarge the file table of this process now, not during a timed game.

@@ -37,7 +37,7 @@ impl fmt::Display for Counts {
         let worst_ms = overrun_max.as_secs_f64() * 1e3;
         write!(
             f,
-            "{messages} messages: {read} read, {decisions} decisions, at most {worst_ms:.2} ms over the budget ({retried} bots were late once, but not when run again)"
+            "{messages} messages: {read} read, {decisions} decisions, at most {worst_ms:.2} ms over the budget ({retried} bots were late at first, but not when run again)"
         )
     }
 }
@@ -61,7 +61,7 @@ pub fn run(seed: u64, count: u64, is_timed: bool) -> Result<Counts, String> {
             if run.overrun_max > OVERRUN_MAX {
                 let Counts { overrun_max, worst, .. } = run;
                 return Err(format!(
-                    "bot {number}, {worst}: {overrun_max:?} over its budget in each of {TRIALS} trials"
+                    "bot {number}, {worst}: late in each of {TRIALS} trials, in the last by {overrun_max:?}"
                 ));
             }
         }

@@ -119,7 +119,8 @@ fn arbitrary_value(dice: &mut Dice) -> Value {
     }
 }
 
-/// Returns JSON-like bytes: deep nesting, long numbers, odd escapes, fragments, noise or JSON.
+/// Returns noise, or valid or broken JSON, for example with deep nesting, long numbers, duplicate
+/// keys or odd escapes.
 pub fn json_like(dice: &mut Dice) -> Vec<u8> {
     let many = dice.pick(&[1, 2, 100, 127, 128, 129, 1000, 20_000]);
     let text = match dice.below(16) {

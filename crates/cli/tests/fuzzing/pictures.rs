@@ -51,7 +51,8 @@ fn any_kind(dice: &mut Dice) -> Vec<u8> {
     encoder.set_color(color);
     encoder.set_depth(depth);
     if color == ColorType::Indexed {
-        // The palette repeats the colours of player, wall and street. Some pixels lack an entry.
+        // The palette repeats the colours of the player, walls and streets. If it is short, some
+        // pixels have no entry.
         let entries = dice.pick(&[3, 16, 256]);
         let palette: Vec<u8> =
             [[0, 0, 255], [0, 0, 0], [255, 255, 255]].into_iter().cycle().take(entries).flatten().collect();

@@ -97,7 +97,8 @@ fn killed_discovery_resumes_to_the_same_answer() {
     let whole = start.elapsed();
     for kill in 1..=10 {
         let mut run = command(&[&SMALL[..], &resume].concat()).stdout(Stdio::null()).spawn().unwrap();
-        // Each run gets a little more time than the last, so that kills hit different stages.
+        // Each run gets a little more time than the last, so that the kills hit different points of
+        // a run.
         sleep(whole / 8 + Duration::from_millis(kill * 3));
         run.kill().unwrap();
         run.wait().unwrap();

@@ -87,7 +87,7 @@ fn failed_game_loses_to_an_equal_score_without_failure() {
 #[test]
 #[cfg(target_os = "linux")]
 fn bot_that_exceeds_a_limit_fails_and_costs_are_measured() {
-    // From tick 2, the bot holds about 40 MB. It computes before each answer.
+    // From tick 2, the bot holds about 40 MB. Before each answer, it counts to 3,000.
     let heavy = stays(
         "[ $t != 2 ] || x=$(head -c 40000000 /dev/zero | tr '\\0' a); i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done;",
     );
@@ -151,7 +151,8 @@ fn one_game_of_a_bot_can_be_played_recorded_and_shown() {
         (count(&report["external"], "commands"), count(&report["external"], "missed_ticks")),
         (last_tick - 1, 0)
     );
-    // The recording names the entrant. Like the server's, it has the tick time and the commands.
+    // The recording names the entrant. Like a recording of the server, it has the tick time, and
+    // the time and actions of each command.
     let recording = fs::read_to_string(saved).unwrap();
     let first: Value = serde_json::from_str(recording.lines().next().unwrap()).unwrap();
     assert_eq!(
@@ -194,7 +195,8 @@ fn sleepers(seconds: u32) -> usize {
 #[test]
 #[cfg(target_os = "linux")]
 fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
-    // Each bot starts processes in its own and in a new session. Their sleep time identifies them.
+    // Each bot starts `sleep` in its own session and in a new one. The number of seconds identifies
+    // the processes of a run.
     let bot = |seconds: u32| format!("pipe:sleep {seconds} & (setsid sleep {seconds} &); sleep {seconds}");
     let ended = || {
         external(&["pipe:sleep 87001 & (setsid sleep 87001 &); exit 1"], &["--samples", "2"]);
@@ -206,7 +208,7 @@ fn no_process_is_left_after_the_end_or_a_kill_or_an_interrupt() {
         let mut command = command(&args);
         command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
         let mut child = command.spawn().unwrap();
-        wait_until("the bots start", || sleepers(seconds) >= 6);
+        wait_until("the bots did not start", || sleepers(seconds) >= 6);
         assert!(Command::new("kill").args([signal, &child.id().to_string()]).status().unwrap().success());
         child.wait().unwrap();
         wait_until("a killed run leaves a process", || sleepers(seconds) == 0);

@@ -1,15 +1,17 @@
-//! Short runs of the fuzzers. `cargo run --release --example fuzz -- messages` starts a long run.
+//! Short runs of all fuzzers except `flood`.
+//!
+//! `cargo run --release --example fuzz -- messages` starts a long run of the fuzzer `messages`.
 
 use std::path::Path;
 
 use crate::fuzzing;
 
-/// Far from the seeds of long runs, so that these tests do not repeat their cases.
+/// Far from the default seed of long runs, so that these tests do not repeat cases of such runs.
 const FIRST_SEED: u64 = 1_000_000_000;
 
 #[test]
 fn any_message_gets_an_action_or_a_clear_error() {
-    // Tests that run in parallel delay answers, so only long runs check for late answers.
+    // Tests that run in parallel delay answers, so this test does not check for late answers.
     let counts = fuzzing::messages::run(FIRST_SEED, 4000, false).unwrap();
     println!("{counts}");
     assert!(counts.read > 1000 && counts.decisions > 800, "too little was tested: {counts}");

@@ -98,7 +98,7 @@ fn invalid_input_gives_one_line() {
 fn full_disk_gives_one_line_after_the_whole_game() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("game.jsonl");
-    // Limits files to 32 blocks of 512 bytes. SIGXFSZ is ignored, so further writes fail.
+    // Limits files to 32 blocks of 512 bytes. SIGXFSZ is ignored, so writes beyond the limit fail.
     let limited = r#"trap "" XFSZ; ulimit -f 32; exec "$0" "$@""#;
     let mut shell = Command::new("sh");
     shell.args([

@@ -49,7 +49,7 @@ pub fn error_line(output: &Output) -> String {
     line.strip_prefix("error: ").unwrap_or_else(|| panic!("not an error: {line}")).to_owned()
 }
 
-/// Waits for a condition, with enough time for a busy machine.
+/// Waits until `condition` holds. After two minutes, panics with the message `what`.
 pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let end = Instant::now() + Duration::from_secs(120);
     while !condition() {

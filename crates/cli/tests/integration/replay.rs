@@ -102,7 +102,7 @@ fn bundled_games_match_their_drivers() {
         GzDecoder::new(fs::File::open(&path).unwrap()).read_to_string(&mut kept).unwrap();
         assert!(
             kept == lines,
-            "{name}: differs; GETAWAY_WRITE_GAMES=1 cargo test -p getaway-cli bundled_games rewrites it"
+            "{name}: the file differs; GETAWAY_WRITE_GAMES=1 cargo test -p getaway-cli bundled_games rewrites it"
         );
         let report = verify(&path, &Rules::BLITZ_2025).unwrap();
         assert_eq!((report.divergence, report.ticks), (None, lines.lines().count()), "{name}");
@@ -307,7 +307,8 @@ fn see_through_tiles_are_inferred_and_hide_nothing_else() {
     bumps[140]["game_message"]["threats"][2]["position"]["y"] = json!(0);
     let divergence = verify_bytes(text(&bumps).as_bytes()).unwrap().divergence.unwrap();
     assert_eq!((divergence.line, divergence.path.as_str()), (141, "threats[2].position.y"));
-    // A tile that the player enters later is not see-through, so staying must be a divergence.
+    // A tile that the player enters later is not see-through, so a failed move onto it must be a
+    // divergence.
     let mut game = game();
     let stay = (10..50).find(|&line| {
         let position = |line: usize| game[line]["game_message"]["yourCharacter"].clone();
@@ -554,7 +555,8 @@ mod command {
     #[test]
     fn no_jump_option_selects_the_variant() {
         let folder = tempfile::tempdir().unwrap();
-        // In tick 5, the player and the goldfish swap tiles, which ends the game in the variant.
+        // In tick 5, the player and the goldfish swap tiles, which ends the game in the no-jump
+        // variant.
         let layout = Layout::parse("#####\n#P.g#\n#####").unwrap();
         let right = vec![Action::Move(Direction::Right)];
         let lines = record(&layout, 8, |_, state| if [1, 5].contains(&state.tick()) { right.clone() } else { vec![] });

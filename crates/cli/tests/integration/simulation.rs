@@ -37,7 +37,7 @@ pub fn replay(path: &Path, map_folder: &Path) {
         write_line(&mut input, tick.actions.as_ref().expect("actions")).expect("memory can be written to");
         write_line(&mut expected, &TraceTick { actions: None, ..tick }).expect("memory can be written to");
     }
-    // The game is over, so the program must not read this line, which is invalid.
+    // If the game ends with a catch, the program must ignore further lines, even an invalid one.
     if text(&expected).trim_end().ends_with(r#""over":true,"caught":true}"#) {
         input.extend(b"no JSON\n");
     }

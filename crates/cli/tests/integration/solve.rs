@@ -167,7 +167,7 @@ fn verified_certificate_is_about_the_rules_that_the_answer_names() {
     );
 }
 
-/// A map on which the prover needs a moment until the bound meets the line.
+/// On this map, the score equals the bound only after more than 100 ms of search.
 const DOOMED: [&str; 2] = ["benchmark/maps/labyrinth-15x13-250-00.txt", "--no-jump"];
 
 fn solve(map: &[&str], file: &Path, time_limit_ms: &str) -> std::process::Command {
@@ -182,7 +182,8 @@ fn search_continues_from_its_file() {
     let whole = reports(&succeeds(&[&["solve"], &DOOMED[..], &["--json", "--time-limit-ms", "60000"]].concat()));
     let (mut runs, mut notes) = (0, Vec::new());
     let found = loop {
-        // Each run gets more time than the last, because unfinished sweeps begin again.
+        // Each run gets more time than the last, because it repeats work that the file omits, such
+        // as searches for lines of moves.
         runs += 1;
         let output = solve(&DOOMED, &file, &(100 * runs).to_string()).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{output:?}");

@@ -12,7 +12,8 @@ fn tournament<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&["tournament", "sampling", "random", "safest"], &SMALL[..], more].concat()
 }
 
-/// Returns the report without measured times. Ignores standard error: it may contain an estimate.
+/// Returns the report without decision times, costs and the list of entrants. Ignores standard
+/// error, which may contain an estimate of the running time.
 fn json(args: &[&str]) -> Value {
     let output = getaway(&[args, &["--json"]].concat());
     assert!(output.status.success(), "{output:?}");

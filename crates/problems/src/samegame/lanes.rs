@@ -30,8 +30,8 @@ const NO_COLOUR: u16 = (1 << DIGITS) - 1;
 /// not the first cell of its group.
 const REJECTED: u16 = u16::MAX;
 
-/// The random number generator of a rollout: a hash (Wellons, *Hash Prospector*, 2018) of a counter
-/// that advances by an odd step. The period is 2^32.
+/// The random number generator of a rollout: a hash (after Wellons, *Hash Prospector*, 2018) of a
+/// counter that advances by an odd step. The period is 2^32.
 #[derive(Clone, Copy, Debug)]
 struct LaneRandom {
     state: u32,
@@ -77,7 +77,7 @@ fn remove_at(board: &mut Board, (column, row): Cell) {
 struct Start {
     board: Board,
     key: u64,
-    /// The rollout's moves are needed only if it scores more points than this.
+    /// If set, the rollout's moves are needed only if its final score is higher than this.
     beat: Option<u32>,
 }
 
@@ -157,7 +157,8 @@ impl Lanes {
         over
     }
 
-    /// Advances all lanes. Returns their moves (column in the high byte, then row) or [`REJECTED`].
+    /// Advances all lanes. Returns each lane's move (the column of the drawn cell in the high byte,
+    /// the row in the low byte), or [`REJECTED`].
     fn play(&mut self) -> Vector {
         self.draw();
         self.grow_groups();
@@ -167,7 +168,8 @@ impl Lanes {
         played
     }
 
-    /// Draws a corner in each lane whose group is complete. Corners of the spared colour come last.
+    /// Draws a corner in each lane, unless the group of its last drawn corner may be incomplete.
+    /// Corners of the spared colour are drawn only if there are no others.
     #[inline]
     fn draw(&mut self) {
         let Self { digits, corners, spared, is_growing, states, steps, .. } = self;

@@ -121,7 +121,7 @@ fn legal_moves_match_the_direct_implementation() {
 }
 
 /// Maximum number of moves in a game: exact for 4D and 4T (enumerated by Michael Quist), an upper
-/// bound for 5D (Kawamura and others, arXiv 1307.8192).
+/// bound for 5D (Kawamura and others, arXiv 1307.8192), infinity for 5T.
 fn longest_game(name: &str) -> f64 {
     match name {
         "4D" => 35.0,

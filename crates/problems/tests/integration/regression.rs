@@ -38,7 +38,7 @@ fn count(formula: &Formula, most: usize, counts: &mut Vec<u64>) {
 #[test]
 fn number_of_formulas_follows_the_recurrence_of_the_grammar() {
     // Two operands, four unary and four binary functions make a(n) formulas of n symbols, where
-    // a(1) = 2 and a(n) = 4 a(n-1) + 4 sum a(i) a(n-1-i).
+    // a(1) = 2 and a(n) = 4 a(n-1) + 4 sum a(i) a(n-1-i), summed over i from 1 to n-2.
     let mut expected = vec![0_u64, 2];
     for length in 2..=5 {
         let pairs: u64 = (1..length - 1).map(|left| expected[left] * expected[length - 1 - left]).sum();

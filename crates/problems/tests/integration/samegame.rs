@@ -169,8 +169,8 @@ fn greedy_removes_the_spared_colour_when_nothing_else_is_left() {
 }
 
 #[test]
-fn connected_blocks_are_spared_no_longer() {
-    // The blocks of colour 0, the most frequent colour, are connected; the other blocks are not.
+fn connected_blocks_are_not_spared() {
+    // All blocks of colour 0, the most frequent colour, are connected; colour 1 forms two groups.
     let game = SameGame::new(Board::parse("1 0 1\n1 0 1\n0 0 0").expect("a board"));
     let draw = |until| {
         let mut colours: Vec<u8> = (0..50)

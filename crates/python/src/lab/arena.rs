@@ -26,10 +26,11 @@ use crate::value::{from_rules, to_value};
 const SIGNAL_POLL: Duration = Duration::from_millis(20);
 
 /// Play a series. `callables` maps names to Python planners. Return a dict with the games, the
-/// planners' evaluations and, if `battle` is true, the match of the first two planners.
+/// planners' evaluations and, if `battle` is true, the match of the first two planners and a
+/// sentence that sums it up.
 #[pyfunction]
 #[pyo3(signature = (planners, callables, maps, *, samples, seed, budget_ticks, budget_ms, no_jump, rules, threads, battle))]
-#[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]
+#[allow(clippy::too_many_arguments, reason = "the options of one call")]
 pub(crate) fn play_series<'py>(
     py: Python<'py>,
     planners: Vec<String>,
@@ -114,9 +115,9 @@ fn row<'py>(py: Python<'py>, game: &GameRecord) -> PyResult<Bound<'py, PyDict>> 
     Ok(row)
 }
 
-/// The most recently used series, dataset or bank, with its spec: workers often do many jobs in a
-/// row with the same spec. A thread holds the mutex only while it holds the interpreter lock, so
-/// the mutex is free in a forked process.
+/// A cache of one series, dataset or bank, with its spec: workers often do many jobs in a row with
+/// the same spec. A thread holds the mutex only while it holds the interpreter lock, so the mutex
+/// is free in a forked process.
 struct Latest<T: ?Sized>(Mutex<Option<(String, Arc<T>)>>);
 
 impl<T: ?Sized> Latest<T> {
@@ -143,8 +144,8 @@ static DATASET: Latest<Dataset> = Latest::new();
 /// Play the games in a JSON array, and return the record of each game as JSON. `series` is the spec
 /// of a series or ladder as JSON. `callables` maps names to Python planners.
 ///
-/// Releases the interpreter lock. Raises ValueError if the series comes from another build or
-/// cannot be played, or if a game is malformed.
+/// Releases the interpreter lock. Raises ValueError if the series is invalid or comes from another
+/// build, or if a game is malformed, does not exist or fails.
 #[pyfunction]
 pub(crate) fn play_games(
     py: Python<'_>,
@@ -161,7 +162,7 @@ pub(crate) fn play_games(
 /// Play and judge shards of a dataset. Return each shard's file in base64, as a JSON string.
 ///
 /// Releases the interpreter lock. `callables` maps names to Python planners. Raises ValueError if
-/// the dataset comes from another build, a shard does not exist, or games cannot be played.
+/// the dataset is invalid or comes from another build, a shard does not exist, or a game fails.
 #[pyfunction]
 pub(crate) fn play_shards(
     py: Python<'_>,
@@ -176,7 +177,7 @@ pub(crate) fn play_shards(
 }
 
 /// Returns the series or dataset in `kept` if its spec is `spec`. Otherwise creates one with `read`
-/// and stores it in `kept`, which is `None` if there are Python planners.
+/// and stores it in `kept`. If there are Python planners, `kept` is `None` and nothing is stored.
 fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
     py: Python<'_>,
     kept: Option<&Latest<T>>,
@@ -196,8 +197,8 @@ fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
 /// Run the plays in a JSON array, and return the score of each play as JSON. A play has an
 /// expression, a split, a number and a budget. `discovery` is the spec of the problems as JSON.
 ///
-/// Releases the interpreter lock. Raises ValueError if the problems come from another build, or if
-/// a play is malformed.
+/// Releases the interpreter lock. Raises ValueError if `discovery` is invalid or comes from another
+/// build, or if a play is malformed.
 #[pyfunction]
 pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyResult<Vec<String>> {
     let bank = match BANK.get(py, discovery) {
@@ -211,11 +212,11 @@ pub(crate) fn play_searches(py: Python<'_>, discovery: &str, plays: &str) -> PyR
     without_gil(py, || scores(&*bank, plays))?.map_err(value_error)
 }
 
-/// Run a solver on the benchmark's instances at these indices, and return each unchecked answer as
-/// JSON. `benchmark` is the spec of the solver and the instances as JSON.
+/// Run a solver on the instances at these indices, and return each unchecked answer as JSON.
+/// `benchmark` is the spec of the solver and the instances as JSON.
 ///
-/// Releases the interpreter lock. Raises ValueError if the spec comes from another build, an index
-/// is too high, or a temporary file or the shell cannot be used.
+/// Releases the interpreter lock. Raises ValueError if the spec is invalid or comes from another
+/// build, an index is too high, or a temporary file or the shell cannot be used.
 #[pyfunction]
 pub(crate) fn solve_instances(py: Python<'_>, benchmark: &str, instances: Vec<usize>) -> PyResult<Vec<String>> {
     without_gil(py, || attempts(benchmark, &instances))?.map_err(value_error)

@@ -21,7 +21,8 @@ const MAX_GAMES: usize = 1 << 24;
 const MAX_NUMBERS: usize = 1 << 32;
 const MAX_THREADS: usize = 1024;
 
-/// Maximum games per part of a batch, small so that all threads finish a step almost together.
+/// Maximum number of games per part of a batch. Small, so that all threads finish a step at almost
+/// the same time.
 const PART_GAMES: usize = 256;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,10 +114,11 @@ impl Observations {
 
 /// Many games that are stepped together, without the interpreter lock. Needs NumPy.
 ///
-/// The games are divided evenly among the maps, in the order of `maps`. If a game is over, the next
-/// step ignores its action and resets the game. `step`, `reset` and `set_state` overwrite and
-/// return the same arrays; do not read them from another thread during a call. `getaway.gymnasium`
-/// describes the observations. Batches can be copied and pickled; a copy has its own arrays.
+/// The games are divided as evenly as possible among the maps, in the order of `maps`. If a game is
+/// over, the next step ignores its action and resets the game. `step`, `reset` and `set_state`
+/// overwrite the batch's arrays and return them; do not read the arrays from another thread during
+/// a call. `getaway.gymnasium` describes the observations. Batches can be copied and pickled; a
+/// copy has its own arrays.
 ///
 /// Args:
 ///     maps: one or several maps, as for `Game`.
@@ -158,7 +160,9 @@ impl Batch {
         let mut shape = vec![games];
         shape.extend(output.shape(batch.shape()));
         if shape.iter().product::<usize>() > MAX_NUMBERS {
-            return Err(PyValueError::new_err(format!("observations of shape {shape:?} are too large")));
+            return Err(PyValueError::new_err(format!(
+                "observations: expected at most {MAX_NUMBERS} numbers, found the shape {shape:?}"
+            )));
         }
         Ok(Self {
             boards,
@@ -288,8 +292,8 @@ impl Batch {
         // neither freed nor resized while this thread holds the interpreter lock. The values are
         // read through a pointer, not a slice, because other threads may write to the array.
         let value_at = |index: usize| number(unsafe { start.add(index).read() });
-        // A value is from 0 to 4 if both `value` and `value + 3` fit into three bits. The loop only
-        // combines these bits for all games, so that it needs no branch.
+        // A value is from 0 to 4 if and only if both `value` and `value + 3` fit into three bits.
+        // The loop only combines the bits of all games, so it needs no branch.
         let mut bits = 0;
         for (index, player_move) in self.moves.iter_mut().enumerate() {
             let value = value_at(index);
@@ -429,7 +433,8 @@ impl Batch {
         Ok(self.observations.array(py))
     }
 
-    /// Play one tick of every game. Return the observations, rewards and terminations.
+    /// Play one tick of every game, or reset the game if it is over. Return the observations,
+    /// rewards and terminations.
     ///
     /// A reward is the number of ticks gained: 1, or 0 for a game that was reset or whose player
     /// stepped onto a threat in the no-jump variant. After an error, no game has changed.
@@ -458,7 +463,7 @@ impl Batch {
         self.observations.output.name()
     }
 
-    /// The shape of one game's observation; it fits the largest map of the batch.
+    /// The shape of one game's observation; it fits every map of the batch.
     #[getter]
     fn observation_shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         PyTuple::new(py, self.observations.output.shape(self.batch.shape()))
@@ -476,19 +481,20 @@ impl Batch {
         self.helpers.threads()
     }
 
-    /// For each map, all rules as a dict. A game or state that `maps` repeats counts once.
+    /// For each map, all rules as a dict. If `maps` contains a game and its states or copies, they
+    /// count as one map.
     #[getter]
     fn rules<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.boards.iter().map(|board| to_rules(py, board.world.rules())).collect()
     }
 
-    /// The tick that each game plays next, 1 to 2001.
+    /// The current tick of each game, from 1 to 2001.
     #[getter]
     fn ticks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u16>> {
         PyArray1::from_iter(py, self.batch.states().iter().map(getaway::game::State::tick))
     }
 
-    /// For each game, true if it is over. The next step then resets it.
+    /// For each game, true if it is over. The next step resets such a game.
     #[getter]
     fn is_over<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<bool>> {
         PyArray1::from_iter(py, self.batch.states().iter().map(getaway::game::State::is_over))
@@ -503,8 +509,9 @@ impl Batch {
         PyArray1::from_iter(py, masks.into_iter().map(|mask| mask as i8)).reshape([games, Move::ALL.len()])
     }
 
-    /// Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats). Each
-    /// row is a "state" observation of `getaway.gymnasium`; `set_state` accepts the array.
+    /// Return the states of all games as a new int16 array of shape (games, 4 + 9 * threats), for
+    /// the largest number of threats on a map of the batch. Each row is a "state" observation of
+    /// `getaway.gymnasium`; `set_state` accepts the array.
     fn get_state<'py>(&mut self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i16>>> {
         let (games, length) = (self.batch.len(), self.batch.shape().state());
         let mut numbers = vec![0; games * length];
@@ -518,8 +525,8 @@ impl Batch {
     ///
     /// Raises:
     ///     TypeError: if `states` is not a 2D int16 array, or `mask` is not a 1D bool array.
-    ///     ValueError: if a shape is wrong, a row is not a state of the game's map, or an array of
-    ///         the batch was made read-only.
+    ///     ValueError: if the shape of `states` or `mask` is wrong, a row is not a state of the
+    ///         game's map, or an array of the batch was made read-only.
     #[pyo3(signature = (states, mask = None, /))]
     fn set_state(&mut self, states: &Bound<'_, PyAny>, mask: Option<&Bound<'_, PyAny>>) -> PyResult<Py<PyAny>> {
         let py = states.py();

@@ -42,8 +42,8 @@ impl Helpers {
     fn pool(&mut self) -> Option<&ThreadPool> {
         let process = process::id();
         if let Some(pool) = self.pool.take_if(|pool| pool.process != process) {
-            // After a fork, the pool's threads exist only in the parent process, so dropping the
-            // pool would wait for ever.
+            // After a fork, the pool's threads exist only in the parent process. Dropping the pool
+            // could wait for ever for a lock that such a thread held.
             mem::forget(pool);
         }
         if self.threads == 1 {

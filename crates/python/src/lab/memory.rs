@@ -83,8 +83,8 @@ impl<T: Number> SharedMemory<T> {
     }
 }
 
-/// A `bytearray` of zeros. On Linux, large ones use huge pages, like NumPy's own arrays: without
-/// them, steps with planes take 6% longer.
+/// A `bytearray` of zeros. On Linux, a large one uses huge pages if the kernel has them, like
+/// NumPy's own arrays. This makes steps with planes faster.
 fn zeros(py: Python<'_>, bytes: usize) -> PyResult<Bound<'_, PyByteArray>> {
     let len = isize::try_from(bytes)?;
     // SAFETY: the call returns a new reference, or null with an exception.

@@ -15,8 +15,8 @@ use crate::value::move_of_number;
 
 use super::batch::{Output, boards, check_window};
 
-/// A single game for `getaway.gymnasium`. Each reset starts it on one of several maps. Each
-/// observation is a new array, in a shape that fits every map.
+/// A single game for `getaway.gymnasium`. Each reset starts the game on the map with a given index.
+/// Each observation is a new array, in a shape that fits every map.
 #[pyclass(module = "getaway._getaway")]
 pub(crate) struct Single {
     boards: Vec<Arc<Board>>,
@@ -137,7 +137,8 @@ impl Single {
         self.current
     }
 
-    /// The direction (0 to 3) of the player's last step, which the player faces in pictures.
+    /// The direction (0 to 3) that the player faces in pictures: that of its last move other than
+    /// staying, even if that move was blocked. After a reset, the player faces right.
     #[getter]
     fn heading(&self) -> u8 {
         self.heading as u8

@@ -12,14 +12,15 @@ use crate::value::to_value_of;
 /// The same value as the default of [`SurvivalOptions`].
 const MEMORY_MAX_BYTES: usize = 256 << 20;
 
-/// Simulated ticks per slice, about 0.1 s. A slice in seconds would make the answer vary.
+/// Simulated ticks per slice. A slice takes about 0.1 s. Slices of equal time would make the answer
+/// vary.
 const SLICE_TICKS: u64 = 1_000_000;
 
 /// Solve a game, from the start of a map or from a state.
 ///
 /// The search ends when it finds a line that survives, when it proves that no line is longer than
-/// the longest one found, or at a limit. The same seed gives the same moves unless the time limit
-/// is reached. The call releases the interpreter lock, and Ctrl-C interrupts it.
+/// the longest one found, or at a limit. The same arguments give the same moves unless the time
+/// limit is reached. The call releases the interpreter lock, and Ctrl-C interrupts it.
 ///
 /// Args:
 ///     map: a map, a game or a state, as for `Game`.
@@ -29,14 +30,15 @@ const SLICE_TICKS: u64 = 1_000_000;
 ///     budget_ticks: limit in simulated ticks; if it is reached before the time limit, the answer
 ///         is the same on every machine.
 ///     seed: the seed of the search.
-///     memory_max_bytes: maximum memory of the search; the proof after it has the same limit.
+///     memory_max_bytes: maximum memory of the search, in bytes; the proof that follows the search
+///         may use as much again.
 ///
 /// Raises:
 ///     FileNotFoundError: if the map does not exist.
 ///     ValueError: if the map cannot be read or played, or another argument is invalid, for example
 ///         if `rules` is given for a game or a state, which has its own rules.
 #[pyfunction]
-#[allow(clippy::too_many_arguments, reason = "the options of one call, all given by name")]
+#[allow(clippy::too_many_arguments, reason = "the options of one call")]
 #[pyo3(signature = (map, *, no_jump = Rules::BLITZ_2025, rules = None, time_limit_ms = 1000.0, budget_ticks = None, seed = None, memory_max_bytes = MEMORY_MAX_BYTES),
     text_signature = "(map, *, no_jump=False, rules=None, time_limit_ms=1000.0, budget_ticks=None, seed=0, memory_max_bytes=268435456)")]
 pub(crate) fn solve<'py>(

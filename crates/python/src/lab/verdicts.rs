@@ -13,7 +13,7 @@ use crate::convert::{optional_u64, without_gil};
 use crate::game::State;
 use crate::value::{to_move, to_value_of};
 
-/// Default budget per move, in simulated ticks: about ten milliseconds.
+/// Default budget per move, in simulated ticks. They take about ten milliseconds.
 pub(super) const SAFE_MOVES_TICKS: u64 = 100_000;
 
 /// Games per thread between two checks for Ctrl-C.
@@ -28,8 +28,9 @@ fn judge(world: &World, state: &game::State, budget_ticks: u64, seed: u64) -> Ve
 
 /// Judge every move of a state by solving the game after the move.
 ///
-/// A move survives if the search finds a line that begins with it and reaches the end of the game.
-/// It is doomed if a proof shows that no such line exists. The answer is the same on every machine.
+/// A move survives if the search finds a line that begins with the move and survives every tick. It
+/// is doomed if a proof shows that no such line exists, and otherwise undecided. The answer is the
+/// same on every machine.
 ///
 /// Args:
 ///     state: the state.
@@ -59,7 +60,8 @@ pub(crate) fn safe_moves<'py>(
     Ok(found)
 }
 
-/// Judges the moves of all games on several threads. Returns the verdicts of each game, in order.
+/// Judges the moves of all games on up to `threads` threads. Returns the verdicts of each game, in
+/// the order of `games`.
 pub(super) fn judge_games(
     py: Python<'_>,
     games: &[(&World, &game::State)],

@@ -20,7 +20,7 @@ const WILD_COORDINATES: [f64; 10] = [
     -0.0,
 ];
 
-/// Returns up to four random actions, including invalid actions.
+/// Returns up to four random actions, some of which may be invalid.
 pub fn random_command(world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let player = world.player(state);
     (0..dice.below(5)).map(|_| random_action(world.layout(), player, dice)).collect()
@@ -45,8 +45,8 @@ pub fn random_action(layout: &Layout, player: Position, dice: &mut Dice) -> Acti
     }
 }
 
-/// Returns actions without effect, then an action that makes the move `wanted`, then arbitrary
-/// actions. If `wanted` is [`Move::Stay`], no action has an effect.
+/// Returns actions without effect, then an action that makes the legal move `wanted`, then
+/// arbitrary actions. If `wanted` is [`Move::Stay`], returns only actions without effect.
 pub fn disguise(wanted: Move, world: &World, state: &State, dice: &mut Dice) -> Vec<Action> {
     let (layout, player) = (world.layout(), world.player(state));
     let mut command: Vec<Action> = (0..dice.below(4)).map(|_| random_action(layout, player, dice)).collect();

@@ -10,14 +10,15 @@ pub struct Coverage {
     pub games: u64,
     pub ticks: u64,
     pub no_jump_games: u64,
-    /// Games under rules that differ from the server's rules in more than `no_jump`.
+    /// Games whose rules differ from the server's rules in a field other than `no_jump`.
     pub other_rules_games: u64,
     pub complete_games: u64,
     /// Games that ended with the player caught, except those counted in `no_jump_catches`.
     pub caught_games: u64,
-    /// Games of the no-jump variant that ended because the player moved onto a threat's tile.
+    /// Games with `no_jump` that ended because the player moved onto a threat's tile.
     pub no_jump_catches: u64,
-    /// Ticks by personality, in the order of [`Personality::ALL`].
+    /// Ticks by personality, without the ticks of no-jump catches, in the order of
+    /// [`Personality::ALL`].
     pub personality_ticks: [u64; Personality::ALL.len()],
     /// Steps of threats by style, in the order of [`Style::ALL`].
     pub style_steps: [u64; Style::ALL.len()],
@@ -35,7 +36,7 @@ pub struct Coverage {
     pub action_errors: u64,
     /// Actions that were refused without an error.
     pub refusals: u64,
-    /// Pairs of tiles whose paths and line of sight were compared.
+    /// Ordered pairs of tiles whose paths and line of sight were compared.
     pub pairs: u64,
 }
 
@@ -73,7 +74,7 @@ impl Coverage {
         self.complete_games += u64::from(!game.caught() && game.tick == 2001);
     }
 
-    /// Returns the names of those zero counters that point to an untested rule.
+    /// Returns the names of the counters that are zero and thereby point to an untested rule.
     pub fn gaps(&self) -> Vec<String> {
         let personalities = Personality::ALL.map(|p| (format!("{p} ticks"), self.personality_ticks[p as usize]));
         let styles = Style::ALL.map(|s| (format!("{s} steps"), self.style_steps[s as usize]));
@@ -98,7 +99,7 @@ impl Coverage {
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ticks in {} games, {} of them no-jump, ", self.ticks, self.games, self.no_jump_games)?;
-        writeln!(f, "{} under rules other than the server's", self.other_rules_games)?;
+        writeln!(f, "{} with other rules changed", self.other_rules_games)?;
         write!(f, "games: {} complete, {} caught, ", self.complete_games, self.caught_games)?;
         writeln!(f, "{} caught before the threats moved", self.no_jump_catches)?;
         write!(f, "ticks:")?;

@@ -8,7 +8,8 @@ pub struct Dice<'a>(Source<'a>);
 #[derive(Debug)]
 enum Source<'a> {
     Generator(Pcg64Mcg),
-    /// The unused bytes. A choice uses one byte, or two if there are more than 256 alternatives.
+    /// The unused bytes. A choice uses one byte, or two if there are more than 256 alternatives, as
+    /// long as bytes are left.
     Bytes(&'a [u8]),
 }
 
@@ -26,7 +27,8 @@ impl<'a> Dice<'a> {
         matches!(self.0, Source::Bytes([]))
     }
 
-    /// Returns a number from 0 to `count - 1`, or 0 if `count` is 0. `count` is at most 65,536.
+    /// Returns a number from 0 to `count - 1`, or 0 if `count` is 0. `count` must be at most
+    /// 65,536.
     pub fn below(&mut self, count: usize) -> usize {
         match &mut self.0 {
             Source::Generator(generator) => ((u64::from(generator.next_u32()) * count as u64) >> 32) as usize,

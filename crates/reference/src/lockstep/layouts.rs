@@ -1,4 +1,4 @@
-//! Random maps for lockstep games. They are smaller and more irregular than the server's maps.
+//! Random maps for lockstep games and other tests.
 
 use super::Dice;
 use getaway::game::{Direction, Layout, MAX_THREATS, Position, Spawn, Style, Tile};
@@ -14,7 +14,7 @@ pub fn random_layout(dice: &mut Dice) -> Layout {
     layout_of(dice, SIDE_MAX)
 }
 
-/// Returns a random map of at most 8 x 8 tiles. Exhaustive searches of these maps often finish.
+/// Returns a random map of at most 8 x 8 tiles, for exhaustive searches.
 pub fn small_layout(dice: &mut Dice) -> Layout {
     layout_of(dice, 8)
 }
@@ -70,7 +70,8 @@ fn noise(dice: &mut Dice, side_max: i32, open_percent: usize) -> Layout {
     layout
 }
 
-/// Opens the tiles that `is_open` selects: a hall, a ring, one-tile cells, or a grid of streets.
+/// Opens the tiles that `is_open` selects (a hall, a ring, one-tile cells, or a grid of streets),
+/// with random exceptions.
 fn shape(dice: &mut Dice, side_max: i32, is_open: impl Fn(Position, i32, i32) -> bool) -> Layout {
     let mut layout = blank(dice, side_max);
     let (width, height) = (layout.width, layout.height);
@@ -96,7 +97,8 @@ fn generated(dice: &mut Dice) -> Layout {
     map.expect("sizes from 9x9 have room for a player").layout
 }
 
-/// Returns a maze with loops: each cell is opened towards up to three of its neighbours.
+/// Returns a maze that may have loops and unconnected parts: each cell opens the next tile in two
+/// or three random directions, which may repeat.
 fn maze(dice: &mut Dice, side_max: i32) -> Layout {
     let mut layout = blank(dice, side_max);
     for position in positions(&layout).filter(|p| p.x % 2 == 1 && p.y % 2 == 1) {
@@ -139,7 +141,7 @@ fn place_player(layout: &mut Layout, dice: &mut Dice) {
     }
 }
 
-/// Usually places a few threats far from the player. Some maps get many threats, or a close one.
+/// Usually places a few threats far from the player. Some maps get none, many, or a close one.
 fn place_threats(layout: &mut Layout, dice: &mut Dice) {
     let (player, mut open): (_, Vec<Position>) = (layout.player, layout.open_positions().collect());
     let count = match dice.below(32) {
@@ -148,7 +150,8 @@ fn place_threats(layout: &mut Layout, dice: &mut Dice) {
         4..=7 => dice.below(MANY_THREATS + 1),
         _ => 1 + dice.below(4),
     };
-    // The rules let a threat start on the player's tile, although a map's picture cannot show this.
+    // The rules let a threat start on the player's tile, although map images and drawings cannot
+    // show such a start.
     if !dice.one_in(64) {
         open.retain(|&position| position != player);
     }

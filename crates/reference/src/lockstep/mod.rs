@@ -1,9 +1,12 @@
-//! Plays `getaway::game` and the reference model side by side on random maps with random commands,
-//! up to the first difference. A seed or a fuzzer's bytes determine a game. Each run compares
+//! Plays `getaway::game` and the reference model side by side on random maps. A [`RulesDraw`] and a
+//! seed or a fuzzer's bytes determine a game, which ends early at the first difference or when the
+//! bytes are used up. The comparison covers
 //!
-//! - before the first tick, the hawks' posts, and the paths and line of sight between open tiles
+//! - before the first tick, the hawks' posts, the first steps of the paths and the line of sight
+//!   between open tiles, and the initial states
 //! - before every tick, the effect of each action and the legal moves
-//! - after every tick, every field of the game and of every threat, including memory and seeds
+//! - after every tick, the states of the game and of every threat, including memory and seeds
+//! - after the end of the game, another tick, which must have no effect
 
 use std::fmt::{self, Debug};
 
@@ -26,13 +29,13 @@ pub use layouts::{random_layout, small_layout};
 pub use rules::{RulesDraw, random_rules};
 pub use survival::surviving_plan;
 
-/// Beam width of [`surviving_plan`], wide enough for most maps on which the player can survive.
+/// Beam width of [`surviving_plan`].
 const PLAN_WIDTH: usize = 48;
 
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("tick {tick}, {field}: game {game}, reference {reference}; actions of the tick: {actions}")]
 pub struct Divergence {
-    /// The tick that was played, or 0 for a difference before the first tick.
+    /// The tick that was played, or 0 for a difference before the first tick or after the end.
     pub tick: u16,
     pub field: String,
     pub game: String,
@@ -60,7 +63,7 @@ pub fn play_seed(seed: u64, draw: RulesDraw, coverage: &mut Coverage) -> Result<
 pub fn play(dice: &mut Dice, draw: RulesDraw, coverage: &mut Coverage) -> Result<(), Divergence> {
     let layout = random_layout(dice);
     let rules = draw.draw(dice);
-    let world = World::new(&layout, &rules).expect("random maps are within the limits");
+    let world = World::new(&layout, &rules).expect("random maps and rules are valid");
     coverage.pairs += compare_tables(&world)?;
     let mut plan = make_plan(&world, dice).into_iter();
     let mut pair = GamePair { state: world.start(), reference: Game::new(&layout, &rules), world: &world };
@@ -209,14 +212,14 @@ impl GamePair<'_> {
         same(field("seed"), world.rules().first_seed + i32::from(found.draws), expected.seed)?;
         same(field("ticks_since_move"), world.ticks_since_move(state), expected.ticks_since_move)?;
         same(field("personality"), world.personality(state), expected.personality)?;
-        // If an owl with a stale view looks in tick 1, it remembers (-1, -1): `None` in `game`.
+        // If an owl with a stale view looks in tick 1, it remembers (-1, -1). `game` stores `None`.
         let remembered = memory.remembered.filter(|&place| reference.layout.is_open(place));
         same(field("remembered"), found.remembered, remembered)?;
         same(field("seen"), found.seen, memory.seen)?;
         same(field("post"), found.post, memory.post)?;
         same(field("idle_rounds"), i32::from(found.idle_rounds), memory.idle_rounds)?;
-        // `game` does not store the stale position. Between ticks, this is the player's position,
-        // except before the first tick and after a no-jump catch.
+        // `game` does not store the stale position. Between ticks, the stale position is the
+        // player's position, except before the first tick and after a no-jump catch.
         if reference.tick > 1 && !(reference.rules.no_jump && reference.over()) {
             same(field("stale player"), world.player(state), expected.stale_player)?;
         }

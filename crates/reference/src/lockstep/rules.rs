@@ -22,7 +22,7 @@ impl RulesDraw {
     }
 }
 
-/// Scales that give random numbers many, few or no decimals, or make them round up to 1.
+/// Scales whose random numbers have many, few or no fractional bits, or can round up to 1.
 const PICK_SCALES: [f64; 8] = [1.0, 3.5, -12.0, 100.0, -9_999.5, 1e15, 0.0, -1e-30];
 
 /// The fields that `draw_others` does not change, because they are drawn individually.
@@ -49,8 +49,8 @@ const OWN_DRAWS: [&str; 20] = [
     "wire",
 ];
 
-/// Returns random rules: each field except `no_jump` is redrawn with a probability of 1/8, 1/2 or
-/// 7/8. With few changes, games last longer, and the cause of a divergence is easier to find.
+/// Returns random rules. Each field except `no_jump` is redrawn with the same probability, which is
+/// 1/8, 1/2 or 7/8. With few changes, the cause of a divergence is easier to find.
 pub fn random_rules(dice: &mut Dice) -> Rules {
     let blitz = Rules::BLITZ_2025;
     let mut rules = blitz;
@@ -110,7 +110,8 @@ pub fn random_rules(dice: &mut Dice) -> Rules {
     draw_others(rules, dice)
 }
 
-/// Randomly changes the fields that are not in `OWN_DRAWS`, so that new rules are fuzzed as well.
+/// Randomly changes the fields that are not in `OWN_DRAWS`, so that a rule without its own draw is
+/// fuzzed as well.
 fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
     let names = fields(&rules).into_iter().map(|(name, _)| name).filter(|name| !OWN_DRAWS.contains(&&**name));
     for name in names.collect::<Vec<_>>() {
@@ -123,7 +124,7 @@ fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
             Value::Bool(flag) => *flag = !*flag,
             Value::Number(_) => *field = dice.between(0, 12).into(),
             Value::Array(order) => dice.shuffle(order),
-            Value::Null | Value::String(_) | Value::Object(_) => panic!("{name}: expected to be drawn individually"),
+            Value::Null | Value::String(_) | Value::Object(_) => panic!("{name}: expected an entry in OWN_DRAWS"),
         }
         let changed: Rules = serde_json::from_value(Value::Object(changed)).expect("values of the same kinds");
         if changed.validate().is_ok() {
@@ -136,7 +137,7 @@ fn draw_others(mut rules: Rules, dice: &mut Dice) -> Rules {
 fn fields(rules: &Rules) -> Map<String, Value> {
     match serde_json::to_value(rules) {
         Ok(Value::Object(fields)) => fields,
-        other => panic!("rules are an object, found {other:?}"),
+        other => panic!("rules: expected a JSON object, found {other:?}"),
     }
 }
 
@@ -170,7 +171,7 @@ mod tests {
         let blitz = fields(&Rules::BLITZ_2025);
         for (name, value) in blitz.iter().filter(|(name, _)| *name != "no_jump") {
             let changed = all.iter().filter(|rules| fields(rules)[name] != *value).count();
-            assert!((100..450).contains(&changed), "{name} is changed in {changed} of 500");
+            assert!((100..450).contains(&changed), "{name} is changed in {changed} of 500 draws");
         }
     }
 }

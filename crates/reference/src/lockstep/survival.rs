@@ -1,5 +1,6 @@
-//! Searches for surviving plans, because random moves end a game within a few hundred ticks, but
-//! threats become insane only in tick 902. Uses no heuristic, so no move or tile is favoured.
+//! Searches for surviving plans, because random moves usually end a game long before threats are
+//! insane (from tick 902 under the server's rules). The search uses no heuristic, so it favours no
+//! move and no tile.
 
 use std::collections::HashSet;
 
@@ -8,8 +9,9 @@ use getaway::game::{Move, State, World};
 
 type Step = (u32, Move);
 
-/// Returns a plan that survives the whole game, or else the longest plan found. For each tick, the
-/// beam holds a uniform sample of at most `width` distinct surviving states.
+/// Returns a plan that survives the whole game, if the search finds one, or else the longest plan
+/// found. The beam of each tick is a uniform sample of at most `width` distinct surviving
+/// successors of the previous beam.
 pub fn surviving_plan(world: &World, width: usize, seed: u64) -> Vec<Move> {
     let mut dice = Dice::from_seed(seed);
     let mut beam = vec![world.start()];

@@ -10,7 +10,7 @@ use crate::navigation::CachedNavigation;
 use crate::threat::owls_look;
 use crate::{Game, Threat};
 
-/// The work, in steps, that is counted for one move of a literal threat.
+/// The work, in steps (see `STEPS_MAX`), that is counted for one move of a literal threat.
 const ACT_STEPS: u64 = 16;
 
 pub(super) struct Board<const N: usize> {
@@ -18,15 +18,17 @@ pub(super) struct Board<const N: usize> {
     pub no_jump: bool,
     pub navigation: CachedNavigation,
     pub positions: Vec<Position>,
-    /// The tiles on which the player can stand.
+    /// The player's start, and the tiles that are not see-through and have an open neighbour.
     pub open: Tiles<N>,
-    /// For each tile, the tiles where the player can be one tick later. Moves can be reversed.
+    /// For each tile, the tiles where the player can be one tick later, including the tile itself.
+    /// Moves between tiles of `open` can be reversed.
     neighbours: Vec<Tiles<N>>,
     pub start: u16,
     /// For each tick, true if the threats move in this tick.
     pub moves: Vec<bool>,
     looks: Vec<bool>,
-    /// For each tick, the number of moves of an owl from this tick on before it looks again.
+    /// For each tick, the number of moves that an owl makes from this tick on before it looks again
+    /// or the game ends.
     pub owl_moves: Vec<u16>,
     owl_moments: Vec<Moment>,
     /// For each tick, the tiles of the bulls and goldfish at the start of the tick.
@@ -35,23 +37,25 @@ pub(super) struct Board<const N: usize> {
     steps_left: Cell<u64>,
 }
 
-/// The properties of a tick that affect the step of a threat.
+/// The properties of a tick that affect a threat's step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment {
-    /// True if the threat sees the player off the grid, as a stale view does in the first tick.
+    /// True in the first tick if the threat's view is stale: the view is then off the grid.
     pub is_off_grid: bool,
     pub looks: bool,
-    /// An owl's moves between this tick and the next look, capped at 1 if this tick has no look.
+    /// For an owl, its moves after this tick before it looks again or the game ends, capped at 1 if
+    /// owls do not look in this tick. For other styles, 0.
     pub moves_left: u16,
 }
 
 impl<const N: usize> Board<N> {
-    /// Fails if the player's start is a wall, a move cannot be reversed, or the threats do not all
-    /// move in the same ticks.
+    /// Fails if the player's start is a wall, a move of the player cannot be reversed, or the
+    /// threats do not all move in the same ticks.
     pub fn new(layout: &Layout, rules: &Rules, steps_max: u64) -> Result<Self, String> {
         let Rules {
             no_jump,
-            // The literal threats apply these rules. A missing rule is a compile error.
+            // The literal model applies the rules below. A rule that this pattern does not name is
+            // a compile error.
             period_ticks: _,
             phase_clocks: _,
             option_order: _,
@@ -123,10 +127,11 @@ impl<const N: usize> Board<N> {
         let open: Vec<u16> = self.open.iter().collect();
         let has = |from: u16, to: u16| !self.neighbours[usize::from(from)].and(&Tiles::single(to)).is_empty();
         let is_two_way = |&tile: &u16| self.neighbours[usize::from(tile)].iter().all(|next| has(next, tile));
-        if open.iter().all(is_two_way) { Ok(()) } else { Err("the player cannot go back the way it came".to_owned()) }
+        if open.iter().all(is_two_way) { Ok(()) } else { Err("a move of the player cannot be reversed".to_owned()) }
     }
 
-    /// Records the ticks in which the threat moves and, for a bull or goldfish, where it goes.
+    /// Records the ticks in which the threat moves and, for a bull or goldfish, its tile at the
+    /// start of each tick.
     fn add_threat(&mut self, mut threat: Threat, is_first: bool) -> Result<(), String> {
         let mut clock = threat.clone();
         for tick in 1..=LAST_TICK {
@@ -149,15 +154,17 @@ impl<const N: usize> Board<N> {
     }
 
     pub fn tile(&self, position: Position) -> u16 {
-        self.positions.binary_search(&position).expect("threats and players keep to open tiles") as u16
+        self.positions.binary_search(&position).expect("threats and the player stay on open tiles") as u16
     }
 
-    /// Returns the player's possible tiles one tick later, which are also those one tick earlier.
+    /// Returns the tiles where a player on a tile of `from` can be one tick later. Because moves
+    /// can be reversed, these are also the player's possible tiles one tick earlier.
     pub fn reachable(&self, from: &Tiles<N>) -> Tiles<N> {
         from.union(&self.neighbours)
     }
 
-    /// Returns `allowed`, in the no-jump variant without the tiles of bulls and goldfish.
+    /// Returns `allowed`, but in the no-jump variant without the tiles where bulls and goldfish are
+    /// at the start of the tick.
     pub fn enterable(&self, tick: usize, allowed: &Tiles<N>) -> Tiles<N> {
         if self.no_jump { allowed.without(&self.occupied[tick]) } else { *allowed }
     }
@@ -168,7 +175,8 @@ impl<const N: usize> Board<N> {
         Moment { is_off_grid: tick == 1 && is_stale, looks, moves_left }
     }
 
-    /// Returns the moment of a tick, and its index among all moments.
+    /// Returns the moment of a tick, and its index among the moments of owls or, if `is_owl` is
+    /// false, of other threats.
     pub fn moment(&self, tick: usize, is_owl: bool, is_stale: bool) -> (Moment, usize) {
         if !is_owl {
             let is_off_grid = tick == 1 && is_stale;

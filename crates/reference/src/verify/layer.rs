@@ -89,7 +89,7 @@ impl<const W: usize> Combination<W> {
 
 pub(super) type Group<const N: usize, const W: usize> = (Combination<W>, Tiles<N>);
 
-/// A set of states in a tick. The combinations are distinct, and each has at least one tile.
+/// A set of states in one tick. The combinations are distinct, and each has at least one tile.
 #[derive(Clone, Debug)]
 pub(super) struct Layer<const N: usize, const W: usize> {
     pub mask: Combination<W>,
@@ -114,7 +114,7 @@ impl<const N: usize, const W: usize> Layer<N, W> {
         self.groups.iter().fold(Tiles::EMPTY, |all, (_, tiles)| all.or(tiles))
     }
 
-    /// Returns the states projected to the threats of the mask.
+    /// Returns the states projected to the threats of `mask`.
     pub fn project(&self, mask: Combination<W>, merger: &mut Merger) -> Self {
         let mut groups = Vec::new();
         merger.begin(self.groups.len());
@@ -140,14 +140,16 @@ impl<const N: usize, const W: usize> Layer<N, W> {
 /// Merges groups with equal combinations. Uses a hash table of indices into the list of groups.
 #[derive(Default)]
 pub(super) struct Merger {
-    /// 0 if free. Upper half: the upper half of a hash. Lower half: the group's index plus one.
+    /// A free entry is 0. Otherwise, the upper half of an entry is the upper half of a hash, and
+    /// the lower half is a group's index plus one.
     entries: Vec<u64>,
 }
 
 const HASH_MASK: u64 = 0xffff_ffff_0000_0000;
 
 impl Merger {
-    /// Clears the table and prepares it for about `len` groups.
+    /// Clears the table and makes room for `len` groups. If there are more, `add` enlarges the
+    /// table.
     pub fn begin(&mut self, len: usize) {
         self.entries.clear();
         self.entries.resize((2 * len).next_power_of_two().max(64), 0);
@@ -204,17 +206,19 @@ pub(super) struct Hawk {
 }
 
 /// A layer whose states can be looked up by the numbers of some threats. Two numbers of a hawk
-/// match if they may stand for the same state; other numbers match only if they are equal.
+/// match if they may stand for the same state. Numbers of other threats match only if equal.
 #[derive(Clone, Debug)]
 pub(super) struct Cover<const N: usize, const W: usize> {
     layer: Layer<N, W>,
-    /// The bits of the threats by which states are looked up. `hawks` are the hawks among them.
+    /// The bits of the threats by which states are looked up. `hawks` are the hawks among these
+    /// threats.
     by: Combination<W>,
     hawks: Vec<Hawk>,
-    /// A hash table. Its keys are combinations with tiles in place of hawks' numbers. An entry is
-    /// one plus the index of the key's first group, or 0 if free.
+    /// A hash table. A key is the bits `by` of a combination, with tiles in place of hawks'
+    /// numbers. An entry is 0 if it is free, otherwise one plus the index of the key's first group.
     entries: Vec<u32>,
-    /// For each group, one plus the index of the next group with the same key, or 0.
+    /// For each group, one plus the index of the next group with the same key, or 0 for the last.
+    /// Empty if no two groups can have the same key.
     next: Vec<u32>,
 }
 
@@ -232,7 +236,8 @@ fn with_hawk_tiles<const N: usize, const W: usize>(
 }
 
 impl<const N: usize, const W: usize> Cover<N, W> {
-    /// Lookups compare the threats of the mask `by`. `hawks` must be the hawks among them.
+    /// Lookups compare the numbers of the threats in `by`. `hawks` must be the hawks among these
+    /// threats.
     pub fn new(mut layer: Layer<N, W>, by: Combination<W>, hawks: Vec<Hawk>, pursuers: &Pursuers<N>) -> Self {
         layer.groups.shrink_to_fit();
         let is_distinct = by == layer.mask && hawks.is_empty();
@@ -267,7 +272,7 @@ impl<const N: usize, const W: usize> Cover<N, W> {
         }
     }
 
-    /// Returns the groups whose numbers match `numbers` in the bits by which states are looked up.
+    /// Returns the groups whose numbers match `numbers` in the bits `by`.
     pub fn matches(&self, numbers: &Combination<W>, pursuers: &Pursuers<N>) -> impl Iterator<Item = &Group<N, W>> {
         let mut place =
             self.entries[self.entry(&with_hawk_tiles(numbers.and(&self.by), &self.hawks, pursuers), pursuers)];

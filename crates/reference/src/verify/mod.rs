@@ -1,64 +1,73 @@
-//! Checks certificates: replays the line in the literal model, and repeats every sweep of the proof
-//! with the literal threats.
+//! Checks certificates. The verifier replays the line in the *literal model*, the reference model
+//! of this crate. With the threats of this model, the *literal threats*, it repeats the sweeps of
+//! the proof until the bound is proven.
 //!
 //! Repeating the sweeps proves the bound, for the following reasons:
 //!
-//! - A *relaxation* is the game with some threats removed. It always keeps the bulls and goldfish,
-//!   which do not see the player. A line that survives in the game also survives in every
-//!   relaxation.
-//! - Every sweep has a *target tick*. For this target, the verifier collects *known sets*: sets of
-//!   states of a relaxation at one tick. A known set contains the state, at this tick, of every
-//!   game that reaches the target, and so does its projection to fewer threats. For every tick, the
-//!   verifier also stores the tiles where the player can be in a game that reaches the target.
+//! - A *relaxation* is the game without some of the threats that see the player. It always keeps
+//!   the bulls and goldfish, which do not see the player. A line that survives in the game also
+//!   survives in every relaxation.
+//! - Every sweep has a *target tick*. A game reaches the target if the player is alive at the start
+//!   of the target tick. For the target, the verifier collects *known sets*: sets of states of a
+//!   relaxation at one tick. A known set contains the state, at this tick, of every game that
+//!   reaches the target, and so does its projection to fewer threats. For every tick, the verifier
+//!   also stores the *allowed* tiles, which contain the player's tile in every such game.
 //! - A sweep computes one set of states per tick, called a *layer*. The first layer holds the
-//!   player's tiles, and the literal threats advance each layer to the next tick. A layer omits
-//!   states in which the player is caught. It also omits states that lie outside a known set of the
-//!   tick when both are projected to their common threats. A threat that joins in the first tick
-//!   has its initial state. A threat that joins later has the states of a known set, or, if no
-//!   known set contains it, all possible states. So the layers contain the state of every game that
-//!   reaches the target. The sweep then goes back from its last layer and drops states without a
-//!   successor. The remaining layers become known sets. They replace known sets over fewer threats,
-//!   and restrict known sets over more threats.
+//!   allowed tiles, and the literal threats advance each layer to the next tick. A layer omits
+//!   states in which the player is caught or is not on an allowed tile. It also omits states that
+//!   lie outside a known set of the tick when both are projected to their common threats. A threat
+//!   that joins in the first tick has its initial state. A threat that joins later has the states
+//!   of a known set, or, if no known set contains it, all possible states. So the layers contain
+//!   the state of every game that reaches the target. If the last layer is not empty, the sweep
+//!   goes back from it and drops states without a successor. The remaining layers become known
+//!   sets, within the limits of [`Verifier::add_known`]. A known set replaces known sets over fewer
+//!   threats, and restricts known sets over more threats.
 //! - If a layer is empty, no game reaches the target. An exhaustive search is a sweep in which all
-//!   threats join in the first tick.
+//!   threats that see the player join in the first tick.
 //!
-//! A *number* encodes the state of a threat. A layer maps each combination of numbers to the tiles
-//! where the player can be. The literal threats choose their moves for each of these tiles, and the
-//! tiles for which all threats make the same moves stay together. The layers of a long sweep do not
-//! fit into memory, so the sweep keeps only some layers, called *checkpoints*. The backward pass
-//! computes the other layers again.
+//! A *number* encodes the state of a threat, or several states in which a hawk may be. A layer maps
+//! each combination of numbers to the tiles where the player can be. The literal threats choose a
+//! move for each tile of the player, and tiles for which all threats have the same next numbers
+//! stay together. The layers of a long sweep may not fit into memory. The sweep then keeps only
+//! some layers, called *checkpoints*, and the backward pass computes the other layers again.
 //!
-//! A *key* is the part of a threat's state that determines its future. If a hawk joins after the
-//! first tick and no known set contains it, it has every memory that is possible on its tile. Until
-//! it sees the player, one key merges all memories that fit its path since it joined. When a
-//! hawk picks a post, any post is possible, unless its draws are counted from the first tick. Known
-//! sets keep these counts. An owl's remembered position is replaced by the tile that the owl
-//! reaches before it looks again.
+//! A *key* is the part of a threat's state that determines its future, apart from the posts that a
+//! hawk picks, which also depend on its seed. If a hawk joins after the first tick and no known set
+//! contains it, it has every memory that is possible on its tile. Until the hawk sees the player,
+//! one key merges all memories that fit its path since it joined. When a hawk picks a post, any
+//! post is possible, unless its draws have been counted since the first tick. Known sets keep these
+//! counts. A count that would exceed its bits is dropped. An owl's remembered position is replaced
+//! by the tile that the owl reaches before it looks again.
 //!
-//! The verifier refuses a certificate if one of the following assumptions is false. It checks them
-//! against the literal model, except the third and fourth, which follow from the rules:
+//! The method relies on the following assumptions. The third and fourth follow from the rules. The
+//! verifier checks the others against the literal model where it uses them, and refuses the
+//! certificate if a check fails.
 //!
 //! - All threats move in the same ticks, and the player can reverse its moves ([`Board::new`]
 //!   checks both).
-//! - A move depends only on the key of the threat and on whether and where it notices the player.
-//!   To check this, each step is repeated with a *twin* that has the same key but, for example,
-//!   another seed. The twin's next key must be the same ([`Pursuer::compute_steps`]). Bulls and
-//!   goldfish notice nothing.
-//! - A threat with a stale view sees the player's tile at the start of the tick. In the first tick,
-//!   it sees a position off the grid.
-//! - When a threat moves, it is not on the tile where it sees the player: otherwise the game would
-//!   already be over. This holds for stale views after the first tick, and for present views if
-//!   jumps are forbidden.
-//! - Until it looks, an owl takes the same path with its original memory and with the replacement.
-//! - After a step, a hawk still has one of the memories with which it can join.
+//! - A move depends only on the key of the threat and on whether and where it notices the player,
+//!   except that a hawk's seed may decide which post it picks. To check this, each step is repeated
+//!   with a *twin* that differs in fields outside the key, such as the seed. The twin's next key,
+//!   apart from a picked post, must be the same ([`Pursuer::compute_steps`]). Bulls and goldfish
+//!   notice nothing.
+//! - A stale view is the player's tile at the start of the tick. In the first tick, it is a
+//!   position off the grid.
+//! - When a threat with a stale view moves, it is not on the tile where it sees the player:
+//!   otherwise the game would already be over. If jumps are forbidden, the same holds for a threat
+//!   with a present view.
+//! - Until an owl looks again, it takes the same path with its original memory and with the
+//!   replacement.
+//! - A hawk's initial memory, and its memory after a step, are among the memories with which it can
+//!   join on its tile.
 //! - A hawk picks one of its posts. Where draws are counted, the literal hawk picks the post.
 //!
 //! In addition, the verifier follows the numbers of all threats along the certificate's line,
 //! together with the literal game. If the line reaches a target, all known sets for this target
 //! must contain the states of the line.
 //!
-//! The verifier repeats every sweep, so it cannot accept a false bound: if a game reaches a target,
-//! no sweep for this target runs out of states. The total work, counted in steps, is limited.
+//! The verifier accepts a bound below 2001 only if one of its own sweeps, with a target of at most
+//! the bound, runs out of states. If a game reaches a target, no sweep for this target does so. The
+//! total work, counted in steps, is limited.
 
 mod board;
 mod layer;
@@ -78,15 +87,16 @@ use target::{Target, Transition, Transitions};
 use tiles::Tiles;
 
 const LAST_TICK: usize = 2000;
-/// Interval in ticks at which layers of at least `KNOWN_STATES` states become known sets. Smaller
-/// layers do so in every tick.
+/// Interval in ticks at which layers of at least `KNOWN_STATES` states can become known sets.
+/// Smaller layers can become known sets in every tick.
 const KNOWN_TICKS: usize = 5;
 const KNOWN_STATES: usize = 512;
-/// Limit in bytes on each of these: a layer, the layers kept for the backward pass, the known sets,
-/// and the projections to single sharks. A certificate with a larger layer is refused. Layers that
-/// are not kept are computed again; excess known sets and projections are left out.
+/// Limit in bytes on each of these: a layer, the checkpoints of a forward pass (except that at
+/// least two are kept), the known sets, and the tables of `Target::project`. A certificate with a
+/// larger layer is refused. Layers that are not kept are computed again. Known sets and tables
+/// beyond the limit are left out.
 const BYTES_MAX: usize = 1 << 29;
-/// Maximum work of [`verify`] in steps. A step is an operation on a set of up to 64 tiles.
+/// Maximum work of [`verify`] in steps. A step is about one operation on a set of up to 64 tiles.
 pub const STEPS_MAX: u64 = 100_000_000_000;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -97,13 +107,14 @@ pub struct VerifyError {
     pub message: String,
 }
 
-/// Checks a certificate for a map in at most [`STEPS_MAX`] steps. Fails if the line does not end in
-/// the claimed tick, or the proof does not prove the bound within the limit.
+/// Checks a certificate for a map in at most [`STEPS_MAX`] steps. Fails if the map or a value in
+/// the certificate is invalid, if the line does not end in the claimed tick or ends after the
+/// bound, or if the verifier cannot confirm the bound within its limits.
 pub fn verify(certificate: &Certificate, layout: &Layout) -> Result<(), VerifyError> {
     verify_within(certificate, layout, STEPS_MAX).map(drop)
 }
 
-/// Like [`verify`], but with another limit. Returns the number of steps taken.
+/// Like [`verify`], but with a limit of `steps_max` steps. Returns the number of steps taken.
 pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64) -> Result<u64, VerifyError> {
     let refuse = |message: String| VerifyError { line: 1, message };
     World::new(layout, &certificate.rules).map_err(|error| refuse(error.to_string()))?;
@@ -115,7 +126,7 @@ pub fn verify_within(certificate: &Certificate, layout: &Layout, steps_max: u64)
     if !is_expected {
         return Err(refuse(format!("bound_tick {bound_tick}: expected {expected}")));
     }
-    // An exhaustive search combines all threats, whose numbers may need more than two words.
+    // An exhaustive search combines all threats, whose numbers may need more than two 64-bit words.
     let bits = number_bits(layout).iter().sum::<u32>();
     let is_wide = certificate.end == ProofEnd::Search && bits > Combination::<2>::BITS;
     let words = layout.open_positions().count().div_ceil(64);
@@ -154,12 +165,13 @@ fn check<const N: usize, const W: usize>(
         if is_proven {
             break;
         }
-        // The final sweep must run out of states, so its layers are not kept.
+        // Unless a search follows, the last sweep must run out of states, so its layers are not
+        // kept.
         let is_last = index + 1 == certificate.steps.len() && certificate.end == ProofEnd::Empty;
         let line = refuse(index + 2);
         match verifier.sweep(step, is_last).map_err(line)? {
             Some(tick) if verifier.is_reached(tick) => {
-                return Err(line(format!("it rules out tick {tick}, which the line reaches")));
+                return Err(line(format!("the sweep rules out tick {tick}, which the line reaches")));
             }
             Some(tick) => is_proven = tick <= bound_tick,
             None => {}
@@ -174,16 +186,19 @@ fn check<const N: usize, const W: usize>(
     Ok(verifier.board.steps())
 }
 
-/// A known set of a tick: it contains the state in that tick of every game that reaches the target.
+/// A known set of one tick. It contains the state, in this tick, of every game that reaches the
+/// target.
 struct Known<const N: usize, const W: usize> {
     cover: Cover<N, W>,
-    /// The bits of the set's threats. Includes a hawk's draw bits only if its draws are counted.
+    /// The bits of the set's threats. Includes a hawk's draw bits only if all states of the set
+    /// count its draws.
     detail: Combination<W>,
     projection: Option<Cover<N, W>>,
 }
 
 impl<const N: usize, const W: usize> Known<N, W> {
-    /// Returns the size of the set in bytes. The projection needs at most as many bytes again.
+    /// Returns the size of the set's groups in bytes. The groups of `projection` need at most as
+    /// many bytes again.
     fn bytes(&self) -> usize {
         self.cover.layer().bytes()
     }
@@ -195,7 +210,8 @@ struct Joins<'a> {
     counts_draws: bool,
 }
 
-/// Evenly spaced layers for the backward pass. If they exceed `bytes_max`, the interval doubles.
+/// Evenly spaced layers for the backward pass. If more than two layers exceed `bytes_max`, the
+/// interval doubles.
 struct Checkpoints<const N: usize, const W: usize> {
     layers: Vec<(usize, Layer<N, W>)>,
     interval: usize,
@@ -213,7 +229,8 @@ impl<const N: usize, const W: usize> Checkpoints<N, W> {
             return;
         }
         self.layers.push((tick, layer));
-        // Keep at least two layers, so that each repetition covers fewer ticks than the one before.
+        // Keep at least two layers, so that each repetition in the backward pass covers fewer ticks
+        // than the previous repetition.
         let bytes = |layers: &[(usize, Layer<N, W>)]| layers.iter().map(|(_, layer)| layer.bytes()).sum::<usize>();
         while self.layers.len() > 2 && bytes(&self.layers) > self.bytes_max {
             self.interval *= 2;
@@ -237,7 +254,8 @@ struct Verifier<const N: usize, const W: usize> {
     slots: Vec<Slot>,
     line: Vec<LineTick>,
     target: Target<N>,
-    /// The known sets of each tick. No set's `detail` lies within the `detail` of another.
+    /// The known sets of each tick. No set's `detail` lies within the `detail` of another set of
+    /// the same tick.
     known: Vec<Vec<Known<N, W>>>,
     known_bytes: usize,
     checkpoint_bytes_max: usize,
@@ -252,7 +270,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let threats = layout.threats.iter().map(|&spawn| Threat::new(spawn, &certificate.rules));
         let pursuers: Vec<Option<Pursuer<N>>> =
             threats.zip(&bits).map(|(threat, &bits)| Pursuer::new(threat, bits)).collect();
-        // A combination may be too small for all threats, so threats that join a sweep come first.
+        // A combination may be too small for all threats, so threats that join a sweep get the
+        // lowest bits.
         let joined = |threat: usize| {
             certificate.steps.iter().flat_map(|step| &step.joins).any(|&(_, other)| usize::from(other) == threat)
         };
@@ -358,7 +377,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.threats(mask).filter(is_hawk).map(|threat| Hawk { threat, slot: self.slots[threat] }).collect()
     }
 
-    /// The bits of the layer's threats, with draw bits only for hawks whose draws are counted.
+    /// The bits of the layer's threats. Includes a hawk's draw bits only if all states of the layer
+    /// count its draws.
     fn detail(&self, layer: &Layer<N, W>) -> Combination<W> {
         self.hawks(layer.mask).into_iter().fold(layer.mask, |detail, Hawk { slot, .. }| {
             let is_counted = layer.groups.iter().all(|(numbers, _)| Pursuer::<N>::is_counted(numbers.number(slot)));
@@ -381,7 +401,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         let target_tick = usize::from(step.target_tick);
         if !(1..=until).contains(&from) || until > target_tick || !(2..=LAST_TICK).contains(&target_tick) {
             return Err(format!(
-                "ticks {from}, {until}, {target_tick}: expected from <= until <= target <= {LAST_TICK}"
+                "ticks {from}, {until}, {target_tick}: expected 1 <= from <= until <= target <= {LAST_TICK}, target > 1"
             ));
         }
         self.set_target(target_tick)?;
@@ -389,7 +409,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
     }
 
-    /// Sweeps forwards, and then backwards unless `is_last`. Returns true if no states are left.
+    /// Sweeps forwards. If states are left, also sweeps backwards unless `is_last`. Returns true if
+    /// the forward pass leaves no states.
     fn run(&mut self, from: usize, until: usize, joins: Joins<'_>, is_last: bool) -> Result<bool, String> {
         let mut checkpoints = Checkpoints::new(self.checkpoint_bytes_max);
         let mut layer = Layer::players(self.target.allowed[from]);
@@ -414,7 +435,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(false)
     }
 
-    /// Sweeps from the first tick with all threats and counted draws. Fails if a state is left.
+    /// Sweeps from the first tick to the target with all threats and counted draws. Fails if a
+    /// state is left.
     fn search(&mut self, target_tick: usize) -> Result<(), String> {
         self.set_target(target_tick)?;
         let threats = (0..self.pursuers.len()).filter(|&threat| self.pursuers[threat].is_some());
@@ -437,7 +459,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Drops states that, projected to the common threats, lie outside a known set of the tick.
+    /// Drops states in which the player is not on an allowed tile, and states that, projected to
+    /// the common threats, lie outside a known set of the tick.
     fn narrow(&mut self, tick: usize, layer: &mut Layer<N, W>) -> Result<(), String> {
         let mut known = std::mem::take(&mut self.known[tick]);
         for known in &mut known {
@@ -465,8 +488,9 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Adds a threat: in tick 1 with its initial state, later with the states of a known set, or
-    /// with all possible states if no known set contains the threat.
+    /// Adds a threat, unless the layer contains it already: in tick 1 with its initial state, later
+    /// with the states of a known set, or with all possible states if no known set contains the
+    /// threat.
     fn join(&mut self, tick: usize, threat: usize, counts_draws: bool, layer: &mut Layer<N, W>) -> Result<(), String> {
         let pursuer = self.pursuers.get_mut(threat).and_then(Option::as_mut);
         let pursuer = pursuer.ok_or_else(|| format!("threat {threat} does not see the player or does not exist"))?;
@@ -558,7 +582,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(Layer { mask: layer.mask, groups })
     }
 
-    /// Keeps only states with a successor. Computes the layers between the checkpoints again.
+    /// Keeps only states with a successor, and records the layers as known sets. Computes the
+    /// layers between the checkpoints again.
     fn go_back(
         &mut self,
         until: usize,
@@ -585,7 +610,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(())
     }
 
-    /// Returns the states of `layer` that lead into `after`, and records `after` as a known set.
+    /// Returns the states of `layer` that lead into `after`. Records `after` with `add_known` or,
+    /// if `after` is too large, its projection to the threats of `layer`.
     fn trim(&mut self, tick: usize, mut layer: Layer<N, W>, after: Cover<N, W>) -> Result<Cover<N, W>, String> {
         let (mut after, mut is_added) = (after, false);
         if after.layer().mask != layer.mask {
@@ -613,9 +639,11 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(self.cover(layer))
     }
 
-    /// Records a known set. It replaces known sets over a subset of its threats, and restricts
-    /// known sets over a superset. Counted draws are treated like an additional threat. Returns
-    /// false if the set is too large to be recorded in this tick.
+    /// Restricts the allowed tiles to those of the set. Returns false if the set has too many
+    /// states for this tick (see `KNOWN_TICKS`). Otherwise, the set replaces known sets over the
+    /// same or fewer threats. It restricts known sets over more threats. If there are none, it
+    /// becomes a known set, unless all known sets would then exceed `BYTES_MAX`. Counted draws are
+    /// treated like an additional threat.
     fn add_known(&mut self, tick: usize, cover: Cover<N, W>) -> Result<bool, String> {
         self.board.spend(cover.layer().groups.len())?;
         let allowed = &mut self.target.allowed[tick];
@@ -648,7 +676,8 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
         Ok(true)
     }
 
-    /// If the line reaches the target, checks that the tick's known sets contain the line.
+    /// If the line reaches the target, checks that the tick's allowed tiles and known sets contain
+    /// the line's state.
     fn check_line(&self, tick: usize) -> Result<(), String> {
         let Some(place) = self.line.get(tick - 1).filter(|_| self.is_reached(self.target.tick)) else { return Ok(()) };
         let player = Tiles::single(place.player);
@@ -660,7 +689,7 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
             });
             is_kept &= !known.cover.tiles(&numbers, &self.pursuers).and(&player).is_empty();
         }
-        if is_kept { Ok(()) } else { Err(format!("it rules out the line in tick {tick}")) }
+        if is_kept { Ok(()) } else { Err(format!("the sweep rules out the line in tick {tick}")) }
     }
 }
 
@@ -668,7 +697,7 @@ fn check_size<const N: usize, const W: usize>(tick: usize, groups: &[Group<N, W>
     if size_of_val(groups) <= BYTES_MAX {
         return Ok(());
     }
-    Err(format!("in tick {tick}, more than {} combinations of threats", BYTES_MAX / size_of::<Group<N, W>>()))
+    Err(format!("tick {tick}: more than {} combinations of threat states", BYTES_MAX / size_of::<Group<N, W>>()))
 }
 
 #[cfg(test)]

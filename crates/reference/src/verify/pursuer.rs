@@ -1,5 +1,6 @@
-//! Pursuers are threats that see the player. Everything that determines a pursuer's future is
-//! encoded as a number. The literal threat computes the steps between numbers.
+//! Pursuers are threats that see the player. A number encodes a pursuer's key, the part of its
+//! state that determines its future, and the draw count of a hawk. The literal threat computes the
+//! steps between numbers.
 
 use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
@@ -33,7 +34,7 @@ fn key_number(number: u32) -> u32 {
     number & ((1 << KEY_BITS) - 1)
 }
 
-/// The part of a threat's state that determines its future.
+/// The part of a threat's state that determines its future, apart from the posts that a hawk picks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Key {
     position: Position,
@@ -123,7 +124,8 @@ impl<const N: usize> Pursuer<N> {
         }
     }
 
-    /// Returns the steps computed so far. Ignores the draw count in the number.
+    /// Returns the steps that `compute_steps` has computed so far. Ignores the draw count in the
+    /// number.
     pub fn steps(&self, number: u32, (_, case): Case) -> &[Step<N>] {
         &self.computed[key_number(number) as usize][case].steps
     }
@@ -162,7 +164,7 @@ impl<const N: usize> Pursuer<N> {
             cases.resize(case + 1, ComputedSteps { covered: Tiles::EMPTY, steps: Vec::new() });
         }
         let ComputedSteps { mut covered, mut steps } = cases[case].clone();
-        // The possible observations of the threat, each with the player's tiles that lead to it.
+        // The possible observations of the threat, each with the player's tiles that cause it.
         let threat = self.threat(number);
         let mut noticed: Vec<(Option<Position>, Tiles<N>)> = Vec::new();
         if moment.is_off_grid {
@@ -203,7 +205,8 @@ impl<const N: usize> Pursuer<N> {
         self.with_draw_count(board, number, next)
     }
 
-    /// Returns the exact number of `threat` if `number` stands for it, otherwise `number`.
+    /// Returns the exact number of the state of `threat` if `number` stands for this state and has
+    /// no draw count. Otherwise, returns `number`.
     pub fn resolve(&self, number: u32, threat: &Threat) -> u32 {
         if Self::is_counted(number) {
             return number;
@@ -212,7 +215,8 @@ impl<const N: usize> Pursuer<N> {
         self.exact_numbers(&number).iter().copied().find(|&exact| self.keys[exact as usize] == key).unwrap_or(number)
     }
 
-    /// Returns `next` with its draw count. If draws are counted, the literal hawk picks the post.
+    /// Returns `next` with the draw count of `number`, plus one if the step draws a post. If draws
+    /// are counted, the literal hawk picks this post.
     pub fn with_draw_count(&self, board: &Board<N>, number: u32, next: u32) -> Result<u32, String> {
         let (key, counted) = (key_number(number), number >> KEY_BITS);
         if counted == 0 || self.keys[key as usize].merged != 0 {
@@ -226,7 +230,7 @@ impl<const N: usize> Pursuer<N> {
         hawk.act(&board.navigation, &board.layout, None);
         let is_picked = |&&number: &&u32| self.keys[number as usize] == self.key(&hawk);
         let picked = *self.exact_numbers(&next).iter().find(is_picked).ok_or("a hawk picks none of its posts")?;
-        // Counting ends when the count no longer fits into its bits.
+        // Counting ends when the count would not fit into its bits.
         let counted = if counted + 1 < 1 << DRAW_BITS { counted + 1 } else { 0 };
         Ok(picked | counted << KEY_BITS)
     }
@@ -239,13 +243,13 @@ impl<const N: usize> Pursuer<N> {
         number >> KEY_BITS != 0
     }
 
-    /// Returns true if a hawk draws a post in this step; always false on a map without posts.
+    /// Returns true if a hawk picks a post in the step from `before` to `after`.
     fn draws_post(&self, before: u32, after: u32) -> bool {
         let has_post = |number: &u32| self.keys[*number as usize].memory.post.is_some();
         !self.exact_numbers(&before).iter().any(has_post) && self.exact_numbers(&after).iter().all(has_post)
     }
 
-    /// Returns true if two numbers with the same tile may stand for the same state.
+    /// Returns true if two numbers may stand for the same state.
     pub fn overlap(&self, one: u32, other: u32) -> bool {
         if !self.is_hawk() {
             return one == other;
@@ -272,8 +276,8 @@ impl<const N: usize> Pursuer<N> {
         Threat { position, direction, memory, ..self.spawned.clone() }
     }
 
-    /// Returns a threat with the same key that differs in other fields, such as the seed. An owl
-    /// that looks also gets another memory, which the look overwrites.
+    /// Returns a threat that differs from `threat` in fields outside the key, such as the seed. The
+    /// twin of an owl that looks also remembers the owl's spawn, which the look overwrites.
     fn twin(&self, threat: &Threat, noticed: Option<Position>) -> Threat {
         let elsewhere = Some(self.spawned.spawn);
         let mut twin = Threat {
@@ -300,7 +304,7 @@ impl<const N: usize> Pursuer<N> {
             return Ok(number);
         }
         if self.keys.len() == self.keys_max {
-            return Err(format!("a {} has more than {} keys", self.style(), self.keys_max));
+            return Err(format!("the {} has more than {} keys", self.style(), self.keys_max));
         }
         let number = self.keys.len() as u32;
         self.keys.push(key);
@@ -342,7 +346,8 @@ impl<const N: usize> Pursuer<N> {
         self.add(self.key(&shark), board)
     }
 
-    /// Returns every possible number at the start of a tick. Fails if an owl's memory matters.
+    /// Returns every possible number at the start of a tick. Fails for an owl that moves before it
+    /// looks again, because its memory then matters.
     pub fn possible_numbers(&mut self, board: &Board<N>, tick: usize) -> Result<Vec<u32>, String> {
         match self.style() {
             Style::Owl if board.owl_moves[tick] != 0 => {
@@ -399,7 +404,7 @@ impl<const N: usize> Pursuer<N> {
         if covered {
             Ok(hawks)
         } else {
-            Err("a hawk starts with a memory, or reaches one, that is not listed for its tile".to_owned())
+            Err("a hawk starts with, or reaches, a memory that is not listed for its tile".to_owned())
         }
     }
 
@@ -448,7 +453,7 @@ impl<const N: usize> Pursuer<N> {
             twin.memory.post = drawn;
         }
         if self.key(&threat) != self.key(&twin) {
-            return Err(format!("the step of a {} depends on more than its key", self.style()));
+            return Err(format!("the step of the {} depends on more than its key", self.style()));
         }
         if drawn.is_some() {
             for &post in posts.iter() {
@@ -464,7 +469,8 @@ impl<const N: usize> Pursuer<N> {
     }
 
     /// Returns the number of an owl with `moves_left` moves before it looks again. In its key, the
-    /// tile where these moves end replaces the remembered position. Fails if this changes the path.
+    /// tile where these moves end replaces the remembered position; without such moves, `None`
+    /// does. Fails if the replacement changes the path.
     fn add_owl(&mut self, board: &Board<N>, owl: Threat, moves_left: u16) -> Result<u32, String> {
         let mut same = owl.clone();
         same.memory.remembered = None;
@@ -478,7 +484,7 @@ impl<const N: usize> Pursuer<N> {
             let before = ahead.position;
             ahead.act(&board.navigation, &board.layout, None);
             path.push(ahead.position);
-            // An owl that did not move has arrived or has no path.
+            // An owl that did not move has arrived, has no path, or remembers nothing.
             if ahead.position == before {
                 break;
             }
@@ -507,8 +513,8 @@ impl<const N: usize> Pursuer<N> {
             let mut is_found = Vec::new();
             for number in self.keys_after_moves[self.keys_after_moves.len() - 1].clone() {
                 board.spend(1)?;
-                // A living player is not on the threat's tile at the start of a tick, nor after its
-                // own move if jumps are forbidden.
+                // A living player is not on the threat's tile at the start of a tick. If jumps are
+                // forbidden, the player is not on this tile after its own move either.
                 let mut elsewhere = board.open;
                 if self.is_stale || board.no_jump {
                     elsewhere.remove(self.tile(number));

@@ -1,4 +1,4 @@
-//! The tiles from which the player can still reach a target tick, and the transitions of a tick.
+//! Bounds on the player's tiles in games that reach a target tick, and the transitions of a tick.
 
 use getaway::game::Style;
 
@@ -10,7 +10,7 @@ use super::tiles::Tiles;
 
 pub(super) struct Target<const N: usize> {
     pub tick: usize,
-    /// For each tick, the tiles where the player can be in a game that reaches the target.
+    /// For each tick, a superset of the player's tiles in all games that reach the target.
     pub allowed: Vec<Tiles<N>>,
     /// The results of [`Self::project`], by threat.
     projections: Vec<Vec<Vec<Tiles<N>>>>,
@@ -22,7 +22,8 @@ impl<const N: usize> Target<N> {
         Self { tick: 0, allowed: Vec::new(), projections: Vec::new() }
     }
 
-    /// Creates a target. Its `allowed` tiles are also restricted to those of `earlier`, if given.
+    /// Creates a target. If `earlier` is given, also restricts `allowed` to the tiles of `earlier`,
+    /// in the ticks up to the target tick of `earlier`.
     pub fn new(
         board: &Board<N>,
         pursuers: &mut Pursuers<N>,
@@ -49,9 +50,10 @@ impl<const N: usize> Target<N> {
         Ok(target)
     }
 
-    /// For a shark with a stale view as the only pursuer, returns the tiles from which the player
-    /// can reach the target, by tick and shark tile, and restricts `allowed` to these tiles.
-    /// Returns an empty table for other threats, or if the table would be too large.
+    /// For a shark with a stale view, returns, by tick and shark tile, a superset of the tiles from
+    /// which the player can reach the target. Restricts `allowed` in each tick before the target to
+    /// the union of that tick's sets. Returns an empty table for other threats, or if all tables
+    /// together would exceed [`BYTES_MAX`].
     fn project(
         &mut self,
         board: &Board<N>,
@@ -68,7 +70,8 @@ impl<const N: usize> Target<N> {
             return Ok(Vec::new());
         }
         board.spend(sets)?;
-        // By shark tile: the shark's next tiles, each with the player's tiles that send it there.
+        // By shark tile: the shark's next tiles, each with the player's tiles that send the shark
+        // there.
         let mut steps_in = |tick: usize| -> Result<Vec<Vec<(Tiles<N>, u16)>>, String> {
             let case = shark.case(board, tick);
             let steps = (0..board.positions.len() as u16).map(|tile| {
@@ -87,7 +90,8 @@ impl<const N: usize> Target<N> {
             let enterable = board.enterable(tick, &self.allowed[tick + 1]);
             let next: &[Tiles<N>] = &layers[tick + 1];
             let steps = if tick == 1 { &first_steps } else { &later_steps };
-            // The tiles from which the player survives if the shark goes from `shark` to `moved`.
+            // The tiles from which the player can enter the next layer if the shark goes from
+            // `shark` to `moved`.
             let before = |shark: u16, moved: u16| {
                 let to = next[usize::from(moved)].and(&enterable);
                 board.reachable(&if board.no_jump { free(shark, to) } else { to })
@@ -108,7 +112,8 @@ impl<const N: usize> Target<N> {
         Ok(layers)
     }
 
-    /// Returns the player's possible tiles at the start of a tick if the threat is on `tile`.
+    /// Returns the tiles where the player may be at the start of a tick, in a game that reaches the
+    /// target, if the threat is on `tile`.
     pub fn player_tiles(&self, tick: usize, threat: usize, tile: u16) -> Tiles<N> {
         match self.projections[threat].get(tick) {
             Some(layer) => layer[usize::from(tile)],
@@ -142,7 +147,8 @@ impl<const N: usize> Target<N> {
 pub(super) struct TickContext<'a, const N: usize> {
     board: &'a Board<N>,
     moves: bool,
-    /// The tiles that the player may enter, ignoring the threats that see it.
+    /// The tiles allowed in the next tick. In the no-jump variant, excludes the tiles of bulls and
+    /// goldfish at the start of this tick.
     enterable: Tiles<N>,
     threats: Vec<ThreatContext<'a, N>>,
 }
@@ -150,7 +156,7 @@ pub(super) struct TickContext<'a, const N: usize> {
 struct ThreatContext<'a, const N: usize> {
     index: usize,
     slot: Slot,
-    /// True if the threat sees the player's position before the player's move.
+    /// True if the threat has a stale view of the player.
     is_stale: bool,
     case: Case,
     /// For a shark with a projection: the player's possible tiles after the tick, by shark tile.
@@ -158,7 +164,8 @@ struct ThreatContext<'a, const N: usize> {
 }
 
 impl<const N: usize> ThreatContext<'_, N> {
-    /// Returns the tiles of `to` where the player can be after the tick if the threat is on `tile`.
+    /// Returns the tiles of `to` where the player may be when the tick ends with the threat on
+    /// `tile`.
     fn restrict(&self, to: &Tiles<N>, tile: u16) -> Tiles<N> {
         match self.projection {
             Some(layer) => to.and(&layer[usize::from(tile)]),
@@ -183,7 +190,8 @@ pub(super) struct Transitions<const N: usize, const W: usize> {
 }
 
 impl<const N: usize, const W: usize> Transitions<N, W> {
-    /// Stores in `found` all transitions from the threats' `numbers` and the player's `tiles`.
+    /// Stores in `found` the transitions from the threats' `numbers` and the player's `tiles` that
+    /// may still reach the target.
     pub fn find(
         &mut self,
         context: &TickContext<'_, N>,
@@ -211,8 +219,8 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
             }
             return board.spend(2 + self.found.len());
         }
-        // First, split `from` by the threats that see the player before its move. Meanwhile, `to`
-        // may contain tiles that the player cannot reach from `from`.
+        // First, split `from` by the steps of the threats with a stale view. Meanwhile, `to` may
+        // contain tiles that the player cannot reach from `from`.
         self.found.push(Transition { numbers: Combination::EMPTY, from: *tiles, to: free });
         for threat in threats.iter().filter(|threat| threat.is_stale) {
             self.split(threat, board, pursuers, numbers, tiles, |transition| &mut transition.from)?;
@@ -228,8 +236,8 @@ impl<const N: usize, const W: usize> Transitions<N, W> {
         Ok(())
     }
 
-    /// Splits the transitions by the steps of one threat. `side` returns the tiles where the threat
-    /// sees the player: `from` if its view is stale, otherwise `to`.
+    /// Splits the transitions by the steps of one threat. `side` returns the player's tiles on
+    /// which these steps depend: `from` if the threat's view is stale, otherwise `to`.
     #[inline]
     fn split(
         &mut self,

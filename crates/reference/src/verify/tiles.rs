@@ -5,7 +5,8 @@ pub(super) struct Tiles<const N: usize>([u64; N]);
 impl<const N: usize> Tiles<N> {
     pub const EMPTY: Self = Self([0; N]);
 
-    /// Returns the set of one tile. Unlike indexing, comparing indices keeps the set in registers.
+    /// Returns the set that contains only `tile`. Compares word indices instead of indexing the
+    /// array, so that the compiler can keep the set in registers.
     #[inline]
     pub fn single(tile: u16) -> Self {
         Self(std::array::from_fn(|word| u64::from(word == usize::from(tile / 64)) << (tile % 64)))

@@ -127,7 +127,8 @@ async fn idle_peers_may_send_100_frames_per_second() {
             client.socket.feed(Message::text("[]")).await.unwrap();
         }
         let _ = client.socket.send(Message::text(json!({"type": "VIEWER"}).to_string())).await;
-        // Before the first game, a viewer receives nothing unless it is disconnected.
+        // Before the first game, a viewer receives only pings, or a close frame if it is
+        // disconnected.
         let heard = timeout(Duration::from_millis(500), client.next()).await;
         match heard {
             Ok(Err(frame)) => assert!(!fine && frame.unwrap().reason.as_str() == "too many frames"),

@@ -167,7 +167,7 @@ async fn bot_that_floods_the_server_is_disconnected() {
     let result = server.result(1).await;
     assert!(result.disconnect.unwrap().reason.starts_with("100 frames in one tick without a command for it"));
     let notes = server.notes();
-    assert_eq!(notes.len(), 2, "the kind of mistake and the disconnect: {notes:?}");
+    assert_eq!(notes.len(), 2, "one note for the mistake and one for the disconnect: {notes:?}");
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::{self, Message};
 
-/// Longer than any operation here takes, even on a busy machine.
+/// Longer than any operation in these tests takes, even on a busy machine.
 pub const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// The player is never caught: the shark is on an island.

@@ -1,5 +1,7 @@
-//! The competition bot is never late, even in disturbed games. The test's server waits for each
-//! command from `bot/`, and measures the time from sending the state to receiving the command.
+//! Checks that the competition bot is never late, even if the server breaks the rules. If the
+//! environment variable `GETAWAY_BUSY` adds load, one command in 10,000 may be late. The test's
+//! server waits for each command from `bot/`, and measures the time from sending the state to
+//! receiving the command.
 
 use std::fmt;
 use std::path::Path;
@@ -23,13 +25,15 @@ use crate::harness::TIMEOUT;
 
 /// Games that take longer, for example if the bot often uses its whole budget, are cut short.
 const GAME_MAX: Duration = Duration::from_secs(5);
-/// Upper bounds of histogram bins. The last is the real server's time limit for a command.
+/// Exclusive upper bounds of histogram bins. The last bound is the real server's time limit for a
+/// command.
 const BOUNDS_MS: [u128; 9] = [1, 2, 5, 10, 20, 50, 75, 80, 100];
 
 /// The longest time in milliseconds that [`watch_stalls`] has overslept since the last reset.
 static STALL_MS: AtomicU64 = AtomicU64::new(0);
 
-/// Measures how much longer than asked a thread sleeps: a virtual machine can stall for 100 ms.
+/// Starts a thread that measures how much longer it sleeps than asked. A virtual machine can stall
+/// for 100 ms.
 fn watch_stalls() {
     std::thread::spawn(|| {
         let nap = Duration::from_millis(1);
@@ -55,7 +59,7 @@ fn start_bot(folder: &Path, port: u16, no_jump: bool) -> Running {
     let mut command = Command::new(folder.join(".venv/bin/python"));
     command.arg(folder.join("bot/application.py")).args(["--url", &format!("ws://127.0.0.1:{port}")]);
     command.args(no_jump.then_some("--no-jump")).stdout(Stdio::null()).stderr(Stdio::null());
-    Running(command.spawn().expect("an environment that run.sh or test.sh made"))
+    Running(command.spawn().expect("a Python environment made by run.sh or test.sh"))
 }
 
 async fn next_text(socket: &mut WebSocketStream<TcpStream>) -> String {
@@ -160,7 +164,7 @@ fn number(name: &str, default: u64) -> u64 {
 }
 
 #[tokio::test]
-#[ignore = "takes up to an hour; needs the environment of run.sh"]
+#[ignore = "plays 1000 games of up to 5 s; needs the Python environment of run.sh"]
 async fn bot_is_never_late_in_many_disturbed_games() {
     let (folder, maps) = (root(), Maps::new());
     let busy: Vec<Running> = (0..number("GETAWAY_BUSY", 0))

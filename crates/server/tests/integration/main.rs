@@ -1,4 +1,4 @@
-//! Tests: a bot plays exactly the simulator's game, and a bad connection affects only its own game.
+//! Tests that a bot plays exactly the simulator's game, unaffected by other clients.
 
 #[path = "../../../../tests/common/mod.rs"]
 mod common;

@@ -1,4 +1,4 @@
-// The analysis of a lost game, the surviving line, and branches played from any tick.
+// The analysis of a game, the surviving line, and branches played from any tick.
 
 const LETTERS = { ArrowLeft: "L", ArrowRight: "R", ArrowUp: "U", ArrowDown: "D", ".": "." };
 const KEYS_HINT = "Arrow keys or the pad move, a dot stays, Backspace takes back. You can go back to any tick and continue differently.";
@@ -13,8 +13,9 @@ class AnalysisPanel {
     /**
      * The displayed branch: `{ index, moves, wanted, replay, game, analysis, hadPlan, history }`.
      * It leaves the replay `game`, which has the analysis `analysis`, in frame `index`. `wanted`
-     * holds the moves that were requested from the server, or null. `hadPlan` is true if the plan
-     * was shown before. `history` holds the earlier `{ index, moves }`, for undoing.
+     * holds the moves of a request that the server has not answered yet, or null. `hadPlan` is true
+     * if the plan was shown before the branch. `history` holds the earlier `{ index, moves }`, for
+     * undoing.
      */
     this.branch = null;
     player.takeOver = this;

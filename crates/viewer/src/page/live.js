@@ -1,4 +1,4 @@
-// Loads what the page shows: the data in the page itself, or the server's games.
+// Starts the page with the data in the page itself, or with the server's games.
 
 const POLL_INTERVAL_MS = 250;
 /** Close code of the websocket after the server's last game, and when the server shuts down. */
@@ -16,7 +16,7 @@ class Follower {
     /** Number of annotated frames; later frames come from the websocket. */
     this.annotatedCount = 0;
     this.hasEnded = false;
-    /** True if the server has started the next game while the page still displays the last one. */
+    /** True if the server has started the next game while the page displays the previous one. */
     this.isNextOn = false;
     this.hasNewState = true;
     element("follow").hidden = false;
@@ -56,7 +56,7 @@ class Follower {
       if (this.isNextOn) return;
       const replay = new Replay(header);
       replay.append(header, { frames, forecast });
-      // The new game has no state yet. Once it has one, a poll requests it again as a new game.
+      // The new game has no state yet. After its first state, a poll requests the game again.
       if (replay.last < 0) return;
       this.gameNumber = header.game;
       this.annotatedCount = replay.frames.length;

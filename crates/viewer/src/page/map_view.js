@@ -163,7 +163,7 @@ class MapView {
     const threat = (i) => this.drawActor(replay.header.styles[i], positions, next, 2 + 3 * i, fraction);
     this.drawn = replay.header.styles.map((_, i) => (catchers.includes(i) ? null : threat(i)));
     this.drawActor("player", positions, next, 0, fraction, this.playerDirection(replay, index));
-    // The catcher is drawn on top of the player.
+    // Catchers are drawn on top of the player.
     for (const i of catchers) {
       this.drawn[i] = threat(i);
       this.drawRing(this.drawn[i]);

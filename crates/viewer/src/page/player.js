@@ -1,4 +1,4 @@
-// Plays a replay: its clock, controls, keyboard, pointer and texts.
+// Plays a replay: the clock, the controls, keyboard and pointer input, and the texts.
 
 const ORDINALS = ["th", "st", "nd", "rd"];
 const ordinal = (number) => `${number}${(number % 100 > 10 && number % 100 < 14 ? null : ORDINALS[number % 10]) ?? "th"}`;

@@ -128,7 +128,7 @@ class Replay {
   upTo(index) {
     const { marks, about, shareable } = this.header;
     const upTo = (list) => list?.slice(0, index);
-    // All moves of a branch follow the rules, so it can be shared as a whole if its start can.
+    // All moves of a branch follow the rules, so only the moves before it can prevent sharing.
     const canShare = shareable && index <= (shareable.move_count ?? index);
     const replay = new Replay({
       ...this.header,
@@ -200,8 +200,8 @@ class Replay {
   }
 
   /**
-   * The index of the frame before the player's move in a tick. Without jumping, a move onto a
-   * threat ends the game within its tick, so the last two frames have the same tick.
+   * The index of the frame before the player's move in a tick. In the no-jump variant, a move onto
+   * a threat ends the game within its tick, so the last two frames have the same tick.
    */
   indexOfMove(tick) {
     const index = this.indexOfTick(tick);

@@ -1,5 +1,6 @@
-//! Guarantees: for games that are lost in a known way, the analysis names the right cause. An
-//! exhaustive search confirms the deciding tick, and the analysis's line survives to the end.
+//! Guarantees: for games that are lost in a known way, the analysis names the right cause. If it
+//! claims a proof of the deciding tick, an exhaustive search confirms this tick, and the analysis's
+//! line survives to the end.
 
 use std::collections::HashSet;
 

@@ -51,7 +51,7 @@ fn threats_follow_their_annotated_intents() {
     let mut seen = std::collections::BTreeMap::new();
     for map in common::our_maps() {
         let world = World::new(&map.layout, &Rules::BLITZ_2025).unwrap();
-        // On all maps together, games that last to the end contain every kind of intent.
+        // On all maps together, these games contain every kind of intent except `Unknown`.
         let moves = getaway::planner::SurvivalSearch::new(Default::default())
             .solve(&world, &world.start(), Default::default())
             .moves;
@@ -199,7 +199,7 @@ fn threats_of_unknown_style_are_shown() {
 
 #[test]
 fn jumps_catches_and_phases_are_marked() {
-    // In a dead-end street, the player swaps tiles with the shark.
+    // In a dead-end street, the player tries to swap tiles with the shark.
     let layout = Layout::parse("P.....s").unwrap();
     for rules in [Rules::BLITZ_2025, Rules::NO_JUMP] {
         let world = World::new(&layout, &rules).unwrap();
@@ -216,7 +216,7 @@ fn jumps_catches_and_phases_are_marked() {
         assert_eq!(kinds, expected);
         let catch = replay.marks.last().unwrap();
         assert_eq!((catch.index, catch.text.as_str()), (states.len() - 1, "caught by the shark"));
-        // In the no-jump variant, the catch ends the game in mid-tick, so the tick has two frames.
+        // In the no-jump variant, the catch ends the game within its tick, which has two frames.
         let [.., before, last] = replay.frames.as_slice() else { panic!("at least two frames") };
         assert_eq!(before.tick == last.tick, rules.no_jump);
         assert_eq!(replay.index_of_tick(last.tick), Some(states.len() - 1));

@@ -23,12 +23,12 @@ const EXAMPLES: &str = "Examples:
   getaway package my-bot --map harbour --output upload.zip --force
   getaway package my-bot --python python3.12 --port 0   for a bot that reads SERVER_URL";
 
-/// Package a Python bot as a zip for the competition, and test it under the server's conditions
+/// Package a Python bot as a zip for the competition, and test it under server-like conditions
 ///
 /// The folder must contain application.py and requirements.txt. The test unpacks the zip, installs
-/// {n}the requirements into an empty environment under the oldest Python found, 3.10 or later, and
-/// {n}plays a game. The bot's only environment variables are TOKEN, a minimal PATH and, on a port
-/// {n}other than 8765, SERVER_URL. The zip is written only if the test finds no problem.
+/// {n}the requirements into an empty environment, and plays a game. On Unix, the bot's only
+/// {n}environment variables are TOKEN, a minimal PATH and, on a port other than 8765, SERVER_URL.
+/// {n}The zip is written only if the test finds no problem.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct PackageArgs {

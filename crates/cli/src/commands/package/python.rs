@@ -27,16 +27,22 @@ pub struct Python {
 }
 
 impl Python {
-    /// Returns the given interpreter, or the oldest one found. Fails if there is no suitable one.
+    /// Returns the given interpreter or, if none is given, the oldest suitable one found. Fails if
+    /// the given interpreter is unsuitable, or none is found.
     pub fn find(given: Option<&Path>) -> Result<Self, CliError> {
         if let Some(path) = given {
             return Self::probe(path).ok_or_else(|| {
-                CliError::Input(format!("{}: expected Python 3.{MINOR_MIN} or newer with venv", path.display()))
+                CliError::Input(format!(
+                    "{}: expected Python 3.{MINOR_MIN} or newer with venv or virtualenv",
+                    path.display()
+                ))
             });
         }
         let oldest = candidates().iter().filter_map(|path| Self::probe(path)).min();
         oldest.ok_or_else(|| {
-            CliError::Input(format!("no Python 3.{MINOR_MIN} or newer with venv on PATH (try --python FILE)"))
+            CliError::Input(format!(
+                "no Python 3.{MINOR_MIN} or newer with venv or virtualenv found (try --python FILE)"
+            ))
         })
     }
 

@@ -85,7 +85,8 @@ pub fn play(
     })
 }
 
-/// Returns after Ctrl-C or, if no game has started, after the time limit or the program's exit.
+/// Returns after Ctrl-C. If no game starts, also returns [`STARTUP_TIME`] after the start, or
+/// [`SETTLE_TIME`] after the program's exit.
 async fn absence(program: &mut Program, seen: &Mutex<Seen>, start: Instant, stop: &AtomicBool) {
     let mut ended: Option<Instant> = None;
     loop {
@@ -106,9 +107,7 @@ fn lock(seen: &Mutex<Seen>) -> std::sync::MutexGuard<'_, Seen> {
 }
 
 fn cannot_listen(error: ServerError) -> CliError {
-    CliError::Input(format!(
-        "{error}: the test plays on the competition's port; end the other server, or try --port 0 if the bot reads SERVER_URL"
-    ))
+    CliError::Input(format!("{error}: the test needs a free port (try --port 0 if the bot reads SERVER_URL)"))
 }
 
 fn command(folder: &Path, environment: &Environment) -> String {
@@ -119,8 +118,8 @@ fn command(folder: &Path, environment: &Environment) -> String {
     format!("cd {} && exec {} {PROGRAM}", shell_quoted(&folder), shell_quoted(&python))
 }
 
-/// Returns changes to the environment that leave only the variables that the system needs. An
-/// empty value removes a variable.
+/// Returns changes that reduce the environment to a minimal `PATH` or, on Windows, to the variables
+/// that the system needs. An empty value removes a variable.
 fn clean_environment() -> Vec<(String, String)> {
     let is_needed = |name: &str| cfg!(windows) && ["PATH", "SYSTEMROOT", "COMSPEC", "TEMP", "TMP"].contains(&name);
     let names = env::vars_os().filter_map(|(name, _)| name.into_string().ok());
@@ -153,7 +152,7 @@ impl Seen {
         let mut trial = Trial { notes: self.notes, ..Trial::default() };
         if self.has_token == Some(false) {
             trial.problems.push(format!(
-                "{PROGRAM} registers without a token: expected {{\"type\": \"REGISTER\", \"token\": TOKEN}} with the environment variable TOKEN"
+                "{PROGRAM} registers without a token: expected {{\"type\": \"REGISTER\", \"token\": TOKEN}} with the value of the environment variable TOKEN"
             ));
         }
         let has_failed = match &self.result {
@@ -168,7 +167,7 @@ impl Seen {
 }
 
 impl Trial {
-    /// Returns true if the log may explain a problem.
+    /// Returns true if the bot disconnected during the game: its log may then explain why.
     fn judge_game(&mut self, result: &GameResult, has_ended: Option<bool>, end: &ProgramEnd) -> bool {
         let GameResult { map, score, tick, commands, missed_ticks, invalid_commands, seconds, .. } = result;
         let memory_mb = end.cost.memory_kib >> 10;

@@ -1,5 +1,6 @@
-"""Zips files of FOLDER. Reads their names from standard input, one per line. Omits timestamps, so
-that equal files give equal zips. Prints syntax errors in Python files; if any, writes no zip.
+"""Zips files of FOLDER. Reads their names from standard input, one per line. Uses a fixed
+timestamp, so that equal files give equal zips. If Python files do not compile, prints the errors
+and writes no zip.
 
     python zip.py FOLDER ZIP <NAMES
 """
