@@ -7,8 +7,8 @@ use super::{Outcome, Solution};
 use crate::game::{LAST_TICK, Move, State, World};
 use crate::search::BudgetMeter;
 
-/// Bytes for an entry of a hash table that has just grown, and for the allocation of a state.
-const OVERHEAD_BYTES: usize = 48;
+/// Bytes per state for the hash table and for unused capacity.
+const OVERHEAD_BYTES: usize = 64;
 
 /// The last move of a line, and the index of the state before it in the previous layer.
 #[derive(Clone, Copy, Debug)]
@@ -22,10 +22,8 @@ struct Step {
 pub(super) struct ExhaustiveSearch {
     /// Zero once the search is abandoned.
     memory_max_bytes: usize,
-    /// The states of one tick.
+    /// The states of one tick, without the last ones, whose successors are already in `next`.
     layer: Vec<State>,
-    /// The number of states of `layer` whose successors are in `next`.
-    expanded: usize,
     next: Vec<State>,
     fingerprints: HashSet<u64>,
     /// For each layer after the first, including `next`: the last steps to its states.
@@ -41,7 +39,6 @@ impl ExhaustiveSearch {
         Self {
             memory_max_bytes,
             layer: vec![root.clone()],
-            expanded: 0,
             next: Vec::new(),
             fingerprints: HashSet::new(),
             steps: vec![Vec::new()],
@@ -54,20 +51,19 @@ impl ExhaustiveSearch {
     /// budget is used up. At the memory limit, abandons the search, which then always returns `None`.
     pub fn advance(&mut self, world: &World, meter: &mut BudgetMeter) -> Option<Solution> {
         while self.bytes(world) <= self.memory_max_bytes {
-            let Some(state) = self.layer.get(self.expanded) else {
+            let Some(state) = self.layer.last() else {
                 if self.next.is_empty() {
                     return self.solution();
                 }
                 self.layer = std::mem::take(&mut self.next);
-                self.expanded = 0;
                 self.fingerprints.clear();
                 self.steps.push(Vec::new());
                 continue;
             };
-            let depth = self.steps.len() - 1;
+            let (depth, parent) = (self.steps.len() - 1, self.layer.len() as u32 - 1);
             for (player_move, successor) in world.successors(state) {
                 meter.tick().ok()?;
-                let step = Step { parent: self.expanded as u32, player_move };
+                let step = Step { parent, player_move };
                 if successor.is_over() {
                     if self.longest.is_none_or(|(tick, ..)| successor.tick() > tick) {
                         self.longest = Some((successor.tick(), depth, step));
@@ -81,9 +77,11 @@ impl ExhaustiveSearch {
                     self.step_count += 1;
                 }
             }
-            self.expanded += 1;
+            self.layer.pop();
         }
-        *self = Self::new(&self.layer[0], 0);
+        if let Some(state) = self.layer.pop().or_else(|| self.next.pop()) {
+            *self = Self::new(&state, 0);
+        }
         None
     }
 
