@@ -712,7 +712,7 @@ class Prover:
 
     def agree(self, mask, some, others):
         """Returns True if two tuples of keys agree. Each tuple has one key per threat of `mask`.
-        Agreeing keys differ at most in the memories of hawks."""
+        Apart from the memories of hawks, the tuples must be equal."""
         return some == others or all(
             self.threats[index].style != "hawk" or overlap(one[1], other[1])
             for index, one, other in zip(mask, some, others)

@@ -194,7 +194,7 @@ impl Parameter {
             }
             Self::HawkPatience => format!("the hawk gets a post once it has waited for more moves than {value}"),
             Self::HawkRest => format!("the hawk waits for {value} extra moves at a post"),
-            Self::HawkPosts => format!("the hawk's posts are the {value} best intersections"),
+            Self::HawkPosts => format!("the hawk's posts are the best intersections, at most {value}"),
             Self::StyleNames => match rules.wire.style_names {
                 StyleNames::Server => "messages name the styles".to_owned(),
                 StyleNames::Unknown => "messages name the styles by unknown words".to_owned(),

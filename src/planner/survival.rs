@@ -7,7 +7,7 @@
 //! At a dead end, the search backtracks. It doubles the number of ticks for the next backtracking
 //! and, unless the memory limits the beam, the width. Both are reset `WIDE_TICKS` past the dead
 //! end. If no layer was cut to the width, the last layer holds *every* reachable state of its tick
-//! that the options allow. If none of these states has a surviving successor, no line is longer
+//! that the options allow. If none of these has a surviving successor, no allowed line is longer
 //! than the longest line found. Without a time limit, the same sequence of calls always gives the
 //! same answers.
 

@@ -195,7 +195,8 @@ fn work_of<T: Send + Sync, E: std::error::Error + Send + 'static>(
 }
 
 /// Run the plays in a JSON array, and return the score of each play as JSON. A play has an
-/// expression, a split, a number and a budget. `discovery` is the spec of the problems as JSON.
+/// expression, a split, the number of a problem in the split, and a budget. `discovery` is the spec
+/// of the problems as JSON.
 ///
 /// Releases the interpreter lock. Raises ValueError if `discovery` is invalid or comes from another
 /// build, or if a play is malformed.

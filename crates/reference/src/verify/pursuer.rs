@@ -44,7 +44,7 @@ struct Key {
     merged: usize,
 }
 
-/// A step of a threat: the next number, and the player's tiles that lead to it.
+/// A step of a threat: its next number and tile, and the player's tiles that lead to them.
 #[derive(Clone, Debug)]
 pub(super) struct Step<const N: usize> {
     pub when: Tiles<N>,
