@@ -187,8 +187,8 @@ impl Parameter {
                 let (window, minute) = (rules.owl_window_ticks, rules.owl_minute_ticks);
                 match window {
                     0 => "the owl never looks".to_owned(),
-                    1 => format!("the owl looks in the first of every {minute} ticks"),
                     _ if window == minute => "the owl always looks".to_owned(),
+                    1 => format!("the owl looks in the first of every {minute} ticks"),
                     _ => format!("the owl looks in ticks 0 to {} of every {minute}", window - 1),
                 }
             }
@@ -386,5 +386,7 @@ mod tests {
         let owl = "the owl looks in ticks 0 to 19 of every 40";
         assert_eq!(sentences, ["the shark uses the player's current tile", owl, owl]);
         assert_eq!(differences(&rules, &rules), []);
+        let always = Rules { owl_window_ticks: 1, owl_minute_ticks: 1, ..Rules::BLITZ_2025 };
+        assert_eq!(Parameter::OwlWindow.sentence(&always), "the owl always looks");
     }
 }
