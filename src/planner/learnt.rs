@@ -50,6 +50,9 @@ impl Network {
         if network.format != FORMAT {
             return Err(format!("expected the format {FORMAT:?}, found {:?}", network.format));
         }
+        if network.layers.is_empty() {
+            return Err("expected at least one layer, found none".to_owned());
+        }
         let mut inputs = INPUTS;
         for (index, Layer { weights, biases }) in network.layers.iter().enumerate() {
             let found = weights.iter().map(Vec::len).find(|&found| found != inputs);
@@ -62,7 +65,7 @@ impl Network {
             }
             inputs = weights.len();
         }
-        if network.layers.is_empty() || inputs != 1 {
+        if inputs != 1 {
             return Err(format!("expected one output of the last layer, found {inputs}"));
         }
         Ok(network)
@@ -236,7 +239,7 @@ mod tests {
         assert!(error("{}").starts_with("expected a model: missing field"));
         assert_eq!(
             error(&format!(r#"{{"format": "{FORMAT}", "layers": []}}"#)),
-            "expected one output of the last layer, found 42"
+            "expected at least one layer, found none"
         );
     }
 }
