@@ -76,7 +76,7 @@ pub enum PlannerError {
         expected: String,
     },
     /// The name has the form of an external planner's name, but there is no [`PlannerHost`].
-    #[error("no planner named {name}: a planner in Python, MODULE:NAME, needs the command of the Python package")]
+    #[error("no planner named {name}: planners in Python, MODULE:NAME, and models, model:FILE, are not available here")]
     NoHost {
         /// The requested name.
         name: String,
@@ -293,8 +293,10 @@ mod tests {
         assert_eq!(error("nested:16"), "nested:16: expected a whole number from 1 to 15");
         assert_eq!(error("lookahead:x"), "lookahead:x: expected a whole number from 1 to 64");
         assert_eq!(error("safest:2"), "safest:2: expected safest without a parameter");
-        let hosted = error("my_module:planner");
-        assert!(hosted.starts_with("no planner named my_module:planner: a planner in Python"), "{hosted}");
+        for name in ["my_module:planner", "model:a.json"] {
+            let hosted = "planners in Python, MODULE:NAME, and models, model:FILE, are not available here";
+            assert_eq!(error(name), format!("no planner named {name}: {hosted}"));
+        }
         assert!(error("survivl:3").contains(": expected one of random, "), "{}", error("survivl:3"));
         let position = error("step(dance)");
         assert!(position.starts_with("invalid expression step(dance): character 6: expected simulate, "), "{position}");
