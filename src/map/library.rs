@@ -30,7 +30,7 @@ pub struct MapEntry {
 impl MapEntry {
     /// Reads the map.
     pub fn load(&self) -> Result<Map, MapError> {
-        let unknown = || MapError::UnknownName { name: self.name.clone(), known: known_names(&[]) };
+        let unknown = || MapError::UnknownName { name: self.name.clone(), known: known_names(bundled::names()) };
         match &self.path {
             Some(path) => Map::load(path),
             None => bundled::find(&self.name).ok_or_else(unknown),
@@ -92,7 +92,10 @@ impl MapLibrary {
         match entries.iter().find(|entry| entry.name == name_or_path) {
             Some(entry) => entry.load(),
             None if path.exists() => Map::load(path),
-            None => Err(MapError::UnknownName { name: name_or_path.to_owned(), known: known_names(&entries) }),
+            None => {
+                let known = known_names(entries.iter().map(|entry| entry.name.as_str()));
+                Err(MapError::UnknownName { name: name_or_path.to_owned(), known })
+            }
         }
     }
 }
@@ -131,12 +134,12 @@ fn our_maps_dir() -> Option<PathBuf> {
     program.ancestors().skip(1).take(MAX_LEVELS_ABOVE_PROGRAM).map(|dir| dir.join("maps")).find(|dir| dir.is_dir())
 }
 
-fn known_names(entries: &[MapEntry]) -> String {
-    if entries.is_empty() {
+fn known_names<'a>(mut known: impl Iterator<Item = &'a str>) -> String {
+    let names: Vec<&str> = known.by_ref().take(MAX_NAMES_IN_ERROR).collect();
+    if names.is_empty() {
         return "the path of a map (no maps found)".to_owned();
     }
-    let names: Vec<&str> = entries.iter().take(MAX_NAMES_IN_ERROR).map(|entry| entry.name.as_str()).collect();
-    let more = if entries.len() > names.len() { ", ..." } else { "" };
+    let more = if known.next().is_some() { ", ..." } else { "" };
     format!("the path of a map or one of {}{more}", names.join(", "))
 }
 
@@ -153,6 +156,8 @@ mod tests {
         };
         assert_eq!(load(&program), load(&folder));
         assert_eq!(program.find("snail").unwrap().name, "snail");
-        assert!(program.find("atlantis").unwrap_err().to_string().contains("snail"));
+        let unknown = MapEntry { name: "atlantis".to_owned(), path: None }.load().unwrap_err().to_string();
+        assert!(unknown.contains("snail"), "{unknown}");
+        assert_eq!(program.find("atlantis").unwrap_err().to_string(), unknown);
     }
 }
