@@ -58,12 +58,12 @@ impl<R: BufRead> Lines<'_, R> {
     fn next_command(&mut self) -> Result<Option<Vec<Action>>, CliError> {
         self.number += 1;
         self.line.clear();
-        let mut limited = Read::take(&mut *self.input, MAX_LINE_BYTES);
+        let mut limited = Read::take(&mut *self.input, MAX_LINE_BYTES + 1);
         let bytes = limited.read_until(b'\n', &mut self.line).map_err(|error| self.error(&error.to_string()))?;
         if bytes == 0 {
             return Ok(None);
         }
-        if bytes as u64 == MAX_LINE_BYTES && !self.line.ends_with(b"\n") {
+        if bytes as u64 > MAX_LINE_BYTES {
             return Err(self.error(&format!("line too long: expected at most {MAX_LINE_BYTES} bytes")));
         }
         let json: Value = serde_json::from_slice(self.line.trim_ascii_end()).map_err(|error| self.not_json(&error))?;

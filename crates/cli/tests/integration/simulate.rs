@@ -68,9 +68,11 @@ fn invalid_line_is_reported_after_the_lines_before_it_are_answered() {
 #[test]
 fn line_length_limit_is_exact() {
     for (bytes, code) in [(1 << 20, 0), ((1 << 20) + 1, 2)] {
-        let line = format!("[{}]\n", " ".repeat(bytes - 3));
-        let output = simulate(&["roundabout"], line.as_bytes());
-        assert_eq!(output.status.code(), Some(code), "{bytes} bytes: {}", text(&output.stderr));
+        for end in ["\n", ""] {
+            let line = format!("[{}]{end}", " ".repeat(bytes - 2 - end.len()));
+            let output = simulate(&["roundabout"], line.as_bytes());
+            assert_eq!(output.status.code(), Some(code), "{bytes} bytes, {end:?}: {}", text(&output.stderr));
+        }
     }
 }
 
