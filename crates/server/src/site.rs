@@ -7,10 +7,10 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Bytes;
 use axum::extract::ws::WebSocketUpgrade;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
-use axum::extract::{Extension, Path, Request, State};
+use axum::extract::{DefaultBodyLimit, Extension, FromRequest, Path, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 use axum::middleware::{self, Next};
 use axum::response::{Html, IntoResponse, Response};
@@ -203,12 +203,18 @@ async fn games(State(site): State<Arc<Site>>) -> Response {
 
 /// Adds a recording that was dropped on the page. The header `x-file-name` names the recording.
 /// Returns the game's number in the library.
-async fn open(State(site): State<Arc<Site>>, headers: HeaderMap, content: Body) -> Response {
+async fn open(State(site): State<Arc<Site>>, mut request: Request) -> Response {
     let Games::Recorded(library) = &site.games else { return StatusCode::NOT_FOUND.into_response() };
-    let name = headers.get("x-file-name").and_then(|name| name.to_str().ok()).unwrap_or("recording").to_owned();
-    let Ok(content) = to_bytes(content, DROPPED_MAX_BYTES).await else {
-        let answer = format!("recording too long: expected at most {} MiB", DROPPED_MAX_BYTES >> 20);
-        return (StatusCode::PAYLOAD_TOO_LARGE, answer).into_response();
+    let name =
+        request.headers().get("x-file-name").and_then(|name| name.to_str().ok()).unwrap_or("recording").to_owned();
+    DefaultBodyLimit::max(DROPPED_MAX_BYTES).apply(&mut request);
+    let content = match Bytes::from_request(request, &()).await {
+        Ok(content) => content,
+        Err(error) if error.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+            let answer = format!("recording too long: expected at most {} MiB", DROPPED_MAX_BYTES >> 20);
+            return (error.status(), answer).into_response();
+        }
+        Err(error) => return error.into_response(),
     };
     let library = Arc::clone(library);
     let add = move |_: &Site| {

@@ -164,6 +164,18 @@ async fn page_gets_what_it_asks_for() {
 }
 
 #[tokio::test]
+async fn broken_upload_is_not_called_too_long() {
+    let address = viewer().await;
+    let request = |header: &str| page_request(&address, "/open").replace("Content-Length: 0", header);
+    let broken = request("Transfer-Encoding: chunked") + "not a chunk\r\n";
+    let no_recording = request("Content-Length: 3000000") + &"x".repeat(3_000_000);
+    for (request, status) in [(broken, "400"), (no_recording, "422")] {
+        let answer = first_line(&address, request.as_bytes()).await;
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{answer}");
+    }
+}
+
+#[tokio::test]
 async fn foreign_pages_are_rejected() {
     let server = Running::start(options(vec![safe_map()])).await;
     let own = format!("http://{}", server.address);
