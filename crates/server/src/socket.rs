@@ -1,9 +1,10 @@
 use axum::extract::ws::{CloseCode, CloseFrame, Message, WebSocket, close_code};
 use tokio::time::timeout;
+use tungstenite::Error;
 
 use super::disconnect::Disconnect;
 use super::limits::{CLOSE_TIMEOUT, WRITE_TIMEOUT};
-use getaway::protocol::{ClientFrame, ProtocolError};
+use getaway::protocol::ClientFrame;
 
 const MAX_CLOSE_REASON_BYTES: usize = 123;
 
@@ -23,17 +24,14 @@ pub(super) fn parse_incoming(received: Option<Result<Message, axum::Error>>) -> 
             return Incoming::Disconnected(Disconnect::new(close_code::NORMAL, "closed the connection"));
         }
         Some(Err(error)) => {
-            return Incoming::Disconnected(Disconnect::new(
-                close_code::PROTOCOL,
-                format!("broke the connection: {error}"),
-            ));
+            let reason = format!("broke the connection: {error}");
+            let is_too_long = matches!(error.into_inner().downcast_ref::<Error>(), Some(Error::Capacity(_)));
+            let code = if is_too_long { close_code::SIZE } else { close_code::PROTOCOL };
+            return Incoming::Disconnected(Disconnect::new(code, reason));
         }
     };
     match parsed {
         Ok(frame) => Incoming::Frame(frame),
-        Err(error @ ProtocolError::TooLong { .. }) => {
-            Incoming::Disconnected(Disconnect::new(close_code::SIZE, error.to_string()))
-        }
         Err(error) => Incoming::Disconnected(Disconnect::new(close_code::INVALID, format!("sent {error}"))),
     }
 }

@@ -52,6 +52,22 @@ async fn connection_without_register_is_closed() {
 }
 
 #[tokio::test]
+async fn too_long_frame_before_the_game_is_reported() {
+    let server = Running::start(options(vec![safe_map()])).await;
+    let mut client = server.connect().await;
+    // The server may close the connection before reading the whole frame.
+    let _ = client.socket.send(Message::text(" ".repeat(limits::MAX_FRAME_BYTES + 1))).await;
+    let reported = async {
+        while server.client_notes().is_empty() {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    timeout(TIMEOUT, reported).await.expect("a note");
+    let note = &server.client_notes()[0];
+    assert!(note.starts_with("disconnected before its game: broke the connection: Space limit exceeded"), "{note}");
+}
+
+#[tokio::test]
 async fn length_of_a_team_name_is_limited() {
     let server = Running::start(options(vec![safe_map()])).await;
     for (chars, fine) in [(100, true), (101, false)] {
