@@ -12,6 +12,7 @@
 //!
 //! Guarantees: the line, when played from the last savable tick, survives to the end. If
 //! `is_proven` is true for a lost game, no line survives from any tick after the last savable tick.
+//! Threats of unknown style are not in the world: the line disregards them, and nothing is proven.
 //! With a budget in ticks, the analysis is deterministic.
 
 use std::collections::BTreeMap;
@@ -120,7 +121,7 @@ pub struct Analysis {
     pub falls: Vec<Fall>,
     pub commands: CommandCounts,
     /// The first tick whose state is uncertain, because the recording begins after the start, a
-    /// message is missing, or a prediction failed.
+    /// message is missing, a prediction failed, or a threat's style is unknown.
     pub uncertain_tick: Option<u16>,
     pub simulated_ticks: u64,
 }
@@ -200,7 +201,8 @@ impl Analysis {
         };
         // No proof is needed if the player survived the game, or if the last state is savable.
         let is_proven = first_doomed.is_none_or(|next| boundary.doomed.is_some_and(|doomed| doomed <= next));
-        let exact = ticks.iter().take_while(|tick| tick.is_exact).count();
+        let has_all_threats = styles.len() == world.threat_count();
+        let exact = ticks.iter().take_while(|tick| has_all_threats && tick.is_exact).count();
         let uncertain_tick = ticks.get(exact).and_then(|tick| u16::try_from(tick.tick).ok());
         // The final state has no recorded tick of its own, so it is as certain as the last tick.
         let is_sure = |index: usize| ticks.get(index).or(ticks.last()).is_none_or(|tick| tick.is_exact);
@@ -211,7 +213,7 @@ impl Analysis {
             end,
             final_tick: last.tick(),
             last_savable_tick: index.map(|index| states[index].tick()),
-            is_proven: is_proven && is_certain,
+            is_proven: is_proven && is_certain && has_all_threats,
             line: boundary.savable.as_ref().map(|(_, line)| Plan::from(&line[..])),
             kind: None,
             sentence: String::new(),

@@ -389,6 +389,30 @@ fn catch_that_the_rules_do_not_predict_is_explained_from_the_bots_own_recording(
 }
 
 #[test]
+fn nothing_is_proven_if_the_style_of_a_threat_is_unknown() {
+    let rules = Rules::NO_JUMP;
+    let world = World::new(&Layout::parse("P.....s#g.").unwrap(), &rules).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let analyse = |style: &str| {
+        let path = folder.path().join("game.jsonl");
+        let mut recording = RecordingWriter::create(&path).unwrap();
+        let mut state = world.start();
+        while !state.is_over() {
+            let message = MessageWriter::new(&world, "me").write(&state);
+            recording.write(&message.replace("\"goldfish\"", &format!("\"{style}\"")), &[]).unwrap();
+            world.step(&mut state, Move::Stay);
+        }
+        recording.finish().unwrap();
+        let log = GameLog::read(&RecordingSource::File(path.clone()), Some(&rules), &[]).unwrap();
+        std::fs::remove_file(path).unwrap();
+        let analysis = Analysis::of_log(&log, BUDGET);
+        (analysis.kind, analysis.is_proven, analysis.uncertain_tick)
+    };
+    assert_eq!(analyse("goldfish"), (Some(LossKind::DoomedMap), true, None));
+    assert_eq!(analyse("zebra"), (Some(LossKind::Undecided), false, Some(1)));
+}
+
+#[test]
 fn misprediction_is_explained() {
     let believed = world("cul-de-sacs");
     let found = (40..200).find_map(|first_seed| {
