@@ -62,9 +62,11 @@ pub struct GameLog {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("expected another recording of the same game, but the recordings differ in tick {tick}")]
-pub struct OtherGame {
-    pub tick: u32,
+pub enum OtherGame {
+    #[error("expected another recording of the same game, but the recordings differ in tick {0}")]
+    Differs(u32),
+    #[error("expected another recording of the same game, but the recordings share no tick")]
+    Apart,
 }
 
 #[derive(Clone, Debug)]
@@ -131,14 +133,14 @@ impl GameLog {
             let Ok(index) = log.ticks.binary_search_by_key(&tick.tick, |tick| tick.tick) else { continue };
             let mine = &mut log.ticks[index];
             if mine.positions != tick.positions {
-                return Err(OtherGame { tick: tick.tick });
+                return Err(OtherGame::Differs(tick.tick));
             }
             shared += 1;
             mine.wire = mine.wire.take().or(tick.wire);
             mine.decision = mine.decision.take().or(tick.decision);
         }
         if shared == 0 {
-            return Err(OtherGame { tick: log.ticks.first().map_or(0, |tick| tick.tick) });
+            return Err(OtherGame::Apart);
         }
         log.map = log.map.or(other.map);
         log.notes = match (log.notes, other.notes) {

@@ -477,4 +477,11 @@ fn recordings_of_the_server_and_of_the_bot_are_merged() {
         server.merged(other).unwrap_err().to_string(),
         "expected another recording of the same game, but the recordings differ in tick 6"
     );
+    let (mut early, mut late) = (bot.clone(), bot);
+    early.ticks.truncate(4);
+    late.ticks.retain(|tick| tick.tick > 4);
+    assert_eq!(
+        early.merged(late).unwrap_err().to_string(),
+        "expected another recording of the same game, but the recordings share no tick"
+    );
 }
