@@ -22,6 +22,7 @@ use getaway_viewer::SharedGame;
 use crate::Game;
 
 const ADDRESS_CHARS_MAX: usize = 16_000;
+/// The JSON is shorter than this.
 const JSON_BYTES_MAX: u64 = 256 << 10;
 /// The gzip header: magic number, method, no flags, no time, best compression, unknown system.
 /// `decode` accepts no other header, because gzip's checksum does not cover the header.
@@ -43,8 +44,8 @@ pub fn encode(position: &Position) -> Result<String, String> {
     let mut zipped = GzEncoder::new(Vec::new(), Compression::best());
     let zipped = zipped.write_all(&json).and_then(|()| zipped.finish()).map_err(|error| error.to_string())?;
     let address = format!("game={}&tick={}", URL_SAFE_NO_PAD.encode(&zipped), position.index + 1);
-    if address.len() > ADDRESS_CHARS_MAX {
-        return Err(format!("the game is too large for an address of {ADDRESS_CHARS_MAX} characters"));
+    if address.len() > ADDRESS_CHARS_MAX || json.len() as u64 >= JSON_BYTES_MAX {
+        return Err("the game is too large for an address".to_owned());
     }
     Ok(address)
 }
@@ -92,7 +93,7 @@ fn read(address: &str) -> Result<Position, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use getaway::game::{Move, World};
+    use getaway::game::{Layout, Move, World};
     use getaway::map::{GeneratorKind, GeneratorOptions, MapLibrary, generate};
 
     fn random_moves(seed: u64) -> Vec<Move> {
@@ -138,6 +139,20 @@ mod tests {
             let address = encode(&position).expect("an address");
             assert!(address.len() <= 2000, "{} characters", address.len());
             assert_eq!(decode(&address), Ok(position));
+        }
+    }
+
+    #[test]
+    fn game_that_is_too_large_to_decode_is_not_encoded() {
+        for (side, fits) in [(500, true), (520, false)] {
+            let walls = format!("\n{}", "#".repeat(side)).repeat(side - 1);
+            let map = Layout::parse(&format!("P{}{walls}", ".".repeat(side - 1))).expect("a drawing");
+            let game = Game { name: "large".into(), map, rules: Rules::BLITZ_2025, moves: Plan::default() };
+            let position = Position { game, index: 0 };
+            match encode(&position) {
+                Ok(address) => assert!(fits && decode(&address) == Ok(position), "{side}"),
+                Err(error) => assert_eq!((fits, &*error), (false, "the game is too large for an address")),
+            }
         }
     }
 
