@@ -134,11 +134,12 @@ fn options(mut arguments: impl Iterator<Item = String>) -> Result<Options, Strin
             }
         }
     }
-    let is_nested = matches!((&options.method, &options.rollouts), (Method::Nested { .. }, Rollouts::Policy(_)));
-    if options.has_lanes && !is_nested {
-        return Err(
-            "--lanes true: expected --with-memory or --without-memory, and --policy random or greedy".to_owned()
-        );
+    let fits_lanes = match (&options.method, &options.rollouts) {
+        (Method::Nested { .. }, Rollouts::Policy(policy)) => !options.is_selective || *policy == Policy::Greedy,
+        _ => false,
+    };
+    if options.has_lanes && !fits_lanes {
+        return Err("--lanes true: expected --with-memory or --without-memory, and --policy random or greedy (with --moves selective, only greedy)".to_owned());
     }
     Ok(options)
 }
