@@ -74,6 +74,21 @@ fn sweeps_after_a_complete_proof_are_ignored() {
     assert!(changed > 0);
 }
 
+#[test]
+fn ticks_of_ignored_sweeps_are_checked() {
+    let layout = Layout::parse("P.s").expect("a drawing");
+    let line_of_error = |[from_tick, until_tick, target_tick]: [u16; 3]| {
+        let step = Step { target_tick, from_tick, until_tick, counts_draws: false, joins: Vec::new() };
+        let (rules, moves, steps, end) = (Rules::NO_JUMP, Vec::new(), vec![step], ProofEnd::None);
+        let certificate = Certificate { rules, moves, final_tick: 1, bound_tick: 2001, steps, end };
+        verify(&certificate, &layout).map_err(|error| error.line)
+    };
+    assert_eq!(line_of_error([1, 1, 2]), Ok(()));
+    for ticks in [[0, 1, 2], [2, 1, 2], [1, 3, 2], [1, 1, 1], [1, 1, 2001]] {
+        assert_eq!(line_of_error(ticks), Err(2), "{ticks:?}");
+    }
+}
+
 fn search(options: &GeneratorOptions, index: u64, rules: &Rules) -> (Layout, Certificate) {
     let layout = generate_nth(options, 11, index).expect("a map").layout;
     let world = World::new(&layout, rules).expect("a world");

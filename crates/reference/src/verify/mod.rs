@@ -155,6 +155,9 @@ fn check<const N: usize, const W: usize>(
     steps_max: u64,
 ) -> Result<u64, VerifyError> {
     let refuse = |line: usize| move |message: String| VerifyError { line, message };
+    for (index, step) in certificate.steps.iter().enumerate() {
+        check_ticks(step).map_err(refuse(index + 2))?;
+    }
     let mut verifier = Verifier::<N, W>::new(certificate, layout, steps_max).map_err(refuse(1))?;
     verifier.replay(certificate).map_err(refuse(1))?;
     // The literal threats may leave fewer states than the prover's threats. So a sweep before the
@@ -184,6 +187,14 @@ fn check<const N: usize, const W: usize>(
         _ => return Err(last_line(format!("no sweep proves a bound of {bound_tick}"))),
     }
     Ok(verifier.board.steps())
+}
+
+fn check_ticks(step: &Step) -> Result<(), String> {
+    let [from, until, target] = [step.from_tick, step.until_tick, step.target_tick].map(usize::from);
+    if (1..=until).contains(&from) && until <= target && (2..=LAST_TICK).contains(&target) {
+        return Ok(());
+    }
+    Err(format!("ticks {from}, {until}, {target}: expected 1 <= from <= until <= target <= {LAST_TICK}, target > 1"))
 }
 
 /// A known set of one tick. It contains the state, in this tick, of every game that reaches the
@@ -399,11 +410,6 @@ impl<const N: usize, const W: usize> Verifier<N, W> {
     fn sweep(&mut self, step: &Step, is_last: bool) -> Result<Option<usize>, String> {
         let (from, until) = (usize::from(step.from_tick), usize::from(step.until_tick));
         let target_tick = usize::from(step.target_tick);
-        if !(1..=until).contains(&from) || until > target_tick || !(2..=LAST_TICK).contains(&target_tick) {
-            return Err(format!(
-                "ticks {from}, {until}, {target_tick}: expected 1 <= from <= until <= target <= {LAST_TICK}, target > 1"
-            ));
-        }
         self.set_target(target_tick)?;
         let joins = Joins { joins: &step.joins, counts_draws: step.counts_draws };
         self.run(from, until, joins, is_last).map(|ran_out| ran_out.then_some(target_tick))
