@@ -208,7 +208,7 @@ impl Tournament {
     }
 
     /// Describes the failures and delays of bots, and names the best-rated entrant and the entrants
-    /// that it is not shown to beat, except where failures prevent a comparison.
+    /// that it is not shown to beat.
     pub fn sentence(&self) -> String {
         let Some((first, others)) = self.standing.split_first() else { return String::new() };
         let verdict = |other: &Standing| {
@@ -221,7 +221,8 @@ impl Tournament {
                 let (name, verdict) = (&other.planner, verdict(other)?);
                 let further = verdict.further.map(|further| format!(", about {}", further.words()));
                 match verdict.outcome {
-                    Outcome::Better | Outcome::Failed => None,
+                    Outcome::Better => None,
+                    Outcome::Failed => Some(format!("{name} (too many failed games)")),
                     // Ratings count wins. In points, one large loss can outweigh many narrow wins.
                     Outcome::Worse => Some(format!("{name} (which scores more points)")),
                     Outcome::Equal => Some(format!("{name} (equal within {:.0} points)", verdict.margin)),
@@ -326,13 +327,18 @@ mod tests {
     }
 
     #[test]
-    fn sentence_names_entrants_that_score_more_points_than_the_best_rated() {
+    fn sentence_names_entrants_that_the_best_rated_is_not_shown_to_beat() {
         let (mut tournament, _) = play(&series(1), TournamentOptions::default(), 1, &Games::new());
         let sides = [0, 1].map(|place| tournament.standing[place].index);
-        let pair = tournament.pairs.iter_mut().find(|pair| pair.sides == sides).expect("the best two");
-        pair.verdict.outcome = Outcome::Worse;
-        let claim = format!("{} (which scores more points)", tournament.standing[1].planner);
-        assert!(tournament.sentence().contains(&claim), "{}", tournament.sentence());
+        let best = tournament.pairs.iter().position(|pair| pair.sides == sides).expect("the best two");
+        let second = tournament.standing[1].planner.clone();
+        for (outcome, reason) in
+            [(Outcome::Worse, "which scores more points"), (Outcome::Failed, "too many failed games")]
+        {
+            tournament.pairs[best].verdict.outcome = outcome;
+            let sentence = tournament.sentence();
+            assert!(sentence.contains(&format!("{second} ({reason})")), "{sentence}");
+        }
     }
 
     #[test]
