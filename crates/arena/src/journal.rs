@@ -177,8 +177,12 @@ impl Journal {
             let check = self.add(body.as_bytes());
             text.extend([&body, CHECKSUM_START, &check, CHECKSUM_END]);
         }
-        let written =
-            self.truncate().and_then(|()| self.file.write_all(text.as_bytes())).and_then(|()| self.file.flush());
+        let is_valid = text.split_inclusive('\n').all(|line| (line.len() as u64) < LINE_BYTES_MAX);
+        let checked = if is_valid { Ok(()) } else { Err(io::Error::other(line_too_long())) };
+        let written = checked
+            .and_then(|()| self.truncate())
+            .and_then(|()| self.file.write_all(text.as_bytes()))
+            .and_then(|()| self.file.flush());
         written.map_err(|source| {
             // If this fails too, the next append truncates the file, or the next run removes an
             // incomplete last line.
@@ -224,7 +228,7 @@ impl Journal {
                 return Err(JournalError::Foreign { path, expected: kind, found: quoted(&text) });
             }
             if length == LINE_BYTES_MAX {
-                return Err(wrong(format!("line too long: expected less than {LINE_BYTES_MAX} bytes")));
+                return Err(wrong(line_too_long()));
             }
             if !text.ends_with(b"\n") {
                 return Ok(bytes);
@@ -260,6 +264,10 @@ fn lock(path: &Path, file: &File) -> Result<(), JournalError> {
 
 fn parse<T: DeserializeOwned>(line: &[u8]) -> Result<T, String> {
     serde_json::from_slice(line).map_err(|error| error.to_string())
+}
+
+fn line_too_long() -> String {
+    format!("line too long: expected less than {LINE_BYTES_MAX} bytes")
 }
 
 fn quoted(line: &[u8]) -> String {
@@ -349,6 +357,19 @@ mod tests {
         journal.file.write_all(&text[..20]).expect("a failed append whose file could not be truncated");
         journal.append(&records(5)[2..]).expect("written");
         assert_eq!(fs::read(&path).expect("the file"), text);
+    }
+
+    #[test]
+    fn line_that_is_too_long_is_not_written() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let path = dir.path().join("journal");
+        let (mut journal, _) = open(&path).expect("a new file");
+        let long = serde_json::json!({ "text": "x".repeat(1 << 20) });
+        let error = journal.append(&[long]).expect_err("an error").to_string();
+        assert!(error.ends_with("line too long: expected less than 1048576 bytes"), "{error}");
+        journal.append(&records(2)).expect("written");
+        drop(journal);
+        assert_eq!(open(&path).expect("the same file").1, records(2));
     }
 
     #[test]
