@@ -207,13 +207,23 @@ impl Ladder {
         self.requests.contains(request)
     }
 
-    /// Applies an event; fails if it contradicts the ladder's maps or earlier events.
+    /// Fails if an event contradicts the ladder's maps or earlier events.
+    pub fn check(&self, event: &Event) -> Result<(), String> {
+        match event {
+            Event::Add { name, .. } if self.state(name).is_some() => Err(format!("{name} is added twice")),
+            Event::Retire { name, .. } | Event::SetAside { name, .. } if self.state(name).is_none() => {
+                Err(format!("no entrant is named {name}"))
+            }
+            Event::Game(game) => self.place_of(game).map(drop),
+            _ => Ok(()),
+        }
+    }
+
+    /// Applies an event; fails if [`Self::check`] fails.
     pub fn apply(&mut self, event: Event) -> Result<(), String> {
+        self.check(&event)?;
         match event {
             Event::Add { name, spec, at, request } => {
-                if self.state(&name).is_some() {
-                    return Err(format!("{name} is added twice"));
-                }
                 self.requests.insert(request);
                 let (state, games, pending) = (EntrantState::Active, Vec::new(), BTreeSet::new());
                 let sums = Sums::default();
@@ -224,33 +234,38 @@ impl Ladder {
             }
             Event::Retire { name, request, .. } => {
                 self.requests.insert(request);
-                self.member(&name)?.state = EntrantState::Retired;
+                self.member(&name).state = EntrantState::Retired;
             }
-            Event::SetAside { name, reason, .. } => self.member(&name)?.state = EntrantState::SetAside(reason),
+            Event::SetAside { name, reason, .. } => self.member(&name).state = EntrantState::SetAside(reason),
             Event::Game(game) => self.apply_game(&game)?,
         }
         Ok(())
     }
 
-    fn member(&mut self, name: &str) -> Result<&mut Member, String> {
-        let member = self.members.iter_mut().find(|member| member.name == name);
-        member.ok_or_else(|| format!("no entrant is named {name}"))
+    fn member(&mut self, name: &str) -> &mut Member {
+        self.members.iter_mut().find(|member| member.name == name).expect("the event was checked")
     }
 
-    fn apply_game(&mut self, game: &GameRecord) -> Result<(), String> {
+    /// The indices of the entrant and the unit of a game.
+    fn place_of(&self, game: &GameRecord) -> Result<(usize, usize), String> {
         let Some(entrant) = self.members.iter().position(|member| member.name == game.planner) else {
             return Err(format!("found a game of {}, which is not an entrant", game.planner));
         };
         let map = self.maps.iter().position(|map| *map == game.map);
         let map = map.ok_or_else(|| format!("found a game on {}, which is not a map of this ladder", game.map))?;
         let unit = game.sample as usize * self.maps.len() + map;
+        if self.members[entrant].games.get(unit).is_some_and(Option::is_some) {
+            return Err(format!("unit {unit} of {} is played twice", game.planner));
+        }
+        Ok((entrant, unit))
+    }
+
+    fn apply_game(&mut self, game: &GameRecord) -> Result<(), String> {
+        let (entrant, unit) = self.place_of(game)?;
         let member = &mut self.members[entrant];
         member.pending.remove(&unit);
         if member.games.len() <= unit {
             member.games.resize(unit + 1, None);
-        }
-        if member.games[unit].is_some() {
-            return Err(format!("unit {unit} of {} is played twice", game.planner));
         }
         member.games[unit] = Some(Played { rank: game.rank(), moves: fingerprint(&game.moves) });
         member.count(game);

@@ -318,10 +318,14 @@ impl Shared {
     }
 
     /// Writes an event to the journal and applies it. If writing fails, or if earlier events are
-    /// unsaved, keeps the event for later.
+    /// unsaved, keeps the event for later. Drops invalid events.
     fn save(&mut self, event: Event) {
         if !self.unsaved.is_empty() {
             self.unsaved.push(event);
+            return;
+        }
+        if let Err(error) = self.ladder.check(&event) {
+            self.notes.push(error);
             return;
         }
         if let Err(error) = self.store.append(&event) {
@@ -337,9 +341,7 @@ impl Shared {
             Event::Game(record) => Some((**record).clone()),
             _ => None,
         };
-        if let Err(error) = self.ladder.apply(event) {
-            self.notes.push(error);
-        }
+        self.ladder.apply(event).expect("the event was checked");
         self.has_changed = true;
         let Some(record) = game else { return };
         let name = record.planner.clone();
@@ -469,6 +471,26 @@ mod tests {
         assert!(shared.store.waiting().is_empty());
         drop(shared);
         assert_eq!(open(&options).ladder.entrants(), ["a=random", "b=random"]);
+    }
+
+    #[test]
+    fn invalid_events_are_not_written() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let maps = [hall()];
+        let options = options(folder.path(), &maps);
+        let mut shared = open(&options);
+        request(folder.path(), LadderRequest::Add("a=random".to_owned())).expect("a request");
+        shared.answer_requests(&options);
+        let (job, series) = shared.start().expect("a game");
+        let record = series.play_one(index_of(&series, job), None, &|| false).expect("no error").expect("a record");
+        let foreign = GameRecord { planner: "b".to_owned(), ..record.clone() };
+        for record in [&foreign, &record, &record] {
+            shared.save(Event::Game(Box::new(record.clone())));
+        }
+        let notes = ["a is added", "found a game of b, which is not an entrant", "unit 0 of a is played twice"];
+        assert_eq!(shared.notes, notes);
+        drop(shared);
+        assert_eq!(open(&options).ladder.games(), 1);
     }
 
     #[test]
