@@ -29,6 +29,8 @@ pub enum BridgeError {
     /// `status` says how the bot exited, or how it broke the rules for its output.
     #[error("the bot ended before the game did ({status}) after {states} states")]
     Ended { status: String, states: u32 },
+    #[error("invalid data from the server: {0}")]
+    Server(String),
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,8 +40,8 @@ pub struct BridgeReport {
 }
 
 /// Connects to a server, starts a bot, and registers. Passes states to the bot and commands to the
-/// server until the connection ends or `stop` is set; fails if the bot ends first. `log` receives
-/// the bot's standard error.
+/// server until the connection ends or `stop` is set; fails if the bot ends first, or if the server
+/// sends invalid data. `log` receives the bot's standard error.
 pub fn bridge(
     url: &str,
     register: &Register,
@@ -54,7 +56,7 @@ pub fn bridge(
     let mut process = Process::start(command, Streams::Piped, &environment).map_err(start_error)?;
     let mut bot = PipeChannel::new(process.child()).map_err(start_error)?;
     server.send(&to_json(register));
-    let mut report = BridgeReport::default();
+    let (mut report, mut failure) = (BridgeReport::default(), None);
     while !is_stopped() {
         log(&process.take_log());
         match server.receive(Instant::now() + WAIT_TIME) {
@@ -63,7 +65,11 @@ pub fn bridge(
                 bot.send(&text);
             }
             Received::Nothing => {}
-            Received::Closed | Received::Broken(_) => break,
+            Received::Closed => break,
+            Received::Broken(what) => {
+                failure = Some(BridgeError::Server(what));
+                break;
+            }
         }
         match bot.receive(Instant::now() + WAIT_TIME) {
             // The bot's registration is dropped, because the bridge has already registered.
@@ -89,7 +95,7 @@ pub fn bridge(
     let _ = process.wait(EXIT_TIME, &is_stopped);
     process.kill();
     log(&process.take_log());
-    Ok(report)
+    failure.map_or(Ok(report), Err)
 }
 
 fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<SocketChannel, BridgeError> {
@@ -111,4 +117,30 @@ fn connect(url: &str, is_stopped: &dyn Fn() -> bool) -> Result<SocketChannel, Br
         }
     };
     SocketChannel::connect(request()?, stream, is_stopped).map_err(|reason| error(reason.to_string()))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::io::Write;
+    use std::net::TcpListener;
+
+    use super::*;
+
+    #[test]
+    fn invalid_data_from_the_server_is_an_error() {
+        let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port");
+        let url = format!("ws://{}", listener.local_addr().expect("an address"));
+        let server = std::thread::spawn(move || {
+            let (connection, _) = listener.accept().expect("a connection");
+            let mut socket = tungstenite::accept(connection).expect("a websocket");
+            socket.read().expect("a registration");
+            socket.get_mut().write_all(&[0xff, 0]).expect("a connection");
+            socket
+        });
+        let register = Register { token: None, team_name: None };
+        let error = bridge(&url, &register, "cat", &AtomicBool::new(false), &mut |_| ()).expect_err("an error");
+        assert!(error.to_string().starts_with("invalid data from the server: "), "{error}");
+        // The connection stays open until here.
+        drop(server.join().expect("a server"));
+    }
 }
