@@ -352,7 +352,7 @@ def test_callables_with_one_name_are_told_apart() -> None:
     results = evaluate([*planners, "random"], MAPS / "snail", samples=1)
     names = [each["planner"] for each in results.planners]
     assert names[1:3] == [f"{names[0]}#2", f"{names[0]}#3"] and names[3] == "random"
-    with pytest.raises(ValueError, match="is given twice"):
+    with pytest.raises(ValueError, match="two planners are named"):
         evaluate([planners[0], planners[0]], MAPS / "snail", samples=1)
 
 
@@ -386,7 +386,7 @@ def test_errors_of_a_planner_name_the_place() -> None:
         (lambda: evaluate("random", []), ValueError, "maps: expected at least one"),
         (lambda: evaluate("random", "no-such-map"), FileNotFoundError, "no map named no-such-map"),
         (lambda: evaluate("random", Map("..B")), ValueError, "player"),
-        (lambda: battle("random", "random", Map("P")), ValueError, "planner random is given twice"),
+        (lambda: battle("random", "random", Map("P")), ValueError, "two planners are named random"),
     ],
 )
 def test_errors_say_what_was_expected(call: Any, error: type[Exception], sentence: str) -> None:

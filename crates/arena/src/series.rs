@@ -48,7 +48,7 @@ pub struct SeriesOptions {
 pub enum SeriesError {
     #[error("two maps are named {0}: map names must be unique")]
     MapTwice(String),
-    #[error("planner {0} is given twice: expected NAME=PLANNER to tell them apart")]
+    #[error("two planners are named {0}: expected NAME=PLANNER with different names")]
     PlannerTwice(String),
     #[error("{0}: expected a command after the colon, as in exec:python bot.py")]
     NoCommand(String),
@@ -552,7 +552,7 @@ mod tests {
         let error = |maps: &[Map], planners| Series::new(maps, options(planners)).expect_err("an error").to_string();
         assert_eq!(error(&[map("a"), map("a")], &["random"]), "two maps are named a: map names must be unique");
         let twice = error(&[map("a")], &["random", " random"]);
-        assert_eq!(twice, "planner random is given twice: expected NAME=PLANNER to tell them apart");
+        assert_eq!(twice, "two planners are named random: expected NAME=PLANNER with different names");
         assert!(error(&[map("a")], &["clever"]).starts_with("no planner named clever"));
     }
 

@@ -271,7 +271,7 @@ fn invalid_input_gives_one_line() {
     assert!(fails(&["eval", "--map", "atlantis"]).starts_with("no map named atlantis: expected "));
     assert!(fails(&["eval", "--planner", "clairvoyant"]).starts_with("no planner named clairvoyant"));
     assert!(fails(&["eval", "--map", "snail", "--map", "snail"]).starts_with("two maps are named snail"));
-    assert!(fails(&["battle", "random", "random"]).starts_with("planner random is given twice"));
+    assert!(fails(&["battle", "random", "random"]).starts_with("two planners are named random"));
     assert!(fails(&["eval", "--map", "snail", "--samples", "0"]).contains("0"));
     assert!(fails(&["eval", "--map", "snail", "--report", "/nowhere/report.html"]).contains("cannot write /nowhere"));
     let dir = tempfile::tempdir().unwrap();

@@ -120,8 +120,8 @@ fn report_has_its_games_as_csv_and_its_result_as_json() {
 fn invalid_input_gives_one_line() {
     let of = |planners: &[&str]| fails(&[&["tournament"], planners].concat());
     assert!(of(&["survival"]).contains("2 values required") || of(&["survival"]).contains("ENTRANT"));
-    assert!(of(&["random", "random"]).starts_with("planner random is given twice: expected NAME=PLANNER"));
-    assert!(of(&["a=random", "a=safest"]).starts_with("planner a is given twice"));
+    assert!(of(&["random", "random"]).starts_with("two planners are named random: expected NAME=PLANNER"));
+    assert!(of(&["a=random", "a=safest"]).starts_with("two planners are named a: "));
     assert!(of(&["random", "clever"]).starts_with("no planner named clever"));
 }
 
