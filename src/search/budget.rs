@@ -75,8 +75,11 @@ impl Budget {
 
     /// The limits on time, ticks and evaluations as text, such as "20000 simulated ticks".
     pub fn words(&self) -> String {
-        let limits = [(self.time_ms(), "ms"), (self.ticks, "simulated ticks"), (self.evaluations, "evaluations")];
-        let limits = limits.into_iter().filter_map(|(limit, unit)| limit.map(|limit| format!("{limit} {unit}")));
+        let limits = [(self.time_ms(), "ms"), (self.ticks, "simulated tick"), (self.evaluations, "evaluation")];
+        let limits = limits.into_iter().filter_map(|(limit, unit)| {
+            let plural = if limit? == 1 || unit == "ms" { "" } else { "s" };
+            Some(format!("{} {unit}{plural}", limit?))
+        });
         limits.collect::<Vec<String>>().join(" and ")
     }
 

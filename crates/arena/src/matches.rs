@@ -338,9 +338,13 @@ impl Match {
 }
 
 pub(super) fn wins_ties_losses(counts: WinDrawLoss) -> String {
-    let count = |number: u64, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
-    let (wins, ties) = (count(counts.wins, "win", "wins"), count(counts.ties, "tie", "ties"));
-    format!("{wins}, {ties} and {}", count(counts.losses, "loss", "losses"))
+    let (wins, ties) = (counted(counts.wins, "win", "wins"), counted(counts.ties, "tie", "ties"));
+    format!("{wins}, {ties} and {}", counted(counts.losses, "loss", "losses"))
+}
+
+/// `1 loss`, `2 losses`.
+pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// True if the planner played some map more than once, and its games on each map are identical.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::game::{GameRecord, MovesFingerprint};
 use super::journal::{FileKind, Journal, JournalError};
+use super::matches::counted;
 use super::series::{GameKey, Games, Series};
 use getaway::game::{Rules, State, World, rules_fields};
 use getaway::protocol::to_json;
@@ -80,7 +81,8 @@ fn check_result(game: &GameRecord, world: &World) -> Result<(), String> {
     let states = world.states_along(&world.start(), &game.line.0);
     let (plays, moves) = (states.len() - 1, game.line.len());
     let Some(last) = states.last().filter(|last| last.is_over() && plays == moves) else {
-        return Err(format!("the game does not end exactly after its {moves} moves"));
+        let moves = counted(moves as u64, "move", "moves");
+        return Err(format!("the game does not end exactly after its {moves}"));
     };
     let mut fingerprint = MovesFingerprint::default();
     states.iter().for_each(|state: &State| fingerprint.add(world.player(state)));
@@ -192,7 +194,7 @@ mod tests {
         assert_eq!(difference(|options, _| options.seed = 8), "1: the seed is 9, but this run has 8");
         assert_eq!(
             difference(|options, _| options.budget = Budget::ticks(1).and(Budget::time(Duration::from_millis(3)))),
-            "1: the budget is 1 simulated ticks, but this run has 3 ms and 1 simulated ticks"
+            "1: the budget is 1 simulated tick, but this run has 3 ms and 1 simulated tick"
         );
         assert_eq!(
             difference(|options, _| options.rules = Rules::NO_JUMP),
@@ -229,6 +231,8 @@ mod tests {
         assert!(error(|game| game.moves.clear()).starts_with("the fingerprint is "));
         assert!(error(|game| game.sources.fallback += 1).starts_with("the number of decisions is "));
         assert!(error(|game| game.line.0.truncate(5)).starts_with("the game does not end exactly after its 5 moves"));
+        let one = error(|game| game.line.0.truncate(1));
+        assert_eq!(one, "the game does not end exactly after its 1 move");
         assert!(error(|game| game.line.0.push(Move::Stay)).starts_with("the game does not end exactly after its "));
         assert!(
             error(|game| game.line = Plan::default()).starts_with("the game does not end exactly after its 0 moves")

@@ -13,6 +13,7 @@ use super::pipe::PipeChannel;
 use super::process::{Process, Streams, exit_words};
 use super::socket::SocketChannel;
 use super::{EXIT_TIME, STARTUP_TIME};
+use crate::matches::counted;
 use getaway::protocol::{ClientFrame, Register, to_json};
 
 /// The bridge alternately waits for the server and the bot, each time for at most this long.
@@ -27,7 +28,7 @@ pub enum BridgeError {
     #[error("cannot start {command}: {source}")]
     Start { command: String, source: io::Error },
     /// `status` says how the bot exited, or how it broke the rules for its output.
-    #[error("the bot ended before the game did ({status}) after {states} states")]
+    #[error("the bot ended before the game did ({status}) after {}", counted(u64::from(*.states), "state", "states"))]
     Ended { status: String, states: u32 },
     #[error("invalid data from the server: {0}")]
     Server(String),

@@ -2,6 +2,7 @@ use serde::Serialize;
 
 use super::FailureKind;
 use crate::game::GameRecord;
+use crate::matches::counted;
 use crate::series::{Games, Series};
 
 /// A bot without failures that misses at least this share of its ticks is reported as late.
@@ -101,7 +102,7 @@ impl ExternalSummary {
         let counts = self.failure_counts();
         if let Some(first) = self.failures.first() {
             let kinds: Vec<String> = counts.iter().map(|count| format!("{} in {}", count.kind, count.games)).collect();
-            let games = if games == 1 { "1 game".to_owned() } else { format!("{games} games") };
+            let games = counted(games, "game", "games");
             return Some(format!("{name} {} of {games}; first: {first}", kinds.join(" and ")));
         }
         let ticks = self.commands + self.missed_ticks;
@@ -117,7 +118,7 @@ impl ExternalSummary {
         let failures: Vec<String> = counts.iter().map(|count| format!("{} in {}", count.kind, count.games)).collect();
         let failures = if failures.is_empty() { "no failures".to_owned() } else { failures.join(", ") };
         let Self { planner, games, late_commands, missed_ticks, invalid_commands, .. } = self;
-        let games = if *games == 1 { "1 game".to_owned() } else { format!("{games} games") };
+        let games = counted(*games, "game", "games");
         format!(
             "{planner}: {games}, {failures}; {late_commands} late commands, {missed_ticks} ticks without a command, \
              {invalid_commands} messages that are not commands"

@@ -7,7 +7,7 @@ use getaway::protocol::Register;
 use getaway_arena::{BridgeError, BridgeReport, bridge};
 
 use crate::CliError;
-use crate::output::{Terminal, shell_quoted};
+use crate::output::{Terminal, count, shell_quoted};
 use crate::series::stop_on_interrupt;
 
 const DEFAULT_URL: &str = "ws://127.0.0.1:8765";
@@ -47,8 +47,10 @@ pub(crate) fn run(args: &BridgeArgs, out: &mut impl Write) -> Result<(), CliErro
         BridgeError::Ended { .. } => CliError::Check(error.to_string()),
         _ => CliError::Input(error.to_string()),
     })?;
+    let states = count(states as usize, "state");
     if stop.load(std::sync::atomic::Ordering::Relaxed) {
-        return Err(CliError::Interrupted(format!("interrupted after {states} states")));
+        return Err(CliError::Interrupted(format!("interrupted after {states}")));
     }
-    Ok(writeln!(out, "the server closed the connection after {states} states and {commands} commands")?)
+    let commands = count(commands as usize, "command");
+    Ok(writeln!(out, "the server closed the connection after {states} and {commands}")?)
 }

@@ -253,7 +253,7 @@ fn log_of_a_bridged_bot_cannot_control_the_terminal() {
     server.kill().unwrap();
     server.wait().unwrap();
     let stderr = String::from_utf8(output.stderr).unwrap();
-    let error = "error: the bot ended before the game did (exit code 3) after 1 states\n";
+    let error = "error: the bot ended before the game did (exit code 3) after 1 state\n";
     assert_eq!(stderr, format!("\\u001b[2Jone\n\\u202etwo{error}"));
 }
 
@@ -264,7 +264,7 @@ fn bridge_names_a_line_that_is_too_long() {
     let output = getaway(&["bridge", "--url", &url, "--", bot]);
     server.kill().unwrap();
     server.wait().unwrap();
-    let expected = "the bot ended before the game did (a line of more than 65536 bytes) after 1 states";
+    let expected = "the bot ended before the game did (a line of more than 65536 bytes) after 1 state";
     assert_eq!((output.status.code(), error_line(&output).as_str()), (Some(1), expected));
 }
 
