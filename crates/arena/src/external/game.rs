@@ -282,7 +282,7 @@ impl<'a> Play<'a> {
         let ExternalOptions { memory_mb_max, cpu_ms_max, .. } = *self.options;
         let memory_mb = memory_kib >> 10;
         if let Some(limit) = memory_mb_max.filter(|&limit| memory_mb > limit) {
-            self.fail(FailureKind::Limit, format!("{memory_mb} MB of memory, expected at most {limit}"));
+            self.fail(FailureKind::Limit, format!("{memory_mb} MiB of memory, expected at most {limit}"));
         } else if let Some(limit) = cpu_ms_max.filter(|&limit| cpu_ms > limit) {
             self.fail(FailureKind::Limit, format!("{cpu_ms} ms of processor time, expected at most {limit}"));
         }

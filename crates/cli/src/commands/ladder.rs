@@ -278,7 +278,7 @@ fn write_standing(standing: &LadderStanding, out: &mut impl Write) -> Result<(),
         "GAMES",
         "FAILED",
         "CPU MS/GAME",
-        "PEAK MB",
+        "PEAK MIB",
         "P99 MS",
     ];
     let next = |result: PairResult| match result {

@@ -9,7 +9,7 @@ use crate::series::EntrantResults;
 pub(crate) fn write_costs(entrants: &EntrantResults, out: &mut impl Write) -> Result<(), CliError> {
     let EntrantResults { planners, external } = entrants;
     let headings =
-        ["ENTRANT", "GAMES", "FAILED", "MISSED TICKS", "CPU MS/GAME", "PEAK MB", "P50 MS", "P99 MS", "MAX MS"];
+        ["ENTRANT", "GAMES", "FAILED", "MISSED TICKS", "CPU MS/GAME", "PEAK MIB", "P50 MS", "P99 MS", "MAX MS"];
     let row = |evaluation: &PlannerEvaluation| {
         let games = &evaluation.overall;
         let bot = external.iter().find(|bot| bot.planner == evaluation.planner);

@@ -95,7 +95,7 @@ fn bot_that_exceeds_a_limit_fails_and_costs_are_measured() {
     let patient = ["--tick-ms", "5000"];
     let found = external(&[&heavy], &[&patient[..], &["--bot-memory-mb", "20"]].concat());
     let failure = found[0]["failures"][0].as_str().unwrap();
-    assert!(failure.contains(" MB of memory, expected at most 20"), "{failure}");
+    assert!(failure.contains(" MiB of memory, expected at most 20"), "{failure}");
     let found = external(&[&heavy], &[&patient[..], &["--bot-cpu-ms", "30"]].concat());
     assert_eq!(count(&found[0], "over_limit"), 1, "{}", found[0]);
     assert!(found[0]["trouble"].as_str().unwrap().starts_with("heavy exceeded a limit in 1 of 1 game"), "{}", found[0]);

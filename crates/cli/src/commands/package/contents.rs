@@ -57,7 +57,7 @@ impl Contents {
             if self.names.len() > FILES_MAX || self.bytes > BYTES_MAX {
                 let limit = BYTES_MAX >> 20;
                 return Err(CliError::Input(format!(
-                    "{}: more than {FILES_MAX} files or {limit} MB: expected a folder with nothing but the bot",
+                    "{}: more than {FILES_MAX} files or {limit} MiB: expected a folder with nothing but the bot",
                     folder.display()
                 )));
             }

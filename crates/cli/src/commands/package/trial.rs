@@ -172,7 +172,7 @@ impl Trial {
         let GameResult { map, score, tick, commands, missed_ticks, invalid_commands, seconds, .. } = result;
         let memory_mb = end.cost.memory_kib >> 10;
         let cost = if memory_mb > 0 {
-            format!(", {memory_mb} MB, {} ms of processor time", end.cost.cpu_ms)
+            format!(", {memory_mb} MiB, {} ms of processor time", end.cost.cpu_ms)
         } else {
             String::new()
         };
@@ -199,7 +199,7 @@ impl Trial {
             self.notes.push(format!("{invalid_commands} commands that the server could not read"));
         }
         if memory_mb > MEMORY_MB_MAX {
-            self.notes.push(format!("{memory_mb} MB of memory: expected at most {MEMORY_MB_MAX}"));
+            self.notes.push(format!("{memory_mb} MiB of memory: expected at most {MEMORY_MB_MAX}"));
         }
         match has_ended {
             Some(true) => {}
