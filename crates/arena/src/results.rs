@@ -103,7 +103,7 @@ fn same<T: PartialEq + Display>(what: &str, found: T, source: &str, expected: T)
 
 pub(super) fn variant_words(rules: &Rules) -> String {
     if *rules == Rules::BLITZ_2025 {
-        "with jumping".to_owned()
+        "jump".to_owned()
     } else if *rules == Rules::NO_JUMP {
         "no-jump".to_owned()
     } else {
@@ -198,7 +198,7 @@ mod tests {
         );
         assert_eq!(
             difference(|options, _| options.rules = Rules::NO_JUMP),
-            "1: the variant is with jumping, but this run has no-jump"
+            "1: the variant is jump, but this run has no-jump"
         );
         assert_eq!(difference(|_, map| map.name = "hut".to_owned()), "2: the map is hall, but this run has hut");
         assert!(difference(|_, map| map.layout.threats.clear()).starts_with("2: the layout of the map is "));
