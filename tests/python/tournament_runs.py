@@ -12,8 +12,8 @@ failures by kind. `kills` kills and resumes a tournament: the result must be the
 kills, except for parts that may depend on timing. `drips` plays bots that send their answers in
 pieces: from tick 2 on, an answer completed more than 5 ms after the time limit must not count.
 `stops` interrupts games of hostile bots with Ctrl-C: the command must end within a second. `strays`
-plays bots that detach processes in seven ways. `stops` and `strays` also check that no process is
-left. `bots` and `kills` check this only for processes in the session of the command.
+plays bots that detach processes in seven ways. All of these except `drips` also check that no
+process is left.
 
 `ray` plays the same games on two threads and on a Ray cluster of two nodes with one processor each.
 It compares the games per second, with and without the cluster's start-up time. The start-up time is
@@ -46,18 +46,6 @@ ENTRANTS = ["survival", "safest", "random", "lookahead:4", "cautious"]
 SHELL_BOTS = ["pipe:sh examples/bots/walker.sh", "pipe:exit 1", "pipe:while read -r x; do echo hello; done"]
 
 
-def left_processes(session: int) -> list[str]:
-    left = []
-    for entry in Path("/proc").iterdir():
-        try:
-            fields = (entry / "stat").read_text().rpartition(")")[2].split()
-            if int(fields[3]) == session and fields[0] != "Z":
-                left.append((entry / "cmdline").read_text().replace("\0", " "))
-        except (OSError, IndexError, ValueError):
-            continue
-    return left
-
-
 def open_ports() -> set[int]:
     ports = set()
     for line in Path("/proc/net/tcp").read_text().splitlines()[1:]:
@@ -68,14 +56,13 @@ def open_ports() -> set[int]:
 
 
 def battle(program: Path, bot: str, games: int, tick_ms: int) -> dict[str, Any]:
-    """Plays the bot against `survival`, and returns the report. Checks that no process of the
-    command's session is left."""
+    """Plays the bot against `survival`, and returns the report. Checks that no process is left."""
+    mark = new_mark()
     command = [str(program), "battle", bot, "survival", "--samples", str(games), "--json", "--allow-failures", "--tick-ms", str(tick_ms)]
-    process = subprocess.Popen([*command, "--map", "snail", "--threads", "2"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
-    output, log = process.communicate(timeout=TIMEOUT_S)
-    assert process.returncode == 0, log
-    wait_until("no process is left", lambda: not left_processes(process.pid), timeout_s=10)
-    report: dict[str, Any] = json.loads(output)
+    done = subprocess.run([*command, "--map", "snail", "--threads", "2"], cwd=ROOT, env={**os.environ, "MARK": mark}, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert done.returncode == 0, done.stderr
+    wait_for_end(mark, bot)
+    report: dict[str, Any] = json.loads(done.stdout)
     return report
 
 
@@ -142,7 +129,8 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
         games = whole["games"]
         played = 0
         for kill in range(1, count + 1):
-            process = subprocess.Popen(tournament(program, resume), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            mark = new_mark()
+            process = subprocess.Popen(tournament(program, resume), cwd=ROOT, env={**os.environ, "MARK": mark}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             # The games are divided into `count + 1` parts of about equal size. Each part except the
             # last has a kill, at a random game, or at once if this game has already been played.
             goal = max(played, rng.randint((kill - 1) * games // (count + 1), kill * games // (count + 1)))
@@ -152,7 +140,7 @@ def run_kills(program: Path, count: int, seed: int) -> list[str]:
             process.send_signal(signal.SIGKILL)
             process.wait()
             played = lines_of(file) - 1
-            wait_until("a killed run leaves no bots", lambda: not left_processes(process.pid), timeout_s=10)
+            wait_for_end(mark, f"kill {kill}")
             lines.append(f"kill {kill}: {played} of {games} games")
         resumed = standing(program, resume)
         different = [name for name in whole if whole[name] != resumed[name]]
