@@ -157,11 +157,13 @@ def play(seed: int, layouts: list[Path], clock: Callable[[], float]) -> Counts:
         try:
             action = bot.next_action(sent)
             counts.actions += 1
-            assert action is None or set(action) == {"type"}, f"bot {seed}: {action!r} is not an action"
         except CLEAN_ERRORS as error:
             counts.errors += 1
             assert str(error) and "\n" not in str(error), f"bot {seed}: {error!r} has no one-line message"
+        except BaseException as error:
+            raise AssertionError(f"bot {seed}: {error!r}") from error
         overrun_ms = (clock() - start) * 1e3 - budget_ms
+        assert action is None or set(action) == {"type"}, f"bot {seed}: {action!r} is not an action"
         if is_timed:
             counts.overrun_max_ms = max(counts.overrun_max_ms, overrun_ms)
         counts.messages += 1

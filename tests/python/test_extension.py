@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -103,6 +104,15 @@ def test_any_message_gets_an_action_or_a_clean_error() -> None:
     # them.
     counts = fuzz_bot.run(seed=1_000_000_000, count=1000, is_timed=False)
     assert counts.actions > 200 and counts.errors > 200, counts
+
+
+def test_panic_of_a_fuzzed_bot_is_reported_with_its_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def panic(message: object) -> None:
+        raise RuntimeError("a bug in getaway")
+
+    monkeypatch.setattr(getaway, "Bot", lambda *_, **__: SimpleNamespace(next_action=panic))
+    with pytest.raises(AssertionError, match="bot 7: RuntimeError"):
+        fuzz_bot.run(seed=7, count=1, is_timed=False)
 
 
 def test_stepping_a_finished_game_raises() -> None:
