@@ -193,7 +193,14 @@ def test_interruption_while_a_value_is_read_is_raised() -> None:
         def __index__(self) -> int:
             raise KeyboardInterrupt
 
-    for call in (lambda value: drawing().step(value), lambda value: drawing().play([value]), lambda value: Game(Map("P"), rules={"hawk_posts": value})):
+        def __float__(self) -> float:
+            return 1.0
+
+        def __fspath__(self) -> str:
+            raise KeyboardInterrupt
+
+    calls: list[Any] = [drawing().step, lambda value: drawing().play([value]), Game, lambda value: Game(Map("P"), rules={"hawk_posts": value})]
+    for call in calls:
         with pytest.raises(KeyboardInterrupt):
             call(Interrupting())
 

@@ -11,7 +11,7 @@ use getaway::game::Direction;
 use getaway::game::{self, GameOver, Move, Plan, Position, Rules, Status, World};
 use getaway::protocol::MessageWriter;
 
-use crate::convert::{catch_panic, repr, to_python, type_name, value_error, variant, without_gil};
+use crate::convert::{catch_panic, clearer, repr, to_python, type_name, value_error, variant, without_gil};
 use crate::map::{Map, read_map};
 use crate::value::{
     from_command, from_move, from_plan, from_rules, from_threats, other_rules, rules_options, to_move, to_position,
@@ -65,10 +65,11 @@ impl Board {
         if let Ok(map) = map.cast::<Map>() {
             return Self::new(py, map.get().clone(), None, &rules);
         }
-        let Ok(path) = map.extract::<PathBuf>() else {
-            let found = type_name(map);
-            return Err(PyTypeError::new_err(format!("map: expected a name, a path or a Map, found {found}")));
-        };
+        let path: PathBuf = map.extract().map_err(|error| {
+            clearer(py, error, || {
+                PyTypeError::new_err(format!("map: expected a name, a path or a Map, found {}", type_name(map)))
+            })
+        })?;
         Self::new(py, Map { map: read_map(py, &path)? }, Some(path), &rules)
     }
 

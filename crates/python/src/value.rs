@@ -396,10 +396,12 @@ impl JsonReader<'_> {
     }
 
     fn number(&self, value: &Bound<'_, PyAny>) -> PyResult<Value> {
-        if !value.is_instance_of::<PyFloat>()
-            && let Ok(number) = value.extract::<i64>()
-        {
-            return Ok(Value::from(number));
+        if !value.is_instance_of::<PyFloat>() {
+            match value.extract::<i64>() {
+                Ok(number) => return Ok(Value::from(number)),
+                Err(error) if is_interruption(value.py(), &error) => return Err(error),
+                Err(_) => {}
+            }
         }
         let name = self.name;
         let number = value.extract::<f64>().map_err(|error| {
