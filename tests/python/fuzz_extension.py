@@ -2,10 +2,10 @@
 `.venv/bin/python tests/python/fuzz_extension.py calls|forks --count 1000000 --seed 1`.
 
 `calls` makes re-entrant, interrupted and concurrent calls with odd values, in child processes. Each
-call must return or raise an expected exception. Apart from timing, process N depends only on the
-number `seed + N`, which a failure prints. `forks` forks a process while its threads step batches
-and call bots. A forked child, or a call that does not play a whole game, may take at most a second
-of processor time.
+call must return or raise an expected exception, and must not suppress an interruption. Apart from
+timing, process N depends only on the number `seed + N`, which a failure prints. `forks` forks a
+process while its threads step batches and call bots. A forked child, or a call that does not play a
+whole game, may take at most a second of processor time.
 """
 
 from __future__ import annotations
@@ -105,6 +105,8 @@ class Objects:
         self.batches = [self.batch() for _ in range(3)]
         self.arrays: list[Any] = [np.zeros(8, dtype) for dtype in (bool, "i1", "u1", "i4", "i8", "u8", "f4", "O")]
         self.outcomes: Counter[str] = Counter()
+        # `is_interrupted` is true if the thread's current call has raised an `Interruption`.
+        self.local = threading.local()
 
     def pick(self, items: list[Any]) -> Any:
         return items[self.rng.randrange(len(items))]
@@ -137,7 +139,10 @@ class Objects:
             case 4:
                 self.spoil_array()
             case 5:
-                raise self.pick([ZeroDivisionError("here"), Interruption(), KeyboardInterrupt(), SystemExit(3), MemoryError(), StopIteration()])
+                error = self.pick([ZeroDivisionError("here"), Interruption(), KeyboardInterrupt(), SystemExit(3), MemoryError(), StopIteration()])
+                if isinstance(error, Interruption):
+                    self.local.is_interrupted = True
+                raise error
             case 6:
                 gc.collect(0)
             case 7:
@@ -327,11 +332,13 @@ class Objects:
         return None
 
     def attempt(self, case: int) -> None:
+        self.local.is_interrupted = False
         try:
             self.call(case)
             self.outcomes["returned"] += 1
         except (KeyboardInterrupt, SystemExit, Interruption):
             self.outcomes["interrupted"] += 1
+            return
         except CLEAN_ERRORS as error:
             self.outcomes["refused"] += 1
             cause: BaseException | None = error
@@ -344,6 +351,7 @@ class Objects:
             assert any(each in text for each in ("lready", "the bot is deciding", "no change while", "recursion")), repr(error)
         except (ZeroDivisionError, MemoryError, StopIteration):
             self.outcomes["own errors"] += 1
+        assert not self.local.is_interrupted, f"kind {case}: an interruption did not reach the caller"
 
 
 class Player:
