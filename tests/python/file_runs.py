@@ -186,9 +186,9 @@ class Content:
         """Writes the file in blocks, because its content may be hundreds of megabytes long."""
         with gzip.open(path, "wb", 1) if self.zipped else open(path, "wb") as file:
             for piece, count in self.pieces:
-                block = piece * min(count, 1 + (1 << 16) // len(piece))
-                for _ in range(count // max(1, len(block) // len(piece))):
-                    file.write(block)
+                step = 1 + (1 << 16) // len(piece)
+                for start in range(0, count, step):
+                    file.write(piece * min(step, count - start))
 
 
 def contents(own: dict[str, bytes], rng: random.Random) -> Iterator[Content]:

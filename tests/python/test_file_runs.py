@@ -21,3 +21,9 @@ def test_foreign_files_are_refused_and_kept(getaway_program: Path) -> None:
 
 def test_edited_fields_of_journals_are_refused(getaway_program: Path) -> None:
     assert file_runs.run_edits(getaway_program.resolve(), count=40, seed=1)
+
+
+def test_content_is_written_with_every_repetition(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    file_runs.Content("pieces", [(b"[", 100_000), (b"ab", 3)]).write(path)
+    assert path.read_bytes() == b"[" * 100_000 + b"ababab"
