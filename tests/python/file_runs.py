@@ -78,13 +78,16 @@ COMMANDS: dict[str, tuple[list[str], list[str]]] = {
 """Arguments and options for each command. The file under test replaces an argument, or is added as
 an option."""
 
-# The kinds of files that may be accepted, by option, by `VALUE of COMMAND`, or by value name. The
-# first of these that is listed applies.
+# The kinds of files that may be accepted: of an option, by its name; of an argument, by `VALUE of
+# COMMAND` or else by its value name. An option or argument that is not listed accepts none.
 TAKES = {
     "--rules": {"rules", "empty object"},
     "--diff": {"rules", "empty object"},
     "--memory": {"memory"},
-    "--with": set(),
+    "--map": {"map folder", "text map"},
+    "--maps": {"maps folder"},
+    "--out": {"folder"},
+    "--logs": {"folder"},
     "FILE of verify": {"certificate"},
     "DIR of benchmark table": {"folder"},
     "DIR of ladder": {"folder"},
@@ -92,9 +95,6 @@ TAKES = {
     "RECORDING": {"recording", "long recording"},
     "MAP": {"map folder", "text map"},
     "FILE|MAP": {"recording", "long recording", "map folder", "text map"},
-    "--maps": {"maps folder"},
-    "--out": {"folder"},
-    "--logs": {"folder"},
 }
 
 ALWAYS_TRIED = {"folder", "long recording"}
@@ -132,8 +132,7 @@ class Place:
         return [*self.command.split(), *positional, *options]
 
     def takes(self) -> set[str]:
-        option = self.name if self.index is None else ""
-        names = (option, f"{self.value} of {self.command}", self.value)
+        names = (self.name,) if self.index is None else (f"{self.value} of {self.command}", self.value)
         return next((TAKES[name] for name in names if name in TAKES), set())
 
 
