@@ -13,6 +13,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from conftest import MAPS, ROOT, TIMEOUT_S, clean_environment
@@ -108,6 +109,17 @@ def test_results_are_plain_data_and_the_same_on_any_number_of_threads() -> None:
 
     assert untimed(again) == untimed(results)
     assert "keep_away:planner" in repr(results) and "<td>safest</td>" in results._repr_html_()
+
+
+@pytest.mark.parametrize("name", ["seed", "budget_ticks"])
+def test_numbers_are_read_as_those_of_a_bot(name: str) -> None:
+    calls: list[Any] = [Bot, lambda **options: evaluate("random", MAPS / "snail", samples=1, **options)]
+    for call in calls:
+        call(**{name: np.int64(3)})
+        with pytest.raises(ValueError, match=f"{name}: expected a whole number from 0"):
+            call(**{name: -1})
+        with pytest.raises(TypeError, match=f"{name}: expected an int, found float"):
+            call(**{name: 1.5})
 
 
 def test_the_command_line_gives_the_same_games() -> None:

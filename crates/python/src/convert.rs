@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyInt};
+use pyo3::types::PyDict;
 
 use getaway::game::{Direction, Move, Rules};
 use getaway::text::one_line;
@@ -128,7 +128,7 @@ pub(crate) fn duration(name: &str, milliseconds: f64) -> PyResult<Duration> {
 
 pub(crate) fn optional_u64(name: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<u64>> {
     let Some(value) = value else { return Ok(None) };
-    if !value.is_instance_of::<PyInt>() {
+    if !value.hasattr(intern!(value.py(), "__index__"))? {
         return Err(PyTypeError::new_err(format!("{name}: expected an int, found {}", type_name(value))));
     }
     value.extract().map(Some).map_err(|error| {

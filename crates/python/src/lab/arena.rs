@@ -19,7 +19,7 @@ use getaway_benchmark::attempts;
 use getaway_discover::{Bank, bank_of_spec, scores};
 
 use crate::callables::Host;
-use crate::convert::{duration, library_error, value_error, variant, without_gil};
+use crate::convert::{duration, library_error, optional_u64, value_error, variant, without_gil};
 use crate::map::Map;
 use crate::value::{from_rules, to_value};
 
@@ -37,8 +37,8 @@ pub(crate) fn play_series<'py>(
     callables: HashMap<String, Py<PyAny>>,
     maps: Vec<PyRef<'py, Map>>,
     samples: u32,
-    seed: u64,
-    budget_ticks: Option<u64>,
+    seed: &Bound<'py, PyAny>,
+    budget_ticks: Option<&Bound<'py, PyAny>>,
     budget_ms: Option<f64>,
     #[pyo3(from_py_with = variant)] no_jump: Rules,
     rules: Option<&Bound<'py, PyAny>>,
@@ -47,7 +47,8 @@ pub(crate) fn play_series<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let rules = from_rules(&no_jump, rules)?;
     let time = budget_ms.map(|budget_ms| duration("budget_ms", budget_ms)).transpose()?;
-    let budget = Budget { time, ticks: budget_ticks, ..Budget::UNLIMITED };
+    let budget = Budget { time, ticks: optional_u64("budget_ticks", budget_ticks)?, ..Budget::UNLIMITED };
+    let seed = optional_u64("seed", Some(seed))?.unwrap_or_default();
     let maps: Vec<map::Map> = maps.iter().map(|map| map.map.clone()).collect();
     let options = SeriesOptions { planners, samples, seed, rules, budget };
     let host = Host::new(callables);
