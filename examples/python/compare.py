@@ -37,8 +37,9 @@ def rows(planners: list[str], maps: list[getaway.Map], *, no_jump: bool, threads
         best = np.array(list(pool.map(lambda map: best_tick(map, no_jump=no_jump), maps)))
     games = arena.evaluate(planners, maps, samples=1, no_jump=no_jump, threads=threads).games
     cells = []
-    for planner in planners:
-        ticks = np.array([game["final_tick"] for game in games if game["planner"] == planner])
+    # The games name a planner NAME=PLANNER only by its name.
+    for name in dict.fromkeys(game["planner"] for game in games):
+        ticks = np.array([game["final_tick"] for game in games if game["planner"] == name])
         error = ticks.std(ddof=1) / np.sqrt(len(ticks)) if len(ticks) > 1 else float("nan")
         regrets = (best - ticks)[~np.isnan(best)]
         regret = f"{regrets.mean():.0f}" if len(regrets) else "-"

@@ -104,10 +104,10 @@ def test_native_environment_of_pufferlib_plays_the_games_of_a_batch(monkeypatch:
 
 
 def test_comparison_of_planners_is_a_table(tmp_path: Path) -> None:
-    words = [sys.executable, str(EXAMPLES / "compare.py"), "safest", f"model:{ROOT / 'examples/models/evolved.json'}", "--test-maps", "2"]
+    words = [sys.executable, str(EXAMPLES / "compare.py"), "careful=safest", f"model:{ROOT / 'examples/models/evolved.json'}", "--test-maps", "2"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=TIMEOUT_S, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    assert done.stdout.count("| safest |") == 4 and "2 test maps, no jumping" in done.stdout
+    assert done.stdout.count("| careful=safest |") == 4 and "2 test maps, no jumping" in done.stdout
 
 
 @pytest.mark.parametrize(
