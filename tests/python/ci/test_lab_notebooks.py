@@ -15,7 +15,7 @@ NOTEBOOKS = sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
 def test_notebook_runs_and_is_stored_without_its_outputs(path: object) -> None:
     notebook = nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call]
     assert not any(cell.get("outputs") for cell in notebook.cells)
-    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(ROOT)}}).execute()
+    NotebookClient(notebook, timeout=300).execute()
 
 
 def test_there_are_two_notebooks() -> None:
