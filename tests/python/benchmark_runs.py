@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 BENCHMARK = ROOT / "benchmark"
 sys.path.insert(0, str(BENCHMARK))
 import check  # type: ignore[import-not-found]  # noqa: E402
@@ -98,7 +100,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--max-steps", type=int, default=3_000_000)
-    parser.add_argument("--program", type=Path, default=ROOT / "target" / "debug" / "getaway")
+    parser.add_argument("--program", type=Path, default=TARGET / "debug" / "getaway")
     args = parser.parse_args()
     return 0 if run(args.program.resolve(), args.count, args.seed, args.max_steps) else 1
 
