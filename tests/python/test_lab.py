@@ -228,6 +228,8 @@ def test_bots_accept_every_listed_planner() -> None:
         (lambda: Game(Map("P"), rules={"owls": 1}), ValueError, "rules: unknown field `owls`"),
         (lambda: Game(Map("P"), rules={"owl_minute_ticks": 0}), ValueError, "owl_minute_ticks is 0: expected at least 1"),
         (lambda: Game(Map("P"), rules=3), TypeError, "rules: expected a dict, found int"),  # type: ignore[arg-type]
+        (lambda: Game.parse(3), TypeError, "drawing: expected a drawing, or a sequence of its rows, found int"),  # type: ignore[arg-type]
+        (lambda: Map(["P", 3]), TypeError, r"rows\[1\]: expected a string, found int"),  # type: ignore[list-item]
         (lambda: Game(3), TypeError, "map: expected a name, a path or a Map"),  # type: ignore[arg-type]
         (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[]), ValueError, "0 threats: the map has 1"),
         (lambda: State(Map("P.B"), tick=1, player=(0, 1), threats=[Threat("bull", (2, 0))]), ValueError, "not an open tile"),

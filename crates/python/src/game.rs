@@ -365,7 +365,7 @@ impl Game {
         #[pyo3(from_py_with = variant)] no_jump: Rules,
         rules: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
-        let map = Map::new(drawing, "drawing", "")?;
+        let map = Map::drawn("drawing", drawing, "drawing", "")?;
         let rules = from_rules(&no_jump, rules)?;
         Ok(Self::start(Board::new(drawing.py(), map, None, &rules)?))
     }

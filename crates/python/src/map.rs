@@ -10,7 +10,7 @@ use getaway::game::{Direction, Rules, World};
 use getaway::game::{Layout, Style};
 use getaway::map::{self, GeneratorKind, GeneratorOptions, MapError, MapLibrary};
 
-use crate::convert::{catch_panic, clearer, optional_u64, repr, value_error, without_gil};
+use crate::convert::{catch_panic, optional_u64, repr, type_name, value_error, without_gil};
 use crate::value::read_items;
 
 /// A map: the streets, and the start positions of the player and the threats.
@@ -40,19 +40,21 @@ impl PartialEq for Map {
     }
 }
 
-#[pymethods]
 impl Map {
-    #[new]
-    #[pyo3(signature = (rows, *, name = "drawing", difficulty = ""))]
-    pub(crate) fn new(rows: &Bound<'_, PyAny>, name: &str, difficulty: &str) -> PyResult<Self> {
+    /// A map of a drawing, which is the value of the argument `argument`.
+    pub fn drawn(argument: &str, rows: &Bound<'_, PyAny>, name: &str, difficulty: &str) -> PyResult<Self> {
         let drawing = match rows.cast::<PyString>() {
             Ok(drawing) => drawing.to_str()?.to_owned(),
             Err(_) => {
                 let expected = "a drawing, or a sequence of its rows";
-                let rows = read_items("rows", expected, rows, |_, row| {
-                    row.extract::<String>().map_err(|error| {
-                        clearer(row.py(), error, || PyTypeError::new_err(format!("rows: expected {expected}")))
-                    })
+                let rows = read_items(argument, expected, rows, |index, row| {
+                    let Ok(row) = row.cast::<PyString>() else {
+                        let found = type_name(row);
+                        return Err(PyTypeError::new_err(format!(
+                            "{argument}[{index}]: expected a string, found {found}"
+                        )));
+                    };
+                    Ok(row.to_str()?.to_owned())
                 })?;
                 rows.join("\n")
             }
@@ -60,6 +62,15 @@ impl Map {
         let layout = catch_panic(|| Layout::parse(&drawing))?.map_err(value_error)?;
         let (name, kind, difficulty) = (name.to_owned(), "drawing".to_owned(), difficulty.to_owned());
         Ok(Self { map: map::Map { name, kind, difficulty, layout } })
+    }
+}
+
+#[pymethods]
+impl Map {
+    #[new]
+    #[pyo3(signature = (rows, *, name = "drawing", difficulty = ""))]
+    fn new(rows: &Bound<'_, PyAny>, name: &str, difficulty: &str) -> PyResult<Self> {
+        Self::drawn("rows", rows, name, difficulty)
     }
 
     /// The map's name. For a map from disk, the name of its folder, or of its text file without the
