@@ -126,7 +126,7 @@ def test_states_of_a_batch_are_read_and_set_as_numbers() -> None:
     assert [batch[game].tick for game in range(6)] == [1, 31] * 3
     for wrong, error, sentence in [
         (numbers[:3], ValueError, r"states: expected the shape \(6, \d+\), found \(3, \d+\)"),
-        (numbers.astype(int), TypeError, "states: expected a two-dimensional array of int16, found ndarray"),
+        (numbers.astype(int), TypeError, "states: expected a 2D NumPy array of int16, found a 2D array of int64"),
         (np.where(np.arange(numbers.shape[1]) == 2, 999, numbers).astype(np.int16), ValueError, r"states\[0\]: \(999, .* is not an open tile"),
     ]:
         with pytest.raises(error, match=sentence):

@@ -313,10 +313,7 @@ impl Batch {
         let games = self.batch.len();
         let Some(mask) = mask else { return Ok(vec![true; games]) };
         let Ok(mask) = mask.cast::<PyArray1<bool>>() else {
-            let found = match mask.cast::<PyUntypedArray>() {
-                Ok(array) => format!("a {}D array of {}", array.ndim(), array.dtype()),
-                Err(_) => type_name(mask),
-            };
+            let found = kind_of(mask);
             return Err(PyTypeError::new_err(format!(
                 "mask: expected a 1D NumPy array of bool with one entry for each of {games} games, found {found}"
             )));
@@ -342,6 +339,14 @@ impl Batch {
         usize::try_from(game).ok().filter(|&game| game < games).ok_or_else(|| {
             PyIndexError::new_err(format!("game {index}: expected an index from -{games} to {}", games as isize - 1))
         })
+    }
+}
+
+/// The dimensions and the dtype of a NumPy array, or the type of another value, for an error.
+fn kind_of(value: &Bound<'_, PyAny>) -> String {
+    match value.cast::<PyUntypedArray>() {
+        Ok(array) => format!("a {}D array of {}", array.ndim(), array.dtype()),
+        Err(_) => type_name(value),
     }
 }
 
@@ -533,10 +538,8 @@ impl Batch {
         let (games, length) = (self.batch.len(), self.batch.shape().state());
         let marks = self.marks(mask)?;
         let Ok(states) = states.cast::<PyArray2<i16>>() else {
-            let found = type_name(states);
-            return Err(PyTypeError::new_err(format!(
-                "states: expected a two-dimensional array of int16, found {found}"
-            )));
+            let found = kind_of(states);
+            return Err(PyTypeError::new_err(format!("states: expected a 2D NumPy array of int16, found {found}")));
         };
         if states.shape() != [games, length] {
             let found = repr(PyTuple::new(py, states.shape())?.as_any())?;
