@@ -89,7 +89,7 @@ def test_solution_can_be_replayed_to_its_score() -> None:
         (lambda: getaway.Game("no-such-map"), FileNotFoundError, "no map named no-such-map"),
         (lambda: getaway.Game.parse("P?"), ValueError, "expected one of # "),
         (lambda: getaway.Game.parse("P").step(1.5), TypeError, "expected a Move, its number or letter, a dict, a list of dicts or None"),  # type: ignore[arg-type]
-        (lambda: getaway.solve(getaway.Game.parse("P"), no_jump=True), ValueError, "no_jump: the given game is of the standard variant"),
+        (lambda: getaway.solve(getaway.Game.parse("P"), no_jump=True), ValueError, "no_jump: expected a game or state of the no-jump variant, found the standard variant"),
         (lambda: getaway.solve("no/such/map"), FileNotFoundError, "no such map"),
     ],
 )

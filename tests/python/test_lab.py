@@ -230,7 +230,7 @@ def test_bots_accept_every_listed_planner() -> None:
         (lambda: Game(Map("P"), rules=3), TypeError, "rules: expected a dict, found int"),  # type: ignore[arg-type]
         (lambda: Game.parse(3), TypeError, "drawing: expected a drawing, or a sequence of its rows, found int"),  # type: ignore[arg-type]
         (lambda: Map(["P", 3]), TypeError, r"rows\[1\]: expected a string, found int"),  # type: ignore[list-item]
-        (lambda: Game(3), TypeError, "map: expected a name, a path or a Map"),  # type: ignore[arg-type]
+        (lambda: Game(3), TypeError, "map: expected a name, a path, a Map, a Game or a State"),  # type: ignore[arg-type]
         (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[]), ValueError, "0 threats: the map has 1"),
         (lambda: State(Map("P.B"), tick=1, player=(0, 1), threats=[Threat("bull", (2, 0))]), ValueError, "not an open tile"),
         (lambda: State(Map("P.B"), tick=1, player=(0, 0), threats=[Threat("owl", (2, 0))]), ValueError, "expected the map's bull"),

@@ -57,7 +57,9 @@ impl Board {
                 return Err(PyValueError::new_err("rules: expected none with a game or state, which has rules"));
             }
             if variant.no_jump && !board.world.rules().no_jump {
-                return Err(PyValueError::new_err("no_jump: the given game is of the standard variant"));
+                return Err(PyValueError::new_err(
+                    "no_jump: expected a game or state of the no-jump variant, found the standard variant",
+                ));
             }
             return Ok(board);
         }
@@ -67,7 +69,10 @@ impl Board {
         }
         let path: PathBuf = map.extract().map_err(|error| {
             clearer(py, error, || {
-                PyTypeError::new_err(format!("map: expected a name, a path or a Map, found {}", type_name(map)))
+                PyTypeError::new_err(format!(
+                    "map: expected a name, a path, a Map, a Game or a State, found {}",
+                    type_name(map)
+                ))
             })
         })?;
         Self::new(py, Map { map: read_map(py, &path)? }, Some(path), &rules)
