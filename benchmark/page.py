@@ -50,7 +50,7 @@ def markdown(found):
         own = [row for row in found if row["name"].startswith(track + "/")]
         counts = [str(sum(row["state"] == name for row in own)) for name in ORDER]
         text += f"| {track} | {len(own)} | {' | '.join(counts)} |\n"
-    text += "\nUndecided instances come first, then doomed instances without a proven best score. *Line* and *bound* are ticks.\n\n"
+    text += "\nThe instances without a proven best score, in the order of the columns above. *Line* and *bound* are ticks.\n\n"
     text += "| instance | state | line | bound | line by | bound by |\n|---|---|---|---|---|---|\n"
     for row in found:
         if row["state"] not in (DOOMED, SURVIVES):
