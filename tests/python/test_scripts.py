@@ -21,7 +21,7 @@ def test_server_starts_every_time_on_busy_processors(getaway_program: Path) -> N
 
 def test_server_that_cannot_start_ends_the_script_with_its_error(getaway_program: Path) -> None:
     error = starts.start(getaway_program.resolve(), "--tick-ms", "0")
-    assert error is not None and error.startswith("exit 2: error: "), error
+    assert error is not None and error.startswith("exit code 2: error: "), error
 
 
 @pytest.mark.parametrize("script", ["run.sh", "test.sh", "package.sh"])
