@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests of the library and of the reference model under AddressSanitizer, or `cargo test`
 # with the given arguments, such as `--test integration mixed_worlds`. `--python ARGUMENT...`
-# instead runs tests/python/fuzz_extension.py with these arguments, such as `calls --count 1000000`,
-# an extension that is built with the sanitizer, and gcc's sanitizer runtime.
+# instead runs tests/python/fuzz_extension.py with these arguments, such as `calls --count 1000000`.
+# The extension is then built with the sanitizer, and gcc's sanitizer runtime is loaded.
 #
 # Uses the nightly toolchain if it is installed, and otherwise the default one with RUSTC_BOOTSTRAP.
 set -euo pipefail

@@ -249,7 +249,7 @@ fn every_solution_is_confirmed_by_the_reference_model() {
         let options = GeneratorOptions { kind: GeneratorKind::City, threats: 10, ..GeneratorOptions::default() };
         generate_nth(&options, 9, index).expect("a city")
     });
-    // In the no-jump variant, the player is doomed: the shark blocks the only way out.
+    // In the no-jump variant, the player is doomed: it cannot get past the shark.
     let trap = Map { layout: Layout::parse("P...s").expect("a drawing"), ..our_map("snail") };
     let mut seen = Vec::new();
     for map in common::our_maps().into_iter().chain(mazes).chain(cities).chain([trap]) {

@@ -305,7 +305,7 @@ class Objects:
             case 33:
                 return Batch(maybe([pick(MAPS)]), maybe(4), observation=maybe("state"), threads=maybe(2), rules=maybe(None))
             case 34:
-                # At most one of the limits is odd, because the other limit must end the search.
+                # With an odd memory limit, the time limit must end the search.
                 limits: dict[str, Any] = pick([{"time_limit_ms": odd()}, {"time_limit_ms": 1, "memory_max_bytes": odd()}])
                 solution = getaway.solve(maybe(pick(MAPS)), seed=maybe(1), **limits)
                 return repr(solution)

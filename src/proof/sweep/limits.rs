@@ -23,7 +23,7 @@ impl End {
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(in crate::proof) struct SweepLimits {
     /// Maximum combinations after a threat joins a layer. Does not apply to the first new threat of
-    /// a sweep, nor to threats that join because a known set contains them. If 0, only the first
+    /// a sweep, nor to those of a known set that covers the layer's threats. If 0, only the first
     /// threat joins.
     pub join_len: usize,
     pub layer_len: usize,

@@ -20,7 +20,7 @@ pub enum PairResult {
     /// This entrant is better than the other.
     Better,
     Worse,
-    /// Neither entrant is better by the margin of the test.
+    /// Both tests accept H0: neither entrant is better.
     Equal,
     /// The tests are undecided, and the entrants only repeat earlier pairs of games.
     Exhausted,
