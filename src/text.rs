@@ -1,14 +1,16 @@
 //! Makes untrusted text safe to print on one line of a terminal.
 
 /// Returns true for control characters, line and paragraph separators, bidirectional formatting
-/// characters (Unicode Annex 9) and deprecated format characters (Unicode, section 23.3).
+/// characters (Unicode Standard Annex #9) and deprecated format characters (Unicode Standard,
+/// section 23.3).
 fn is_control(c: char) -> bool {
     let is_format =
         matches!(c, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}');
     c.is_control() || is_format
 }
 
-/// Writes control characters as JSON escapes (`\n`, `\u001b`), so JSON strings keep their meaning.
+/// Writes control characters, line separators and bidirectional formatting characters as JSON
+/// escapes (`\n`, `\u001b`), so JSON strings in the text keep their values.
 ///
 /// ```
 /// assert_eq!(getaway::text::one_line("red \x1b[31m\nçödé"), "red \\u001b[31m\\nçödé");

@@ -3,7 +3,8 @@
 use rand_pcg::Pcg64Mcg;
 use rand_pcg::rand_core::{Rng, SeedableRng};
 
-/// The random number generator PCG XSL 128/64 (MCG) by O'Neill (2014), the same on all platforms.
+/// The random number generator PCG XSL 128/64 (MCG) by O'Neill (2014). Equal seeds give equal
+/// numbers on all platforms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Generator(Pcg64Mcg);
 
@@ -25,9 +26,9 @@ impl Generator {
         self.0.next_u64()
     }
 
-    /// A random index below `count` (1 to `2^32`), from one draw of 32 bits. No draw is rejected
-    /// (Lemire 2019, section 4), so an index's probability deviates from `1 / count` by a relative
-    /// error of at most `count / 2^32`.
+    /// A random index below `count` (1 to `2^32`), from one draw of 32 bits. Multiplies as in
+    /// Lemire 2019, section 4, but rejects no draw, so an index's probability deviates from
+    /// `1 / count` by a relative error of at most `count / 2^32`.
     #[inline]
     pub fn below(&mut self, count: usize) -> usize {
         debug_assert!(count > 0 && count as u64 <= 1 << 32);
@@ -49,10 +50,11 @@ impl Generator {
     }
 }
 
-/// A deterministic one-player problem. Searches call its methods tens of millions of times per
-/// second, so the caller passes buffers that it reuses.
+/// A deterministic one-player problem. Methods fill a list of the caller, which the caller reuses,
+/// so that they need not allocate one per call.
 pub trait Problem {
-    /// A state: everything that determines how a sequence can continue. Every rollout clones one.
+    /// A state: everything on which the legal actions, their effects and the reward depend. Every
+    /// rollout clones a state.
     type State: Clone;
     /// An action: one decision.
     type Action: Copy + Eq;
@@ -64,8 +66,8 @@ pub trait Problem {
     /// Plays a legal action.
     fn apply(&self, state: &mut Self::State, action: Self::Action);
 
-    /// Returns true if the state is final. Every sequence of actions must reach a final state,
-    /// unless rollouts have a horizon or the budget limits ticks or time.
+    /// Returns true if the state is final. If a sequence of actions can be endless, the budget must
+    /// limit ticks or time. A limit on evaluations suffices if rollouts have a horizon.
     fn is_final(&self, state: &Self::State) -> bool;
 
     /// The finite reward of a sequence that ends in `state` or is cut off there. Higher is better.
@@ -85,13 +87,14 @@ pub trait Problem {
         actions[random.below(actions.len())]
     }
 
-    /// Prepares the first state of a rollout with the `greedy` policy. An implementation may store
-    /// parameters of the policy in the state, but must not change the state otherwise.
+    /// Prepares the first state of a rollout that follows the `greedy` policy. An implementation
+    /// may store parameters of the policy in the state, but must not change the state otherwise.
     #[inline]
     fn begin_greedy(&self, _state: &mut Self::State) {}
 
     /// The action of the `greedy` policy in the non-final `state`, by default a random one.
-    /// `actions` is scratch space. The method must add its simulated steps to `_trial_ticks`.
+    /// `actions` is scratch space. The method must add the number of steps that it simulates to
+    /// `_trial_ticks`.
     #[inline]
     fn greedy(
         &self,
@@ -104,8 +107,9 @@ pub trait Problem {
     }
 
     /// The code of a legal action. Actions with the same code share a learnt weight in `adapt`, so
-    /// a code should depend only on features that matter. `depth` actions were played before, and
-    /// `index` is the action's index among the legal actions. The default combines these two.
+    /// a code should depend only on features that matter. `depth` is the number of actions from the
+    /// start of the run to `_state`, and `index` is the action's index among the legal actions. By
+    /// default, the code combines `depth` and `index`.
     #[inline]
     fn code(&self, _state: &Self::State, _action: Self::Action, depth: usize, index: usize) -> u64 {
         (depth as u64) << 32 | index as u64

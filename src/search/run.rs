@@ -25,7 +25,8 @@ pub struct SearchOutcome<A> {
     pub evaluations: u64,
     /// The number of simulated steps in this run, including trial steps of the `greedy` policy.
     pub simulated_ticks: u64,
-    /// Completed invocations of the outermost component in this run.
+    /// Completed invocations of the outermost component in this run, except an invocation that
+    /// found nothing left to explore.
     pub passes: u64,
     /// The reason for stopping.
     pub ending: StopReason,
@@ -55,9 +56,9 @@ impl<A: Copy> Record<A> {
     }
 }
 
-/// A search that keeps the best sequence and the trees between runs. Call
-/// [`advance`](Self::advance) after playing an action, and [`reset`](Self::reset) before a run from
-/// any other state.
+/// A search that keeps the best sequence and the trees between runs. After playing an action, call
+/// [`advance`](Self::advance). Before a run from a state that the played actions do not lead to,
+/// call [`reset`](Self::reset).
 #[derive(Clone)]
 pub struct Search<A> {
     expression: Expression,
@@ -101,8 +102,9 @@ impl<A: Copy + Eq> Search<A> {
     }
 
     /// Searches from `state` until the budget is used up or nothing is left to find. First replays
-    /// the best sequence of earlier runs to update its reward, which costs no budget. If the
-    /// sequence cannot be played from `state`, resets the search.
+    /// the best sequence of earlier runs to update its reward, which costs no ticks or evaluations.
+    /// Resets the search if the sequence cannot be played from `state`, or if the sequence is empty
+    /// and `state` is not final.
     pub fn run<P>(&mut self, problem: &P, state: &P::State, budget: Budget) -> SearchOutcome<A>
     where
         P: Problem<Action = A>,
@@ -125,8 +127,9 @@ impl<A: Copy + Eq> Search<A> {
     }
 
     /// Moves the root to the state after `action`. If the best sequence starts with `action`, keeps
-    /// the rest of the sequence and the subtrees, and returns true. Otherwise, returns false and
-    /// resets the search: with its old trees, it would skip explored subtrees and their sequences.
+    /// the rest of the sequence and the subtrees, and returns true. Otherwise, resets the search
+    /// and returns false. If the trees were kept, the search would skip explored subtrees, whose
+    /// sequences it has not stored.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
@@ -144,7 +147,6 @@ impl<A: Copy + Eq> Search<A> {
         self.trees.iter_mut().for_each(Tree::clear);
     }
 
-    /// Updates the best sequence's reward, or resets the search if the sequence cannot be played.
     fn replay<P: Problem<Action = A>>(&mut self, problem: &P, state: &P::State) {
         if self.best.reward.is_none() {
             return;
@@ -256,7 +258,7 @@ impl<P: Problem> Run<'_, P> {
             }
         }
         let reward = self.evaluate(component, &state);
-        // No tree's path is longer than `start`, so the trees' paths need no truncation.
+        // No tree's path has more than `start` actions, so the trees' paths need no truncation.
         self.search.path.truncate(start);
         Ok(reward)
     }
@@ -339,7 +341,8 @@ impl<P: Problem> Run<'_, P> {
         Ok(state)
     }
 
-    /// Descends along the current path, and expands nodes. Returns false if the tree is full.
+    /// Descends along the current path, and expands its nodes if the tree has room for their
+    /// children. Returns false if the path leaves the tree.
     fn follow_path(&mut self, component: usize) -> Result<bool, Stop> {
         let mut replayed: Option<P::State> = None;
         loop {
@@ -394,7 +397,8 @@ impl<P: Problem> Run<'_, P> {
         self.search.trees.iter_mut().for_each(|tree| tree.truncate_path(length));
     }
 
-    /// Evaluates the path, and updates the best sequences of the search and enclosing components.
+    /// Evaluates `state`, the end of the path. Offers the path as the best sequence to the enclosing
+    /// components and to the search.
     pub(super) fn evaluate(&mut self, component: usize, state: &P::State) -> f64 {
         let reward = self.problem.reward(state);
         debug_assert!(reward.is_finite(), "a reward is finite");

@@ -105,9 +105,10 @@ impl<A: Copy + Eq> Tree<A> {
     }
 
     /// Moves to a random unvisited child or, if all children are visited, to the child with the
-    /// highest mean + C sqrt(ln n / n_k), and returns its action. Skips explored children; at least
-    /// one child must be unexplored. Scales rewards to 0..1 by the range seen, and breaks ties at
-    /// random (UCB1: Auer, Cesa-Bianchi and Fischer 2002, figure 1, where C is sqrt(2)).
+    /// highest mean + C sqrt(ln n / n_k), and returns its action. The node has n visits, and the
+    /// child n_k. Skips explored children; at least one child must be unexplored. Scales rewards to
+    /// 0..1 by the range seen in the tree, and breaks ties at random. This is UCB1 (Auer,
+    /// Cesa-Bianchi and Fischer 2002, figure 1), where C is sqrt(2).
     pub(super) fn descend(&mut self, c: f64, random: &mut Generator) -> A {
         let node = self.current();
         let first = node.first as usize;
@@ -123,7 +124,7 @@ impl<A: Copy + Eq> Tree<A> {
     }
 
     fn best_child(&self, node: &Node<A>, children: &[Node<A>], c: f64, random: &mut Generator) -> usize {
-        // Not `f64::ln`, because its last bit differs between platforms.
+        // Not `f64::ln`, because its last bit can differ between platforms.
         let log_visits = libm::log(f64::from(node.visits.max(1)));
         let spread = self.reward_max - self.reward_min;
         let scale = if spread > 0.0 { 1.0 / spread } else { 0.0 };
