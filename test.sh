@@ -1,8 +1,10 @@
 #!/usr/bin/env bash
-# Runs the Rust and Python tests; stops at the first failure. Needs Rust and Python 3.10+. Writes
-# only to target/ (or CARGO_TARGET_DIR) and .venv.
-# Tests that need recordings of the real server read the folder GETAWAY_SHARED (default: ../shared).
-# Without this folder, they are ignored, or fail if GETAWAY_REQUIRE_SHARED is 1.
+# Runs the Rust tests and, if they pass, the Python tests outside tests/python/browser and
+# tests/python/ci. Needs Rust and Python 3.10+. In the checkout, writes only to target/ (or
+# CARGO_TARGET_DIR) and .venv.
+# Tests that need recordings of the real server read the folder that the variable GETAWAY_SHARED
+# names (default: ../shared). Without this folder, they are skipped, or fail if the variable
+# GETAWAY_REQUIRE_SHARED is 1.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 # shellcheck source=tools/environment.sh
@@ -12,7 +14,7 @@ case ${1:-} in
   '') ;;
   -h | --help)
     echo 'Usage: ./test.sh'
-    echo 'Runs the tests, Rust and Python, and stops at the first failure.'
+    echo 'Runs the Rust tests and, if they pass, the Python tests.'
     exit
     ;;
   *) echo "error: $1: unknown option (expected nothing)" >&2; exit 2 ;;
@@ -26,8 +28,8 @@ python_tests() {
 }
 
 require_rust
-# Many tests wait for a process or a deadline, so the number of parallel tests is twice the number
-# of processors.
+# Many tests wait for a process or a deadline, so by default, twice as many tests run in parallel as
+# there are processors.
 RUST_TEST_THREADS=${RUST_TEST_THREADS:-$((2 * $(getconf _NPROCESSORS_ONLN)))}
 export RUST_TEST_THREADS
 section tests cargo test --locked

@@ -50,8 +50,8 @@ impl Generator {
     }
 }
 
-/// A deterministic one-player problem. Methods fill a list of the caller, which the caller reuses,
-/// so that they need not allocate one per call.
+/// A deterministic one-player problem. Callers pass in a list for actions and reuse it, so that no
+/// call needs to allocate a list.
 pub trait Problem {
     /// A state: everything on which the legal actions, their effects and the reward depend. Every
     /// rollout clones a state.
@@ -67,7 +67,7 @@ pub trait Problem {
     fn apply(&self, state: &mut Self::State, action: Self::Action);
 
     /// Returns true if the state is final. If a sequence of actions can be endless, the budget must
-    /// limit ticks or time. A limit on evaluations suffices if rollouts have a horizon.
+    /// limit ticks or time, or evaluations if rollouts have a horizon.
     fn is_final(&self, state: &Self::State) -> bool;
 
     /// The finite reward of a sequence that ends in `state` or is cut off there. Higher is better.

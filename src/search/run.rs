@@ -129,7 +129,7 @@ impl<A: Copy + Eq> Search<A> {
     /// Moves the root to the state after `action`. If the best sequence starts with `action`, keeps
     /// the rest of the sequence and the subtrees, and returns true. Otherwise, resets the search
     /// and returns false. If the trees were kept, the search would skip explored subtrees, whose
-    /// sequences it has not stored.
+    /// sequences it does not store.
     pub fn advance(&mut self, action: A) -> bool {
         let follows = self.best.reward.is_some() && self.best.actions.first() == Some(&action);
         if follows {
@@ -397,8 +397,8 @@ impl<P: Problem> Run<'_, P> {
         self.search.trees.iter_mut().for_each(|tree| tree.truncate_path(length));
     }
 
-    /// Evaluates `state`, the end of the path. Offers the path as the best sequence to the enclosing
-    /// components and to the search.
+    /// Evaluates `state`, the end of the path. Offers the path as the best sequence to the
+    /// enclosing components and to the search.
     pub(super) fn evaluate(&mut self, component: usize, state: &P::State) -> f64 {
         let reward = self.problem.reward(state);
         debug_assert!(reward.is_finite(), "a reward is finite");

@@ -1,6 +1,6 @@
 """`python client.py URL PLAN`: a bot that uses the asyncio client of `websockets` 10.4 or later.
-PLAN has one letter per tick: L, R, U, D, or . to stay. Prints the number of messages, the last
-tick and the close code as JSON."""
+PLAN has one character per tick: L, R, U, D, or . to stay. Prints the number of received messages,
+the last tick and the close code as JSON."""
 
 import asyncio
 import json

@@ -1,4 +1,5 @@
-//! Measures allocations and peak memory per thread: other tests and the test harness allocate too.
+//! Measures the allocations and the peak memory of one thread, because other tests and the test
+//! harness allocate at the same time.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -9,7 +10,8 @@ thread_local! {
     static COUNTS: Cell<Counts> = const { Cell::new(Counts { allocations: 0, now_bytes: 0, peak_bytes: 0 }) };
 }
 
-/// Counts of one thread. `now_bytes` can be negative: a thread may free other threads' memory.
+/// Counts of one thread. `now_bytes` can be negative, because a thread may free memory that another
+/// thread allocated.
 #[derive(Clone, Copy)]
 struct Counts {
     allocations: usize,
@@ -26,8 +28,8 @@ fn count(change: impl FnOnce(&mut Counts)) {
     });
 }
 
-// SAFETY: every call is forwarded to the system allocator unchanged. The counters neither allocate
-// nor need to be dropped.
+// SAFETY: `alloc` and `dealloc` forward their arguments unchanged to the system allocator. The
+// counters neither allocate nor need to be dropped.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(|counts| {

@@ -11,7 +11,7 @@ use getaway::search::Generator;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Disturbance {
-    /// A threat is placed on a neighbouring tile.
+    /// A threat is placed on an open neighbouring tile other than the player's, if there is one.
     Misplace,
     Teleport,
     Swap,
@@ -105,7 +105,7 @@ pub struct Server {
     world: World,
     pub state: State,
     random: Generator,
-    /// The index of a threat that does not move, and the tick in which it moves again.
+    /// The index of a threat that does not move, and the tick from which it may move again.
     frozen: Option<(usize, u16)>,
     /// A threat's index, the style to report for it, and the tick in which its true style returns.
     renamed: Option<(usize, Name<Style>, u16)>,
@@ -152,7 +152,8 @@ impl Server {
         }
     }
 
-    /// Moves the threats on the player's tile to random other tiles, so that the game can go on.
+    /// Moves the threats on the player's tile to random other open tiles, so that the game can go
+    /// on. Under the no-jump rules, also advances the tick. Does nothing after the last tick.
     pub fn revive(&mut self) {
         let tick = self.tick();
         let player = self.world.player(&self.state);
@@ -169,7 +170,8 @@ impl Server {
         }
     }
 
-    /// Plays ticks without messages. Moves are drawn from those that are not fatal at once, if any.
+    /// Plays at most `ticks` ticks without messages. Draws each move from the moves that are not
+    /// fatal at once; if there are none, the player stays.
     fn skip(&mut self, ticks: usize) {
         for _ in 0..ticks {
             if self.state.is_over() {

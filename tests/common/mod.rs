@@ -1,4 +1,4 @@
-//! Maps, folders and files that the tests of all packages use.
+//! Maps, folders and files that the tests of several packages use.
 
 #![allow(dead_code, reason = "each package uses only a part of this module")]
 
@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use getaway::map::{Map, MapLibrary};
 
-/// The root of the checkout: the nearest folder with a `Cargo.lock`, from the package's folder up.
+/// The root of the checkout: the nearest folder with a `Cargo.lock`, from the package's folder up,
+/// or the package's folder if no folder has one.
 pub fn root() -> PathBuf {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = package.ancestors().find(|folder| folder.join("Cargo.lock").is_file());

@@ -1,4 +1,5 @@
-//! Guarantees: playing a game allocates nothing. States and the tables of maps are small.
+//! Guarantees: playing a game allocates nothing. States are small. Building the tables of the
+//! largest map stays within limits on memory and time.
 
 use std::time::{Duration, Instant};
 

@@ -138,7 +138,8 @@ fn observations_agree_with_the_state() {
     }
 }
 
-/// A threat's number of steps to a tile, by a search that does not use the observations' tables.
+/// The number of steps of a threat between two tiles, found without the tables of the observations,
+/// or `FAR_STEPS` if there is no path.
 fn steps(world: &World, from: u16, to: u16) -> i16 {
     let steps = world.graph().distances(Mover::Threat, from)[usize::from(to)];
     if steps == UNREACHED { FAR_STEPS } else { steps as i16 }
@@ -291,7 +292,8 @@ fn check_window(world: &World, state: &State, side: usize, found: &[u8]) {
     }
 }
 
-/// The number of further ticks that the player can survive, at most `ticks`.
+/// The number of further ticks that the player can survive, at most `ticks`. Ticks after the end of
+/// a survived game count.
 fn life(world: &World, state: &State, ticks: u16) -> i16 {
     let mut layer = HashSet::from([state.clone()]);
     layer.retain(|state| !state.is_caught());
@@ -334,7 +336,7 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
             arrivals.min().unwrap_or(i16::MAX)
         };
         let reached = graph.distances(Mover::Player, player);
-        // The library stores a time in one byte, so 255 is the maximum.
+        // The library stores each arrival time in one byte, so 255 is the maximum.
         let lead = |tile: u16| arrival(tile).min(255) - reached[usize::from(tile)].min(255) as i16;
         let leads: Vec<i16> = (0..graph.len() as u16).map(lead).filter(|&lead| lead > 0 && !next.is_caught()).collect();
         let nearest_of = |style: Option<Style>| {
@@ -357,8 +359,9 @@ fn check_features(world: &World, state: &State, found: &[i16]) {
     }
 }
 
-/// The number of steps to the nearest tile that is not in a dead end. Removing tiles with at most
-/// one exit, until every remaining tile has two or more, removes all dead ends.
+/// The number of steps to the nearest tile that is not in a dead end, or `FAR_STEPS` if none can be
+/// reached. Removing tiles with at most one exit, until every remaining tile has two or more,
+/// removes all dead ends.
 fn dead_end_depth(world: &World, tile: u16) -> i16 {
     let graph = world.graph();
     let mut kept: Vec<bool> =

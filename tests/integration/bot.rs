@@ -1,5 +1,5 @@
-//! Guarantees: the bot answers every message in time. If it sees the game from its start and the
-//! server follows the rules, it mispredicts no threat. If the server breaks the rules, the bot
+//! Guarantees: the bot answers every valid message in time. If it sees the game from its start and
+//! the server follows the rules, it mispredicts no threat. If the server breaks the rules, the bot
 //! survives longer on average with the planner `survival` than with the one-step rule `safest`.
 
 use std::time::Duration;
@@ -97,7 +97,6 @@ fn whole_games_are_survived_on_the_bundled_maps_in_both_variants() {
 #[test]
 fn see_through_tiles_are_discovered_in_time() {
     let layout = our_layout("harbour");
-    // The test of whole games plays this map with another seed.
     for (seed, rules) in [(0, Rules::BLITZ_2025), (3, Rules::NO_JUMP)] {
         let mut server = FakeServer::new(&layout, &rules);
         let mut bot = Bot::new(options("survival", &rules, seed)).unwrap();
@@ -174,7 +173,8 @@ fn game_joined_late_is_tracked_after_a_while() {
     let (mut games, mut survived) = (0, 0);
     for map in our_maps() {
         if map.name == "harbour" {
-            // A bot that joins late has too little time to explore this map's see-through tiles.
+            // A bot that joins late may have too little time to discover this map's see-through
+            // tiles.
             continue;
         }
         for tick in [30, 400, 1100] {
@@ -255,8 +255,9 @@ enum DroppedMessages {
     Burst,
 }
 
-/// Plays against a server that reports a wrong style for one threat from tick 200 on, moves a
-/// threat by one tile in tick 500, and may drop messages. Returns the final tick.
+/// Plays against a server that reports a wrong style for one threat from tick 200 on, and moves a
+/// threat by one tile in tick 500 if a neighbouring tile is free. Drops messages as `dropped` says.
+/// Returns the final tick.
 fn play_against_lying_server(layout: &Layout, planner: &str, dropped: DroppedMessages, seed: u64) -> u16 {
     let mut random = Generator::from_seed(seed);
     let mut draw = |count: usize| random.below(count);
@@ -300,7 +301,7 @@ fn shift(server: &mut FakeServer, layout: &Layout, index: usize) {
     });
 }
 
-/// Compares mean final ticks. Skips harbour, where decisions take ten times as long as elsewhere.
+/// Compares mean final ticks. Skips harbour, where decisions take much longer than elsewhere.
 fn assert_outlives_the_one_step_rule(dropped: DroppedMessages, factor: f64) {
     let maps: Vec<_> = our_maps().into_iter().filter(|map| map.name != "harbour").collect();
     let mean = |planner: &str| {
@@ -397,7 +398,7 @@ fn largest_hall_is_answered_from_the_first_tick() {
         decisions.push(server.serve(&mut bot));
     }
     let built = decisions.iter().position(|decision| decision.source != Source::Fallback);
-    assert!(built.is_some_and(|decision| (2..10).contains(&decision)), "the world is built in slices: {built:?}");
+    assert!(built.is_some_and(|decision| (2..10).contains(&decision)), "decisions without a world: {built:?}");
     assert_eq!(mispredictions(&bot), 0);
     assert!(decisions.iter().all(|decision| decision.elapsed <= budget), "{decisions:?}");
 }

@@ -1,6 +1,6 @@
-//! The bot signature: a hash of the bot's decisions on all bundled maps, against servers that
-//! follow the rules and servers that break them. The hash depends only on the code, because each
-//! call of the bot has either plenty of time or none.
+//! The bot signature: a hash of the bot's decisions on the bundled maps and in a hall, against
+//! servers that follow the rules and servers that break them. The hash does not depend on the speed
+//! of the machine, because each call of the bot has either plenty of time or none.
 //!
 //! Every test run checks the signature of a sample of games. The full signature takes minutes:
 //! `cargo test --test integration bot_signature -- --ignored`. After a change that is meant to
@@ -32,7 +32,7 @@ enum Script {
     NoJump,
     /// Like `Prompt`, but the bot plans without slack for late commands.
     WithoutSlack,
-    /// One command in twenty is late.
+    /// On average, one command in twenty is too late to be played.
     LateCommands,
     MissedMessages,
     /// The bot misses 209 messages in a row, while another bot plays.
@@ -331,7 +331,8 @@ fn signature(coverage: Coverage) -> String {
     records.sort_unstable_by_key(|&(number, _)| number);
     assert_eq!(records.len(), games.len());
     records.push((games.len(), ("hall".to_owned(), record_hall())));
-    // If the test fails, these lines show which games have changed.
+    // If the test fails, compare these lines with those of another commit to find the games that
+    // differ.
     for (_, (name, record)) in &records {
         println!("{:016x} {name}", hash([record.as_slice()]));
     }

@@ -1,5 +1,6 @@
-//! Every planner stops at the first clock reading past its deadline, and reads the clock often
-//! enough. A manual clock advances by a fixed time per reading, so the test is deterministic.
+//! Every planner stops at the first clock reading past its deadline, and simulates a limited number
+//! of ticks per reading. A manual clock advances by a fixed time per reading, so the test is
+//! deterministic.
 
 use std::time::Duration;
 
@@ -11,7 +12,8 @@ use getaway::search::{ManualTimeSource, TimeSource, install};
 const DECISIONS: usize = 12;
 /// The clock's advance per reading: about the time that a planner needs between readings.
 const READING: Duration = Duration::from_micros(15);
-/// Simulated ticks per reading: at most 512, plus 10 by a fallback rule that reads no clock.
+/// The longest interval between two readings, 512 ticks, plus a margin for ticks that are counted
+/// without a check of the deadline, such as trial steps of the `greedy` policy.
 const TICKS_PER_READING_MAX: u64 = 512 + 10;
 
 #[test]
@@ -33,7 +35,8 @@ fn every_planner_stops_at_the_first_reading_past_its_deadline() {
                 let budget = Budget::until(start + time);
                 let choice = planner.decide(&world, &state, budget);
                 let (readings, elapsed) = (clock.readings(), clock.now() - start);
-                // At most four late readings: the planner's last, the test's, two by another meter.
+                // At most four readings are past the deadline: the planner's last, the test's, and
+                // two by a nested search.
                 assert!(elapsed <= time + 4 * READING, "{name}: {elapsed:?} of {time:?}");
                 let ticks_max = readings * TICKS_PER_READING_MAX;
                 assert!(

@@ -132,7 +132,7 @@ fn play(seed: u64, maps: &Maps, kept: &mut Option<Bot>, report: &mut DecisionTim
     let (map, layout) = maps.draw(&mut random);
     let budget = BUDGETS[random.below(2)];
     let rules = if random.below(2) == 0 { Rules::BLITZ_2025 } else { Rules::NO_JUMP };
-    // In one game in six, the server's rules differ from the bot's.
+    // In about one game in six, the server's rules differ from the bot's from the start.
     let truth = if random.below(6) == 0 { variant(seed, 1 + random.below(3)) } else { rules };
     let truth = Rules { no_jump: rules.no_jump, ..truth };
     let goes_on = random.below(2) == 0;
@@ -242,7 +242,7 @@ fn decisions_keep_to_their_budgets_in_many_disturbed_games() {
         play(seed, &maps, &mut kept, &mut report);
     }
     println!("{report}");
-    assert_eq!(report.late, 0, "decisions more than {OVERRUN_MAX:?} over their budgets");
+    assert_eq!(report.late, 0, "decisions that exceeded their budgets by more than {OVERRUN_MAX:?}");
 }
 
 #[test]
@@ -272,5 +272,5 @@ fn proofs_keep_to_their_budgets() {
             }
         }
     }
-    assert!(late * 50 <= calls, "{late} of {calls} calls more than half a millisecond over their budget");
+    assert!(late * 50 <= calls, "{late} of {calls} calls exceeded their budget by more than half a millisecond");
 }

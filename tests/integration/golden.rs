@@ -1,6 +1,7 @@
 //! Guarantees: the library and the reference model agree with every tick of the bundled traces. The
-//! traces come from the reference model, which agrees with the real server (see `shared.rs`). To
-//! record them for changed maps, run `cargo test --test integration record_golden -- --ignored`.
+//! traces come from the reference model, which `shared.rs` checks against an independent
+//! implementation. To record them for changed maps, run
+//! `cargo test --test integration record_golden -- --ignored`.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -42,7 +42,8 @@ fn show(learner: &mut Learner, world: &World, moves: &[Move]) {
     }
 }
 
-/// The first tick in which the same moves lead to different threats under `left` and `right`.
+/// The first tick in which the threats differ, or in which the game is over under `right` only, if
+/// the same moves are played under `left` and `right`. `None` if the games agree.
 fn first_difference(map: &Map, left: &Rules, right: &Rules, moves: &[Move]) -> Option<u16> {
     let worlds = [left, right].map(|rules| World::new(&map.layout, rules).expect("a map"));
     let mut states = [worlds[0].start(), worlds[1].start()];
@@ -103,8 +104,9 @@ fn judge(truth: &Rules, findings: &Findings, all: &[(Map, Vec<Move>)], context: 
     wrong
 }
 
-/// Seeds of variants in which `hawk_patience_moves` and `hawk_posts` determine the possible values
-/// of `hawk_rest_moves`. The first seed leads to too many hypotheses, so the learner drops some.
+/// Seeds of variants in which the possible values of `hawk_rest_moves` depend on
+/// `hawk_patience_moves` and `hawk_posts`. The first seed leads to too many hypotheses, so the
+/// learner drops some.
 const SEEDS_OF_HAWKS: [u64; 2] = [53, 151];
 
 fn variants() -> u64 {
@@ -158,7 +160,8 @@ fn message_outside_the_ticks_of_a_game_is_no_sight() {
     }
 }
 
-/// A world in which only the goldfish moves, and a learner that calls the shark a ghost.
+/// A world in which only the goldfish moves, and a learner that knows the shark only by the word
+/// "ghost", which names no style.
 fn begin_with_ghost() -> (World, Learner) {
     let layout = Layout::parse("P#G...\n##.##.\ns#....\n.#####").expect("a drawing");
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");

@@ -1,5 +1,6 @@
 //! Guarantees: `game` and the reference model agree on every field of every tick, and on the paths
-//! between all tiles. `cargo run --release --example lockstep` compares them for 10,000,000 ticks.
+//! between all tiles. `cargo run --release --example lockstep` compares them for at least
+//! 10,000,000 ticks.
 
 use getaway::game::{Action, Direction, Layout, Rules, World};
 use getaway_reference::Game;
@@ -7,7 +8,7 @@ use getaway_reference::lockstep::{Coverage, Dice, RulesDraw, play, play_seed};
 use proptest::prelude::*;
 
 const TICKS: u64 = 150_000;
-/// Far above the seeds of the example `lockstep`, so that this test plays other games.
+/// Far above the default seeds of the example `lockstep`, so that this test plays other games.
 const FIRST_SEED: u64 = 1_000_000_000;
 
 #[test]
@@ -21,7 +22,7 @@ fn both_models_agree_on_random_games() {
         seed += 1;
     }
     println!("{coverage}");
-    assert_eq!(coverage.gaps(), [""; 0], "these games no longer cover every rule");
+    assert_eq!(coverage.gaps(), [""; 0], "these games do not cover every rule");
 }
 
 #[test]
@@ -49,7 +50,7 @@ fn move_to_rounds_the_largest_number_below_one_half_down() {
     let down = world.attempt(&world.start(), &Action::MoveTo { x: below_half, y: 2.0 });
     assert_eq!(down, Ok(Some(Direction::Down)), "(0, 2), not (1, 2)");
     let here = world.attempt(&world.start(), &Action::MoveTo { x: below_half, y: -below_half });
-    assert!(here.is_err(), "(0, 0), where the player already is: {here:?}");
+    assert!(here.is_err(), "expected an error, because the player already is at (0, 0): {here:?}");
 }
 
 proptest! {

@@ -1,4 +1,5 @@
-//! All integration tests form one program, which is linked once and runs its tests in parallel.
+//! All integration tests of this package form one program, which is linked once and runs its tests
+//! in parallel.
 
 mod allocation;
 mod batch;

@@ -1,4 +1,5 @@
-//! Guarantees: decoding any image file takes less than 100 MiB. The test counts every allocation.
+//! Guarantees: decoding any image file takes less than 100 MiB of memory. The test counts every
+//! allocation.
 
 use std::io::Write;
 

@@ -1,5 +1,6 @@
 //! Guarantees: a threat that is stepped alone moves as in the game. A world that is set to a layout
-//! equals a world built from that layout. A plan with slack survives waiting at any time.
+//! equals a world built from that layout. At any one time in a plan with slack, the player can wait
+//! for as many moves of the threats as the slack allows without being caught.
 
 use crate::common::our_maps;
 use getaway::game::{Layout, Move, Position, Rules, State, Style, Threat, Tile, World, WorldBuilder};
@@ -97,7 +98,8 @@ fn world_with_a_new_layout_equals_one_built_from_it() {
     let mut world = World::new(&maps[0].layout, &Rules::NO_JUMP).unwrap();
     for map in &maps {
         let mut layout = map.layout.clone();
-        // Change 0 keeps the map. The others remove a threat, change a style, and close a tile.
+        // Change 0 keeps the map. The other changes remove a threat, set the style of a threat, and
+        // close a tile, one after the other.
         for change in 0..4 {
             match change {
                 1 => drop(layout.threats.pop()),

@@ -1,5 +1,6 @@
 //! Guarantees: the server's messages are read, and written back as the same JSON. Extra fields,
-//! unknown names and missing optional fields are accepted. Any other text gives a one-line error.
+//! unknown names and missing optional fields are accepted. Text that is not a valid message gives a
+//! one-line error.
 
 use getaway::game::{Action, Direction, Layout, Position, Rules, Spawn, Style, Tile, World};
 use getaway::protocol::{

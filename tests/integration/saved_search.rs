@@ -1,4 +1,5 @@
-//! A search cut into pieces gives the same answer as an uncut one, and its certificates verify.
+//! A search that is saved and restored many times gives the same answer as an uninterrupted search,
+//! and its certificates verify.
 
 use std::time::Duration;
 
@@ -83,7 +84,8 @@ fn search_is_saved_wherever_the_time_is_up() {
     for (index, (_, world)) in worlds(10).enumerate() {
         let mut decider = decider();
         for piece in 0..150 {
-            // Every reading of this clock takes equally long, so all machines make the same cuts.
+            // This clock advances by the same time at every reading, so all machines interrupt the
+            // search at the same points.
             let clock = install(ManualTimeSource::with_reading(Duration::from_micros(20)));
             let time = Duration::from_micros(20) * (50 << random.below(8) | random.below(50) as u32);
             let solution = decider.solve(&world, &world.start(), Budget::until(clock.now() + time));
@@ -98,7 +100,8 @@ fn search_is_saved_wherever_the_time_is_up() {
     assert!(cuts >= 500, "{cuts} cuts");
 }
 
-/// Saves a search that has known sets, but has not decided the map.
+/// The first of 20 generated maps that a search does not decide within its budget, the map's world,
+/// and the saved search.
 fn undecided() -> (Layout, World, Vec<u8>) {
     let options = GeneratorOptions {
         kind: GeneratorKind::Labyrinth,
@@ -129,7 +132,8 @@ fn proof_from_forged_sets_is_refused() {
     while let Some(start) = find(place, b"\"allowed\":[") {
         place += start;
         let end = place + find(place, b"]]").expect("the end of a list of lists");
-        // A number's first digit becomes 0, and the rest spaces: JSON forbids leading zeros.
+        // The first digit of each number becomes 0, and the other digits become spaces, because
+        // JSON forbids leading zeros.
         for at in place..end {
             if bytes[at].is_ascii_digit() {
                 forged[at] = if bytes[at - 1].is_ascii_digit() { b' ' } else { b'0' };

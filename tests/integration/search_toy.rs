@@ -1,4 +1,5 @@
-//! Every component finds the best leaf of small trees and counts its evaluations exactly.
+//! Every component finds the best leaf of a small tree, and evaluates exactly as often as its
+//! definition says.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
@@ -157,7 +158,8 @@ fn each_component_evaluates_as_often_as_defined() {
     }
 }
 
-/// A walk of at most ten steps. The policy `greedy` walks in its first ten calls, then leaves.
+/// A walk of at most ten steps. The policy `greedy` takes a step in its first ten calls, and leaves
+/// the walk in all later calls.
 struct Guided(Cell<u32>);
 
 impl Problem for Guided {
@@ -437,7 +439,7 @@ fn reward_scale_and_offset_do_not_matter() {
 
 #[test]
 fn select_finds_more_than_sampling_with_the_same_evaluations() {
-    // Each `true` adds one to the reward, so `select` soon prefers it.
+    // Each `true` adds one to the reward, so `select` soon prefers `true`.
     struct Ladder;
     impl Problem for Ladder {
         type State = (u32, u32);

@@ -1,6 +1,7 @@
-//! Tests that read `../shared`: recordings and maps from the real server, and traces. Traces come
-//! from an independent implementation, which runs on the server's JavaScript engine. If a rule and
-//! a recording disagree, the recording is right.
+//! Tests that read the folder that `GETAWAY_SHARED` names (default: `../shared`): recordings and
+//! maps from the real server, and traces. The traces come from an independent implementation, which
+//! runs on the server's JavaScript engine. If a rule and a recording disagree, the recording is
+//! right.
 
 use crate::batch_traces;
 use crate::common::{self, shared_folder};

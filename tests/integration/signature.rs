@@ -21,7 +21,7 @@ fn signature_is_unchanged_with_one_and_two_threads() {
     assert_eq!(
         kept.trim(),
         found,
-        "the planners behave differently than before; if this is intended, update the signature with GETAWAY_UPDATE_SIGNATURE=1"
+        "the planners decide differently; if this is intended, update the signature with GETAWAY_UPDATE_SIGNATURE=1"
     );
 }
 

@@ -1,4 +1,5 @@
-//! Guarantees: equal states have equal futures, and equal fingerprints mean equal futures.
+//! Guarantees: a state determines its future. Fingerprints distinguish all fields that affect the
+//! future, and ignore directions that do not.
 
 use std::collections::HashMap;
 
@@ -91,7 +92,8 @@ fn fingerprints_and_futures_ignore_irrelevant_directions() {
     }
 }
 
-/// A world with all six styles, in tick 5, when threats move. The hawk does not see the player.
+/// A world with all six styles, and its state in tick 5, in which the threats move. The hawk does
+/// not see the player.
 fn crossing() -> (World, State) {
     let layout = Layout::parse("b.g.s.o\n.#.#.#.\nd.....h\n.#.#.#.\n....P..").expect("a valid drawing");
     let world = World::new(&layout, &Rules::BLITZ_2025).expect("a map");

@@ -3,8 +3,8 @@
     .venv/bin/python tests/python/benchmark_runs.py --count 2000 --seed 1 --max-steps 3000000
 
 Both programs check copies of random records. Every fifth copy is unchanged. In the others, the
-script changes one field, or removes one line or one entry of a list. Copies that need more than
-`--max-steps` steps are skipped, because `check.py` is slow.
+script changes one field, or removes one line, one move or one list entry. Copies whose proofs take
+`check.py` more than `--max-steps` steps are skipped, because `check.py` is slow.
 """
 
 from __future__ import annotations
